@@ -1,0 +1,235 @@
+"""The settings of a run: one frozen ``Settings`` made of small records, and one table of all fields.
+
+Each field is declared once, in the record it belongs to, with its range, unit and help. The command line, the
+reference page, the validation and their tests are made from ``FIELDS``. All mistakes are reported together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, get_type_hints
+
+from neardup.errors import SettingError
+
+KEEP_ORDERS = ("longest", "first", "last")
+KEEP_COLUMN = ("max:", "min:")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a field may hold: ``allowed`` says it in words, ``holds`` tests a value of the right type."""
+
+    allowed: str
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One row of the table of settings."""
+
+    record: str
+    name: str
+    default: Any
+    type: type
+    rule: Rule
+    help: str
+
+    @property
+    def option(self) -> str:
+        """The command line's spelling, for example ``--only-contained``."""
+        return "--" + self.name.replace("_", "-")
+
+
+def _number(low: float, high: float, unit: str = "") -> Rule:
+    words = f"a number from {low:g} to {high:g}" + (f" {unit}" if unit else "")
+    return Rule(words, lambda value: low <= value <= high)
+
+
+def _similarity(low: float, words: str) -> Rule:
+    def holds(value: float) -> bool:
+        return low < value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
+
+    return Rule(f"{words}, with at most six decimals", holds)
+
+
+def _one_of(*names: str) -> Rule:
+    return Rule("one of " + ", ".join(names), lambda value: value in names)
+
+
+def _keep_policy(value: str) -> bool:
+    return value in KEEP_ORDERS or (value.startswith(KEEP_COLUMN) and len(value) > 4)
+
+
+def _power_of_two(value: int) -> bool:
+    return 1 <= value <= 4096 and value & (value - 1) == 0
+
+
+def _setting(default: Any, rule: Rule, text: str) -> Any:
+    return dataclasses.field(default=default, metadata={"rule": rule, "help": text})
+
+
+@dataclass(frozen=True)
+class Shingles:
+    """How a text becomes a set of shingles."""
+
+    unit: str = _setting(
+        "word",
+        _one_of("word", "char"),
+        "What a shingle is made of: words (tokens), or characters for noisy OCR and short strings.",
+    )
+    length: int = _setting(5, _number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """How a set of shingles becomes a signature."""
+
+    sketch: str = _setting(
+        "one-permutation",
+        _one_of("one-permutation", "classic"),
+        "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference).",
+    )
+    slots: int = _setting(128, Rule("a power of two from 1 to 4096", _power_of_two), "Slots of a signature.")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Which pairs are looked for."""
+
+    threshold: float = _setting(
+        0.8,
+        _similarity(0, "a number above 0 and at most 1"),
+        "Smallest resemblance (Jaccard of the shingle sets) of a pair; a pair exactly at it counts as found.",
+    )
+    recall: float = _setting(
+        0.99,
+        Rule("a number from 0.5 to 0.999999", lambda value: 0.5 <= value <= 0.999999),
+        "Share of the pairs at the threshold that LSH is planned to find.",
+    )
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How pairs become groups."""
+
+    groups: str = _setting(
+        "principal",
+        _one_of("principal", "components", "complete"),
+        "principal: each member is at or above the threshold with the representative itself; components: "
+        "linked through any chain of pairs; complete: every two members are a found pair.",
+    )
+    pairs: str = _setting(
+        "needed",
+        _one_of("needed", "all"),
+        "needed: of a crowd (more than 1 000 alike) only the pairs with the representative; all: every pair.",
+    )
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which member of a group stays."""
+
+    keep: str = _setting(
+        "longest",
+        Rule("longest, first, last, max:COLUMN or min:COLUMN", _keep_policy),
+        "Which document of a group is kept and represents it; ties go to the first in input order.",
+    )
+    only_contained: float = _setting(
+        0.0,
+        _number(0, 1),
+        "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
+    )
+
+
+@dataclass(frozen=True)
+class Work:
+    """How the machine is used."""
+
+    threads: int = _setting(0, _number(0, 1024), "Worker threads; 0: one for each core.")
+
+
+RECORDS: Mapping[str, type] = {
+    "shingles": Shingles,
+    "sketch": Sketch,
+    "search": Search,
+    "grouping": Grouping,
+    "keep": Keep,
+    "work": Work,
+}
+
+
+def _fields() -> Iterator[Field]:
+    for record, kind in RECORDS.items():
+        types = get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            rule, text = field.metadata["rule"], field.metadata["help"]
+            yield Field(record, field.name, field.default, types[field.name], rule, text)
+
+
+FIELDS: Mapping[str, Field] = {field.name: field for field in _fields()}
+"""Every setting by name; names are unique over all records."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a run. Make one with :meth:`of`, which checks and fills in the defaults.
+
+    >>> Settings.of(threshold=0.9).search.threshold
+    0.9
+    >>> Settings.of(length=0)
+    Traceback (most recent call last):
+    neardup.errors.SettingError: length is 0. Allowed: a number from 1 to 64 tokens or characters.
+    """
+
+    shingles: Shingles = Shingles()
+    sketch: Sketch = Sketch()
+    search: Search = Search()
+    grouping: Grouping = Grouping()
+    keep: Keep = Keep()
+    work: Work = Work()
+
+    @classmethod
+    def of(cls, **values: Any) -> Settings:
+        """Settings with the given fields set. Raises SettingError naming every mistake at once."""
+        mistakes = [text for name, value in values.items() if (text := _mistake(name, value))]
+        if mistakes:
+            raise SettingError("\n".join(mistakes))
+        parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
+        for name, value in values.items():
+            parts[FIELDS[name].record][name] = FIELDS[name].type(value)
+        return cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every field by name, in the order of the table."""
+        return {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}
+
+    def digest(self) -> str:
+        """16 hex digits that name these settings; the number of threads, which changes no result, is out."""
+        values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def ratio(value: float) -> tuple[int, int]:
+    """The similarity ``value`` as (numerator, denominator) of the decimal that was typed: .8 is 4/5.
+
+    >>> ratio(0.8)
+    (4, 5)
+    """
+    exact = Fraction(repr(float(value)))
+    return exact.numerator, exact.denominator
+
+
+def _mistake(name: str, value: Any) -> str:
+    field = FIELDS.get(name)
+    if field is None:
+        return f"There is no setting {name!r}. Allowed: {', '.join(FIELDS)}."
+    accepted = (int, float) if field.type is float else (field.type,)
+    right_type = isinstance(value, accepted) and not isinstance(value, bool)
+    if right_type and field.rule.holds(value):
+        return ""
+    return f"{name} is {value!r}. Allowed: {field.rule.allowed}."
