@@ -1,0 +1,82 @@
+"""Machine words that Numba has no name for: unaligned loads, 64-byte class masks, 64x64→128 products.
+
+The masks are written as 64-lane vector compares; LLVM lowers them to AVX-512, AVX2, NEON or plain code, so
+the same source serves every machine. No index is checked: callers keep 64 readable bytes behind ``index``.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_I8, _I64, _I128 = ir.IntType(8), ir.IntType(64), ir.IntType(128)
+_LANES = ir.VectorType(_I8, 64)
+
+
+def _load(context, builder, signature, args, target):
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    pointer = builder.bitcast(builder.gep(array.data, [args[1]]), ir.PointerType(target))
+    return builder.load(pointer, align=1)
+
+
+def _splat(value: int) -> ir.Constant:
+    return ir.Constant(_LANES, [value] * 64)
+
+
+@intrinsic
+def load64(typingctx, data, index):
+    """``data[index:index + 8]`` (uint8) as one little-endian uint64, from any address."""
+
+    def codegen(context, builder, signature, args):
+        return _load(context, builder, signature, args, _I64)
+
+    return types.uint64(data, index), codegen
+
+
+@intrinsic
+def word_mask(typingctx, data, index):
+    """Bit i of the result is set where ``data[index + i]`` is one of ``[0-9A-Za-z_]``; i in 0..63."""
+
+    def codegen(context, builder, signature, args):
+        lanes = _load(context, builder, signature, args, _LANES)
+        lower = builder.or_(lanes, _splat(0x20))
+        letter = builder.icmp_unsigned("<", builder.sub(lower, _splat(ord("a"))), _splat(26))
+        digit = builder.icmp_unsigned("<", builder.sub(lanes, _splat(ord("0"))), _splat(10))
+        low_line = builder.icmp_unsigned("==", lanes, _splat(ord("_")))
+        return builder.bitcast(builder.or_(builder.or_(letter, digit), low_line), _I64)
+
+    return types.uint64(data, index), codegen
+
+
+@intrinsic
+def high_mask(typingctx, data, index):
+    """Bit i of the result is set where ``data[index + i]`` is not ASCII; i in 0..63."""
+
+    def codegen(context, builder, signature, args):
+        lanes = _load(context, builder, signature, args, _LANES)
+        return builder.bitcast(builder.icmp_signed("<", lanes, _splat(0)), _I64)
+
+    return types.uint64(data, index), codegen
+
+
+@intrinsic
+def fold128(typingctx, a, b):
+    """High half xor low half of the 128-bit product a·b (the folded multiply of wyhash)."""
+
+    def codegen(context, builder, signature, args):
+        product = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
+        high = builder.trunc(builder.lshr(product, ir.Constant(_I128, 64)), _I64)
+        return builder.xor(builder.trunc(product, _I64), high)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def trailing_zeros(typingctx, word):
+    """Index of the lowest set bit of a uint64 (64 for 0), as int64."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
