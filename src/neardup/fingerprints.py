@@ -1,0 +1,84 @@
+"""Texts → fingerprints, and texts → shingle sets: two pure stages over Arrow arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from neardup.coefficients import classic_coefficients
+from neardup.kernels import documents as kernels
+from neardup.kernels.words import PADDING
+from neardup.settings import Settings
+from neardup.tables import Int64s, UInt64s, fingerprint_schema
+from neardup.unicode_data import unicode_tables
+
+_UNITS = {"word": kernels.WORD, "char": kernels.CHAR}
+_SKETCHES = {"one-permutation": kernels.ONE_PERMUTATION, "classic": kernels.CLASSIC}
+
+
+@dataclass(frozen=True)
+class ShingleSets:
+    """Sorted sets of distinct shingle hashes: set k is ``hashes[offsets[k]:offsets[k + 1]]``."""
+
+    hashes: UInt64s
+    offsets: Int64s
+
+    @property
+    def sizes(self) -> Int64s:
+        """Number of shingles of each set."""
+        return np.diff(self.offsets)
+
+
+def text_batch(texts: pa.Array) -> kernels.TextBatch:
+    """The buffers of a string or binary array as the kernels take them; nulls count as empty."""
+    if texts.null_count:
+        texts = pc.fill_null(texts, pa.scalar(b"" if _is_binary(texts.type) else "", texts.type))
+    large = pt.is_large_string(texts.type) or pt.is_large_binary(texts.type)
+    _, offset_buffer, value_buffer = texts.buffers()
+    if len(texts) == 0 or offset_buffer is None or value_buffer is None:
+        nothing = np.frombuffer(bytes(PADDING), np.uint8)
+        return kernels.TextBatch(nothing, np.zeros(len(texts) + 1, np.int64), nothing, np.int64(0))
+    stored = np.frombuffer(offset_buffer, "<i8" if large else "<i4")
+    offsets: Int64s = stored[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    data = np.frombuffer(value_buffer, np.uint8)
+    first_close = np.searchsorted(offsets[1:], data.size - PADDING, side="right")
+    tail_begin = offsets[first_close]
+    tail = np.frombuffer(data[tail_begin : offsets[-1]].tobytes() + bytes(PADDING), np.uint8)
+    return kernels.TextBatch(data, offsets, tail, tail_begin)
+
+
+def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
+    """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row a text, in order.
+
+    Releases the GIL while it computes.
+    """
+    n, slots = len(texts), settings.sketch.slots
+    a, b = classic_coefficients(slots)
+    sizes, invalid = np.empty(n, np.int64), np.empty(n, np.int64)
+    keys, signatures = np.empty((n, 2), np.uint64), np.empty((n, slots), np.uint32)
+    out = (sizes, keys, signatures, invalid)
+    kernels.fingerprint(text_batch(texts), unicode_tables(), form_of(settings), a, b, out)
+    signature = pa.FixedSizeListArray.from_arrays(pa.array(signatures.reshape(-1)), slots)
+    columns = [pa.array(column) for column in (sizes, keys[:, 0].copy(), keys[:, 1].copy())]
+    return pa.record_batch([*columns, signature, pa.array(invalid)], schema=fingerprint_schema(slots))
+
+
+def shingle_sets(texts: pa.Array, rows: Int64s, settings: Settings) -> ShingleSets:
+    """The shingle set of each text named in ``rows``, in that order. Releases the GIL while it computes."""
+    hashes, ends = kernels.shingle_sets(text_batch(texts), rows, unicode_tables(), form_of(settings))
+    return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)))
+
+
+def form_of(settings: Settings) -> Int64s:
+    """The settings the kernels need, as the int64[3] they take: unit, shingle length, sketch."""
+    unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES[settings.sketch.sketch]
+    return np.array([unit, settings.shingles.length, sketch], np.int64)
+
+
+def _is_binary(type_: Any) -> bool:
+    return bool(pt.is_binary(type_) or pt.is_large_binary(type_))

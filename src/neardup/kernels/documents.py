@@ -1,0 +1,141 @@
+"""Arrow text buffers → fingerprints, and → sorted shingle sets: the two passes over documents.
+
+Each document becomes a stream of 64-bit unit hashes (tokens, or characters) on the ASCII fast path or through
+the Unicode tables; what follows is the same for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.order import sort_distinct
+from neardup.kernels.shingles import mix64, shingle_hashes, stream_key
+from neardup.kernels.sketch import classic, low_halves, one_permutation
+from neardup.kernels.tokens import collapse_white_space, tokenise
+from neardup.kernels.unicode import normalise
+from neardup.kernels.words import AS_IS, PADDING, ascii_tokens, hash_token, is_ascii
+
+WORD, CHAR = 0, 1
+ONE_PERMUTATION, CLASSIC = 0, 1
+
+_GOLD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class TextBatch(NamedTuple):
+    """Texts as Arrow holds them: document d is ``data[offsets[d]:offsets[d + 1]]``.
+
+    Wide loads read up to PADDING bytes behind a text, which must not leave the buffer. So the documents
+    that end close to its end are read from ``tail``, a padded copy of ``data[tail_begin:]``.
+    """
+
+    data: Any  # uint8[bytes]
+    offsets: Any  # int64[documents + 1]
+    tail: Any  # uint8
+    tail_begin: Any  # int64, the start of some document
+
+
+@njit(cache=True, nogil=True)
+def _room(scratch, needed):
+    """``scratch`` itself, or a larger array when it has fewer than ``needed`` elements."""
+    if scratch.size >= needed:
+        return scratch
+    return np.empty(needed + needed // 2, scratch.dtype)
+
+
+@njit(cache=True, nogil=True)
+def _unicode_units(data, start, end, tables, unit, units):
+    """Unit hashes of a text with other than ASCII bytes; (units, number of units, invalid sequences)."""
+    codepoints, n, invalid = normalise(data, start, end, tables)
+    if unit == CHAR:
+        n = collapse_white_space(codepoints, n, tables)
+        units = _room(units, n)
+        for i in range(n):
+            units[i] = mix64(_GOLD * np.uint64(codepoints[i] + np.uint32(1)))
+        return units, n, invalid
+    text = np.empty(4 * n + PADDING, np.uint8)
+    ends = np.empty(n, np.int64)
+    n_tokens = tokenise(codepoints, n, tables, text, ends)
+    units = _room(units, n_tokens)
+    begin = np.int64(0)
+    for i in range(n_tokens):
+        units[i] = hash_token(text, begin, ends[i], AS_IS)
+        begin = ends[i]
+    return units, n_tokens, invalid
+
+
+@njit(cache=True, nogil=True)
+def unit_hashes(batch, d, tables, unit, units):
+    """Hashes of the tokens (WORD) or characters (CHAR) of document ``d`` of a TextBatch in text order.
+
+    ``units`` (uint64) is scratch and may be replaced by a larger one. Returns (units, number of units,
+    number of invalid UTF-8 sequences, each read as one U+FFFD).
+    """
+    data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
+    if start >= batch.tail_begin:
+        data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
+    if unit == WORD and is_ascii(data, start, end):
+        units = _room(units, (end - start) // 2 + 1)
+        return units, ascii_tokens(data, start, end, units), 0
+    return _unicode_units(data, start, end, tables, unit, units)
+
+
+@njit(cache=True, nogil=True)
+def fingerprint(batch, tables, form, a, b, out):
+    """Fingerprint every document of a TextBatch.
+
+    ``form`` = (unit, shingle length, sketch kind), int64[3]; a, b: uint32[slots] classic coefficients;
+    ``out`` = (sizes int64[n] units, keys uint64[n, 2] stream keys, signatures uint32[n, slots], invalid
+    int64[n]). A document without units gets size 0 and a signature that means nothing.
+    """
+    unit, length, kind = form[0], form[1], form[2]
+    sizes, keys, signatures, invalid = out
+    units = np.empty(4096, np.uint64)
+    hashes = np.empty(4096, np.uint64)
+    low = np.empty(4096, np.uint32)
+    best, spare = np.empty(a.size, np.uint64), np.empty(a.size, np.uint32)
+    for d in range(batch.offsets.size - 1):
+        units, n, wrong = unit_hashes(batch, d, tables, unit, units)
+        sizes[d], invalid[d] = n, wrong
+        keys[d, 0], keys[d, 1] = stream_key(units, n)
+        if n == 0:
+            continue
+        hashes, low = _room(hashes, n), _room(low, n)
+        n_shingles = shingle_hashes(units, n, length, hashes)
+        if kind == CLASSIC:
+            low_halves(hashes, n_shingles, low)
+            classic(low, n_shingles, a, b, signatures[d])
+        else:
+            one_permutation(hashes, n_shingles, a, b, (low, best, spare), signatures[d])
+
+
+@njit(cache=True, nogil=True)
+def shingle_sets(batch, rows, tables, form):
+    """Sorted distinct shingle hashes of the documents ``rows`` (int64) of a TextBatch.
+
+    Returns (hashes uint64, ends int64[len(rows)]): set k ends before ``hashes[ends[k]]`` and begins where
+    the one before it ends. ``form`` as in ``fingerprint``.
+    """
+    total = np.int64(0)
+    for row in rows:
+        total += batch.offsets[row + 1] - batch.offsets[row]
+    out = np.empty(total // 6 + 64, np.uint64)  # about one token in six bytes of prose; grows when wrong
+    ends = np.empty(rows.size, np.int64)
+    units = np.empty(4096, np.uint64)
+    hashes = np.empty(4096, np.uint64)
+    scratch = np.empty(4096, np.uint64)
+    used = np.int64(0)
+    for k in range(rows.size):
+        units, n, _ = unit_hashes(batch, rows[k], tables, form[0], units)
+        hashes, scratch = _room(hashes, n), _room(scratch, n)
+        n = sort_distinct(hashes, shingle_hashes(units, n, form[1], hashes), scratch)
+        if used + n > out.size:
+            larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
+            larger[:used] = out[:used]
+            out = larger
+        out[used : used + n] = hashes[:n]
+        used += n
+        ends[k] = used
+    return out[:used], ends

@@ -1,0 +1,119 @@
+"""Sorting of 64-bit keys: groups of equal keys, and sorted sets of well-mixed hashes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_DIGIT = 11
+_RADIX = 1 << _DIGIT
+_MASK = np.uint64(_RADIX - 1)
+
+
+@njit(cache=True, nogil=True)
+def sorted_by_key(keys, passes):
+    """int32 order that sorts ``keys`` (uint64) by their top ``11 · passes`` bits, stable (LSD radix sort).
+
+    Keys that differ only below those bits stand in input order, mixed; ``equal_runs`` repairs that.
+    """
+    n = keys.size
+    order = np.empty(n, np.int32)
+    other = np.empty(n, np.int32)
+    for i in range(n):
+        order[i] = i
+    counts = np.empty(_RADIX + 1, np.int64)
+    for step in range(passes):
+        shift = np.uint64(64 - _DIGIT * (passes - step))
+        counts[:] = 0
+        for i in range(n):
+            counts[np.int64((keys[i] >> shift) & _MASK) + 1] += 1
+        for digit in range(_RADIX):
+            counts[digit + 1] += counts[digit]
+        for i in range(n):
+            digit = np.int64((keys[order[i]] >> shift) & _MASK)
+            other[counts[digit]] = order[i]
+            counts[digit] += 1
+        order, other = other, order
+    return order
+
+
+@njit(cache=True, nogil=True)
+def equal_runs(keys, order, top_bits):
+    """Runs of equal keys in ``order``: (starts, sizes), int64, runs of one left out; repairs ``order``.
+
+    ``order`` sorts by the top ``top_bits`` bits; inside a stretch that agrees there, the whole keys are
+    sorted by insertion, stable. Stretches of different keys are short because keys are well mixed.
+    """
+    n = order.size
+    shift = np.uint64(64 - top_bits)
+    starts = np.empty(n // 2 + 1, np.int64)
+    sizes = np.empty(n // 2 + 1, np.int64)
+    found = 0
+    begin = 0
+    while begin < n:
+        top = keys[order[begin]] >> shift
+        end = begin + 1
+        while end < n and keys[order[end]] >> shift == top:
+            end += 1
+        if end - begin > 1:
+            for i in range(begin + 1, end):
+                item = order[i]
+                j = i
+                while j > begin and keys[order[j - 1]] > keys[item]:
+                    order[j] = order[j - 1]
+                    j -= 1
+                order[j] = item
+            run = begin
+            for i in range(begin + 1, end + 1):
+                if i == end or keys[order[i]] != keys[order[run]]:
+                    if i - run > 1:
+                        starts[found], sizes[found] = run, i - run
+                        found += 1
+                    run = i
+        begin = end
+    return starts[:found], sizes[:found]
+
+
+@njit(cache=True, nogil=True)
+def sort_distinct(hashes, n, scratch):
+    """Sort ``hashes[:n]`` (uint64) in place and drop repeats; returns the number of distinct values.
+
+    The hashes are well mixed, so their top bits spread them over n cells (``scratch``: uint64[≥ n]), and
+    each cell is sorted by insertion. A cell that is crowded all the same, as made-up input could have it,
+    is left to a general sort.
+    """
+    if n < 2:
+        return n
+    bits = 1
+    while (1 << bits) < n and bits < 16:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    counts = np.zeros((1 << bits) + 1, np.int32)
+    for i in range(n):
+        counts[np.int64(hashes[i] >> shift) + 1] += 1
+    for cell in range(1 << bits):
+        counts[cell + 1] += counts[cell]
+    for i in range(n):
+        cell = np.int64(hashes[i] >> shift)
+        scratch[counts[cell]] = hashes[i]
+        counts[cell] += 1
+    distinct = 0
+    begin = 0
+    for cell in range(1 << bits):
+        end = np.int64(counts[cell])
+        if end - begin > 64:
+            scratch[begin:end] = np.sort(scratch[begin:end])
+        else:
+            for i in range(begin + 1, end):
+                value = scratch[i]
+                j = i
+                while j > begin and scratch[j - 1] > value:
+                    scratch[j] = scratch[j - 1]
+                    j -= 1
+                scratch[j] = value
+        for i in range(begin, end):
+            if distinct == 0 or hashes[distinct - 1] != scratch[i]:
+                hashes[distinct] = scratch[i]
+                distinct += 1
+        begin = end
+    return distinct

@@ -1,0 +1,144 @@
+"""Shingle hashes → MinHash signatures, 32 bits a slot.
+
+``classic``: slot j holds min over x of (aⱼ·x + bⱼ mod 2³²), aⱼ odd, x the low half of a finalised shingle
+hash (Broder 1997; multiply-shift needs mixed input, Pătraşcu and Thorup 2013).
+
+``one_permutation``: one hash per shingle chooses the slot by its top bits and competes there with its other
+bits (Li, Owen and Zhang 2012). A slot that no shingle chose takes its classic value: every slot is then
+exactly min-wise by itself, unlike rotation, which copies neighbours and clumps bands (the first round of
+Fast Similarity Sketching, Dahlgaard, Knudsen and Thorup 2017, with MinHash as the second).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_TOP = np.uint32(0xFFFFFFFF)
+_32, _63 = np.uint64(32), np.uint64(63)
+
+FEW = 100
+"""Below this many shingles it is faster to vectorise over the slots than over the shingles (measured)."""
+
+
+@njit(cache=True, nogil=True)
+def classic_slot(low, n, a, b):
+    """min over ``low[:n]`` (uint32) of a·x + b mod 2³²."""
+    best = _TOP
+    for i in range(n):
+        best = min(best, np.uint32(np.uint32(a * low[i]) + b))
+    return best
+
+
+@njit(cache=True, nogil=True)
+def classic_by_shingle(low, n, a, b, out):
+    """Classic MinHash of few shingles: shingle-major, vectorised over the slots."""
+    for j in range(out.size):
+        out[j] = _TOP
+    for i in range(n):
+        x = low[i]
+        for j in range(out.size):
+            out[j] = min(out[j], np.uint32(np.uint32(a[j] * x) + b[j]))
+
+
+@njit(cache=True, nogil=True)
+def classic(low, n, a, b, out):
+    """Fill ``out`` (uint32[slots]) with the classic MinHash of ``low[:n]`` (uint32), multipliers a, b.
+
+    Slot-major, four slots to a pass over the shingles, minima in scalars: the form that LLVM keeps in vector
+    registers. It pays once there are shingles enough to fill them.
+    """
+    if n < FEW:
+        classic_by_shingle(low, n, a, b, out)
+        return
+    slots = out.size
+    whole = slots & ~3
+    for j in range(0, whole, 4):
+        a0, a1, a2, a3 = a[j], a[j + 1], a[j + 2], a[j + 3]
+        b0, b1, b2, b3 = b[j], b[j + 1], b[j + 2], b[j + 3]
+        m0, m1, m2, m3 = _TOP, _TOP, _TOP, _TOP
+        for i in range(n):
+            x = low[i]
+            m0 = min(m0, np.uint32(np.uint32(a0 * x) + b0))
+            m1 = min(m1, np.uint32(np.uint32(a1 * x) + b1))
+            m2 = min(m2, np.uint32(np.uint32(a2 * x) + b2))
+            m3 = min(m3, np.uint32(np.uint32(a3 * x) + b3))
+        out[j], out[j + 1], out[j + 2], out[j + 3] = m0, m1, m2, m3
+    for j in range(whole, slots):
+        out[j] = classic_slot(low, n, a[j], b[j])
+
+
+@njit(cache=True, nogil=True)
+def low_halves(hashes, n, out):
+    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n."""
+    for i in range(n):
+        out[i] = np.uint32(hashes[i])
+
+
+@njit(cache=True, nogil=True)
+def one_permutation(hashes, n, a, b, scratch, out):
+    """Fill ``out`` (uint32[slots], slots a power of two) with the one-permutation MinHash of ``hashes[:n]``.
+
+    ``scratch`` = (low uint32[≥ n], best uint64[slots], spare uint32[slots]). n must be at least 1. ``best``
+    then holds the empty mark (all ones) exactly in the slots that no shingle chose.
+    """
+    low, best, spare = scratch
+    slots = out.size
+    bits = np.uint64(0)
+    while (np.uint64(1) << bits) < np.uint64(slots):
+        bits += np.uint64(1)
+    # a single slot has no top bits to give away, and a shift by 64 is undefined: shift by 63, then mask
+    shift, mask = min(np.uint64(64) - bits, _63), np.uint64(slots - 1)
+    for j in range(slots):
+        best[j] = _EMPTY
+    for i in range(n):
+        slot = (hashes[i] >> shift) & mask
+        # no branch: whether a shingle wins its slot is a coin toss that a processor guesses wrong
+        best[slot] = min(best[slot], hashes[i] << bits)
+    empty = 0
+    for j in range(slots):
+        out[j] = np.uint32(best[j] >> _32)
+        empty += best[j] == _EMPTY
+    if empty > 0:
+        low_halves(hashes, n, low)
+        _fill_empty(low, n, a, b, best, spare, out)
+
+
+@njit(cache=True, nogil=True)
+def _fill_empty(low, n, a, b, best, spare, out):
+    """Give the empty slots their classic values; all slots at once when the shingles are few."""
+    if n < FEW:
+        classic_by_shingle(low, n, a, b, spare)
+        for j in range(out.size):
+            out[j] = spare[j] if best[j] == _EMPTY else out[j]
+        return
+    for j in range(out.size):
+        if best[j] == _EMPTY:
+            out[j] = classic_slot(low, n, a[j], b[j])
+
+
+@njit(cache=True, nogil=True)
+def sketch_sets(hashes, offsets, use_classic, a, b, signatures, bucketed):
+    """Sketch the sets ``hashes[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) into ``signatures[d]``.
+
+    ``signatures`` uint32[n, slots]; ``bucketed`` bool[n, slots] tells which slots a shingle chose (none with
+    ``use_classic``). An empty set gets all ones, the neutral element of merging.
+    """
+    low = np.empty(4096, np.uint32)
+    best, spare = np.empty(a.size, np.uint64), np.empty(a.size, np.uint32)
+    for d in range(offsets.size - 1):
+        part = hashes[offsets[d] : offsets[d + 1]]
+        n = part.size
+        if n > low.size:
+            low = np.empty(2 * n, np.uint32)
+        bucketed[d, :] = False
+        if n == 0:
+            signatures[d, :] = _TOP
+        elif use_classic:
+            low_halves(part, n, low)
+            classic(low, n, a, b, signatures[d])
+        else:
+            one_permutation(part, n, a, b, (low, best, spare), signatures[d])
+            for j in range(a.size):
+                bucketed[d, j] = best[j] != _EMPTY

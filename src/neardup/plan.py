@@ -1,0 +1,89 @@
+"""Bands × rows for a threshold and a recall, and the curve that says what they find.
+
+A signature of k slots is cut into bands; two documents become a candidate pair when all rows of some band
+agree. With bands of r₁ … r_b rows that happens with probability 1 − Π(1 − J^rᵢ) (Leskovec, Rajaraman and
+Ullman, Mining of Massive Datasets, section 3.4, where all rᵢ are equal).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from neardup.errors import SettingError
+from neardup.settings import Settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How signatures of ``slots`` slots are cut into bands.
+
+    ``bands`` holds the number of rows of each band, in slot order; together they are all the slots.
+    """
+
+    threshold: float
+    recall: float
+    slots: int
+    bands: tuple[int, ...]
+
+    def probability(self, similarity: float) -> float:
+        """Probability that a pair of this resemblance becomes a candidate (the S-curve).
+
+        >>> round(plan(0.8, 0.99).probability(0.8), 4)
+        0.9919
+        """
+        return 1 - prod(1 - similarity**rows for rows in self.bands)
+
+    def candidates(self, pairs_by_similarity: dict[float, float]) -> float:
+        """Expected number of candidates among so many pairs of each similarity."""
+        return sum(count * self.probability(j) for j, count in pairs_by_similarity.items())
+
+    def curve(self, points: int = 20) -> list[tuple[float, float]]:
+        """(similarity, probability) at equal steps from 0 to 1."""
+        return [(i / points, self.probability(i / points)) for i in range(points + 1)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain data, with the recall it reaches at its threshold."""
+        return {
+            "threshold": self.threshold,
+            "recall": self.recall,
+            "slots": self.slots,
+            "bands": list(self.bands),
+            "recall_at_threshold": self.probability(self.threshold),
+            "curve": [list(point) for point in self.curve()],
+        }
+
+
+def even_bands(slots: int, bands: int) -> tuple[int, ...]:
+    """``slots`` rows dealt to ``bands`` bands as evenly as they go; the longer bands come first.
+
+    >>> even_bands(128, 19)[:5], len(even_bands(128, 19))
+    ((7, 7, 7, 7, 7), 19)
+    """
+    rows, longer = divmod(slots, bands)
+    return (rows + 1,) * longer + (rows,) * (bands - longer)
+
+
+def plan(threshold: float = 0.8, recall: float = 0.99, slots: int = 128) -> Plan:
+    """The cheapest bands that find pairs at ``threshold`` with probability ``recall`` or better.
+
+    All slots are used: bands differ by at most one row, so none is left over. Both costs of a run grow with
+    the number of bands (one sort of all documents a band, and more candidates at every similarity, since
+    1 − Π(1 − J^rᵢ) grows with it), so the fewest bands that reach the recall are the cheapest, whatever
+    the corpus. Raises SettingError when even one row a band does not reach it.
+
+    >>> plan(0.8, 0.99).bands[-1], len(plan(0.8, 0.99).bands)
+    (6, 19)
+    """
+    Settings.of(threshold=threshold, recall=recall, slots=slots)
+    for bands in range(1, slots + 1):
+        chosen = Plan(threshold, recall, slots, even_bands(slots, bands))
+        if chosen.probability(threshold) >= recall:
+            return chosen
+    best = Plan(threshold, recall, slots, even_bands(slots, slots)).probability(threshold)
+    raise SettingError(
+        f"With {slots} slots no bands reach recall {recall:g} at threshold {threshold:g}",
+        f"At most {best:.4f} is possible there",
+        "Raise the threshold or the number of slots, or lower the recall",
+    )

@@ -1,0 +1,254 @@
+"""MinHash for those who want just the sketch: signatures in bulk, and one that can be merged and stored."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from neardup.coefficients import FORMAT_VERSION, classic_coefficients
+from neardup.errors import FormatError, InputError
+from neardup.fingerprints import fingerprint, shingle_sets
+from neardup.kernels.shingles import mix_all
+from neardup.kernels.sketch import sketch_sets
+from neardup.settings import Settings
+from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.unicode_data import UNICODE_VERSION
+
+_MAGIC = b"NDMH"
+_HEADER = struct.Struct("<4sBBBBH3s")  # magic, version, sketch, unit, length, slots, Unicode version
+_SKETCHES = ("one-permutation", "classic", "one-permutation of ids", "classic of ids")
+_UNITS = ("word", "char")
+_Z = 1.959963984540054
+"""Standard normal quantile of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated resemblance with its 95 % Wilson interval, from ``slots`` slots."""
+
+    value: float
+    low: float
+    high: float
+    slots: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} (95 % interval {self.low:.3f}–{self.high:.3f}, {self.slots} slots)"
+
+
+def estimate(matches: int, slots: int) -> Estimate:
+    """The estimate for so many matching slots (Wilson 1927; for one-permutation it is conservative).
+
+    >>> print(estimate(138, 200))
+    0.690 (95 % interval 0.623–0.750, 200 slots)
+    """
+    p, z2 = matches / slots, _Z * _Z
+    centre = (p + z2 / (2 * slots)) / (1 + z2 / slots)
+    half = _Z * sqrt(p * (1 - p) / slots + z2 / (4 * slots * slots)) / (1 + z2 / slots)
+    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half), slots)
+
+
+class MinHash:
+    """A MinHash family: how texts become signatures of ``slots`` 32-bit slots.
+
+    ``sketch`` is ``one-permutation`` (one hash per shingle chooses a slot and competes there; a slot that
+    none chose takes its classic value) or ``classic`` (a·x + b mod 2³² for every slot). Signatures can be
+    compared only within one family, format version and Unicode version.
+
+    >>> family = MinHash()
+    >>> family.sketch(["the night is dark and the moon is red", "the moon is red"]).shape
+    (2, 128)
+    >>> one = family.of("the night is dark and the moon is red")
+    >>> print(one.resemblance(one))
+    1.000 (95 % interval 0.971–1.000, 128 slots)
+    """
+
+    def __init__(
+        self, slots: int = 128, *, length: int = 5, unit: str = "word", sketch: str = "one-permutation"
+    ) -> None:
+        self.settings = Settings.of(slots=slots, length=length, unit=unit, sketch=sketch)
+
+    def sketch(self, texts: Any) -> UInt32s:
+        """Signatures uint32[n, slots] of n texts: a list of str, or an Arrow string or binary array.
+
+        A text without a token gets all ones. Raises InputError for anything else.
+        """
+        arrays = _arrays(texts)
+        slots = self.settings.sketch.slots
+        out = np.empty((sum(map(len, arrays)), slots), np.uint32)
+        at = 0
+        for array in arrays:
+            made = fingerprint(array, self.settings)
+            block = made.column("signature").flatten().to_numpy().reshape(len(array), slots)
+            out[at : at + len(array)] = block
+            out[at : at + len(array)][made.column("units").to_numpy() == 0] = 0xFFFFFFFF
+            at += len(array)
+        return out
+
+    def of(self, text: str) -> MinHashSketch:
+        """The sketch of one text, which can be merged, compared and stored."""
+        sets = shingle_sets(_arrays([text])[0], np.zeros(1, np.int64), self.settings)
+        values, bucketed = self._sketch(sets.hashes, sets.offsets)
+        return MinHashSketch(self.settings, values[0], bucketed[0])
+
+    def of_ids(self, ids: ArrayLike) -> MinHashSketch:
+        """The sketch of a set of whole numbers (row numbers, hashes of one's own features).
+
+        They are mixed first, so that ids that count up do as well as random ones. Sketches of ids are
+        comparable with each other, not with those of texts.
+        """
+        values = np.asarray(ids).astype(np.uint64).reshape(-1)
+        signatures, bucketed = self.sketch_ids(values, np.array([0, len(values)], np.int64))
+        return MinHashSketch(self.settings, signatures[0], bucketed[0], of_ids=True)
+
+    def sketch_ids(self, ids: UInt64s, offsets: Int64s) -> tuple[UInt32s, Bools]:
+        """Signatures uint32[n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` (uint64, int64[n + 1]).
+
+        Also bool[n, slots]: which slots an id chose (what merging needs to know).
+        """
+        mixed = np.empty(len(ids), np.uint64)
+        mix_all(np.ascontiguousarray(ids, np.uint64), mixed)
+        return self._sketch(mixed, np.ascontiguousarray(offsets, np.int64))
+
+    def _sketch(self, hashes: UInt64s, offsets: Int64s) -> tuple[UInt32s, Bools]:
+        slots, n = self.settings.sketch.slots, len(offsets) - 1
+        signatures, bucketed = np.empty((n, slots), np.uint32), np.empty((n, slots), np.bool_)
+        a, b = classic_coefficients(slots)
+        sketch_sets(hashes, offsets, self.settings.sketch.sketch == "classic", a, b, signatures, bucketed)
+        return signatures, bucketed
+
+
+@dataclass(frozen=True, eq=False)
+class MinHashSketch:
+    """The MinHash of one set: ``values`` uint32[slots], and which slots a shingle chose.
+
+    ``bytes(sketch)`` stores it, :meth:`from_bytes` reads it back; ``a | b`` is the sketch of the union.
+    """
+
+    settings: Settings
+    values: UInt32s
+    bucketed: Bools
+    of_ids: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is the sketch of the empty set."""
+        return bool((self.values == 0xFFFFFFFF).all())
+
+    def resemblance(self, other: MinHashSketch) -> Estimate:
+        """Estimated resemblance: matching slots / slots. The empty set is like itself and nothing else."""
+        self._require_same_family(other)
+        if self.is_empty != other.is_empty:
+            return estimate(0, len(self.values))
+        return estimate(int((self.values == other.values).sum()), len(self.values))
+
+    def __or__(self, other: MinHashSketch) -> MinHashSketch:
+        """The sketch of the union of both sets, the same as sketching the union itself."""
+        self._require_same_family(other)
+        lesser = np.minimum(self.values, other.values)
+        values = np.where(self.bucketed & ~other.bucketed, self.values, lesser)
+        values = np.where(other.bucketed & ~self.bucketed, other.values, values)
+        return MinHashSketch(self.settings, values, self.bucketed | other.bucketed, self.of_ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MinHashSketch) and bytes(self) == bytes(other)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self))
+
+    def __bytes__(self) -> bytes:
+        settings, slots = self.settings, len(self.values)
+        header = _HEADER.pack(
+            _MAGIC,
+            FORMAT_VERSION,
+            _SKETCHES.index(self._family),
+            _UNITS.index(settings.shingles.unit),
+            settings.shingles.length,
+            slots,
+            _unicode_bytes(),
+        )
+        flags = np.packbits(self.bucketed, bitorder="little").tobytes()
+        return header + self.values.astype("<u4").tobytes() + flags
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> MinHashSketch:
+        """Read what ``bytes(sketch)`` gave. Raises FormatError for anything else, naming what it is."""
+        if len(data) < _HEADER.size or data[:4] != _MAGIC:
+            raise FormatError("These bytes are not a MinHash sketch", "What bytes(sketch) gives")
+        _, made_by, sketch, unit, length, slots, unicode_version = _HEADER.unpack_from(data)
+        if made_by != FORMAT_VERSION or unicode_version != _unicode_bytes():
+            written = ".".join(map(str, unicode_version))
+            raise FormatError(
+                f"The sketch has format {made_by} and Unicode {written}",
+                f"This program makes and reads format {FORMAT_VERSION} and Unicode {UNICODE_VERSION}",
+                "Sketch the texts again",
+            )
+        flags = (slots + 7) // 8
+        if len(data) != _HEADER.size + 4 * slots + flags or sketch >= len(_SKETCHES) or unit >= len(_UNITS):
+            raise FormatError(f"The sketch is damaged: {len(data)} bytes for {slots} slots")
+        kind, _, of_ids = _SKETCHES[sketch].partition(" of ")
+        settings = Settings.of(slots=slots, length=length, unit=_UNITS[unit], sketch=kind)
+        values = np.frombuffer(data, "<u4", slots, _HEADER.size).astype(np.uint32)
+        bits = np.frombuffer(data, np.uint8, flags, _HEADER.size + 4 * slots)
+        bucketed = np.unpackbits(bits, count=slots, bitorder="little").astype(np.bool_)
+        return cls(settings, values, bucketed, bool(of_ids))
+
+    @property
+    def _family(self) -> str:
+        return self.settings.sketch.sketch + (" of ids" if self.of_ids else "")
+
+    def _require_same_family(self, other: MinHashSketch) -> None:
+        mine, others = self._description(), other._description()
+        if mine != others:
+            raise FormatError(
+                f"One sketch is {mine}, the other {others}",
+                "Sketches of one family can be compared",
+                "Sketch both with the same settings",
+            )
+
+    def _description(self) -> str:
+        shingles = self.settings.shingles
+        return (
+            f"{self._family} MinHash with {len(self.values)} slots of {shingles.length}-{shingles.unit} shingles"
+        )
+
+
+def _unicode_bytes() -> bytes:
+    return bytes(int(part) for part in UNICODE_VERSION.split("."))
+
+
+def _arrays(texts: Any) -> list[pa.Array]:
+    """Arrow string arrays of the texts."""
+    if isinstance(texts, (list, tuple)):
+        wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise InputError(f"Text {wrong} is of type {type(texts[wrong]).__name__}", "Texts are str")
+        # a lone surrogate is no Unicode text; it is read as U+FFFD, as everywhere
+        encoded = [text.encode("utf-8", "replace") for text in texts]
+        return [pa.array(encoded, pa.large_binary())]
+    column = texts if isinstance(texts, (pa.Array, pa.ChunkedArray)) else _imported(texts)
+    if pa.types.is_dictionary(column.type) or "view" in str(column.type):
+        column = column.cast(pa.large_string())
+    if str(column.type) not in ("string", "large_string", "binary", "large_binary"):
+        raise InputError(f"The texts are an Arrow array of {column.type}", "Strings or bytes")
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _imported(texts: Any) -> pa.Array | pa.ChunkedArray:
+    if hasattr(texts, "__arrow_c_stream__"):
+        return pa.chunked_array(texts)
+    if hasattr(texts, "__arrow_c_array__"):
+        return pa.array(texts)
+    raise InputError(
+        f"The texts are of type {type(texts).__name__}",
+        "A list of str, or an Arrow array of strings or bytes",
+        "For tables and files use neardup.find",
+    )
+
+
+__all__ = ["Estimate", "MinHash", "MinHashSketch", "estimate"]

@@ -1,0 +1,59 @@
+"""The tables that stages hand over: column names and types, in one place.
+
+Documents are numbered: a *row* is a document of the input in input order; a *document number* counts only the
+documents that stand for themselves (not empty, and not an exact copy of an earlier one).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Int64s = NDArray[np.int64]
+UInt64s = NDArray[np.uint64]
+UInt32s = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def fingerprint_schema(slots: int) -> pa.Schema:
+    """One row a document: units (tokens or characters), the 128-bit stream key, signature, invalid UTF-8."""
+    return pa.schema(
+        [
+            ("units", pa.int64()),
+            ("key_high", pa.uint64()),
+            ("key_low", pa.uint64()),
+            ("signature", pa.list_(pa.uint32(), slots)),
+            ("invalid", pa.int64()),
+        ]
+    )
+
+
+CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
+"""Document numbers of a candidate pair, a < b; sorted and without repeats."""
+
+VERIFIED = pa.schema(
+    [
+        ("a", pa.uint32()),
+        ("b", pa.uint32()),
+        ("shared", pa.int64()),
+        ("size_a", pa.int64()),
+        ("size_b", pa.int64()),
+    ]
+)
+"""A pair with its exact integers: |A∩B|, |A|, |B|, counted on the shingle sets of the texts."""
+
+
+def verified_table(a: Int64s, b: Int64s, shared: Int64s, size_a: Int64s, size_b: Int64s) -> pa.Table:
+    """The VERIFIED table of the given columns, sorted by (a, b)."""
+    order = np.lexsort((b, a))
+    ends = [numbers[order].astype(np.uint32) for numbers in (a, b)]
+    counts = [numbers[order] for numbers in (shared, size_a, size_b)]
+    return pa.table([*ends, *counts], schema=VERIFIED)
+
+
+def column(table: pa.Table, name: str) -> Int64s:
+    """A whole-number column of a table as int64 numpy."""
+    values: Int64s = table.column(name).to_numpy().astype(np.int64, copy=False)
+    return values
