@@ -1,0 +1,106 @@
+"""Reading documents: any input becomes chunks of rows, and bad rows become problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.readers.base import (
+    CHUNK_BYTES,
+    Chunk,
+    Column,
+    Documents,
+    NativeFiles,
+    NativeLines,
+    NativeRows,
+    NativeTable,
+    Problem,
+    Rows,
+)
+from neardup.readers.columns import Chosen, choose_columns, find_column, join_ids
+from neardup.readers.csv import CsvDocuments
+from neardup.readers.discover import find_files
+from neardup.readers.folder import TextDocuments
+from neardup.readers.jsonl import JsonlDocuments
+from neardup.readers.memory import from_arrow, from_strings, is_arrow
+from neardup.readers.parquet import ParquetDocuments
+
+__all__ = [
+    "Chosen",
+    "Chunk",
+    "Column",
+    "Documents",
+    "NativeFiles",
+    "NativeLines",
+    "NativeRows",
+    "NativeTable",
+    "Problem",
+    "Rows",
+    "choose_columns",
+    "find_column",
+    "join_ids",
+    "open_documents",
+    "open_files",
+]
+
+
+def open_documents(inputs: object, *, chunk_bytes: int = CHUNK_BYTES) -> Documents:
+    """Open whatever holds documents.
+
+    A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. A list of str
+    is a list of texts. Everything with an Arrow interface is a table or a column of texts. An iterator of
+    str or of pyarrow.RecordBatch is read to its end and kept in memory, since the documents are read more
+    than once. Documents pass through.
+    """
+    if isinstance(inputs, str | Path):
+        return open_files([inputs], chunk_bytes=chunk_bytes)
+    if isinstance(inputs, list | tuple):
+        return _from_list(inputs, chunk_bytes)
+    if hasattr(inputs, "chunks") and hasattr(inputs, "require"):
+        return cast(Documents, inputs)
+    if is_arrow(inputs):
+        return from_arrow(inputs, chunk_bytes)
+    if isinstance(inputs, Iterator):
+        return _from_list(list(inputs), chunk_bytes)
+    raise InputError(
+        f"Cannot take documents from {type(inputs).__name__}",
+        "A file name, Path, list of str or Path, table, data frame, or iterator of str or record batches",
+        "Convert the documents to one of these",
+    )
+
+
+def open_files(names: Sequence[str | Path], *, chunk_bytes: int = CHUNK_BYTES) -> Documents:
+    """Open files, folders, patterns and URLs as one input; all must be of one format."""
+    if not names:
+        raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
+    found = find_files(names)
+    if found.format == "parquet":
+        return ParquetDocuments(found.sources, chunk_bytes)
+    if found.format == "jsonl":
+        return JsonlDocuments(found.sources, chunk_bytes)
+    if found.format == "csv":
+        return CsvDocuments(found.sources, chunk_bytes)
+    return TextDocuments(found.name, found.sources, chunk_bytes)
+
+
+def _from_list(items: Sequence[Any], chunk_bytes: int) -> Documents:
+    if items and all(isinstance(item, Path) for item in items):
+        return open_files(items, chunk_bytes=chunk_bytes)
+    if items and all(isinstance(item, pa.RecordBatch) for item in items):
+        return from_arrow(_joined(items), chunk_bytes)
+    return from_strings(items, chunk_bytes)
+
+
+def _joined(batches: Sequence[Any]) -> Any:
+    try:
+        return pa.Table.from_batches(batches)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"The record batches do not fit together: {error}",
+            "Batches of one schema",
+            "Cast them to one schema first",
+        ) from error

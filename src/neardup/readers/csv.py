@@ -1,0 +1,171 @@
+"""CSV and TSV: decoded in order by the iterating thread, since a quoted field may hold line ends.
+
+Where a record ends can only be told by parsing from the start of the file, so a chunk is a piece of
+Arrow's record stream. Every column is a string; nothing is taken for a number, a date or a null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError
+from neardup.readers.base import (
+    CHUNK_BYTES,
+    Chunk,
+    Column,
+    Format,
+    Kind,
+    NativeRows,
+    NativeTable,
+    Problem,
+    RowNumbers,
+    Rows,
+    failure_text,
+    no_rows,
+)
+from neardup.readers.csv_stream import Batch, CsvStream, header_of
+from neardup.readers.files import UNREADABLE, FileDocuments
+from neardup.readers.sources import Source
+
+# The kinds of the columns are told by so many first rows.
+SAMPLE_ROWS = 100
+
+
+class CsvDocuments(FileDocuments):
+    """CSV or TSV files that all have the same header."""
+
+    format: Format = "csv"
+
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+        super().__init__(sources)
+        self._chunk_bytes = chunk_bytes
+        self._failures: dict[int, str] = {}
+        self.headers = [self._header(i) for i in range(len(self.sources))]
+        self.header = self._common_header()
+        self.schema = pa.schema([(name, pa.string()) for name in self.header])
+        self.columns = self._kinds()
+
+    @property
+    def compression(self) -> str | None:
+        """Codec of the files when all have the same, else None."""
+        codecs = {source.compression for source in self.sources}
+        return codecs.pop() if len(codecs) == 1 else None
+
+    @property
+    def delimiter(self) -> str:
+        """What stands between the fields of the first file."""
+        return delimiter_of(self.sources[0])
+
+    def _header(self, position: int) -> tuple[str, ...]:
+        source = self.sources[position]
+        try:
+            return header_of(source, delimiter_of(source))
+        except UNREADABLE as error:
+            self._failures[position] = failure_text(error)
+            return ()
+
+    def _common_header(self) -> tuple[str, ...]:
+        good = [i for i in range(len(self.sources)) if i not in self._failures]
+        if not good:
+            raise InputError(
+                f"{self.names[0]} has no header row: {self._failures[0]}",
+                "A first row with the names of the columns",
+                "Check that this is the right file",
+            )
+        first = self.headers[good[0]]
+        for i in good:
+            _check_header(self.names[good[0]], first, self.names[i], self.headers[i])
+        return first
+
+    def _kinds(self) -> tuple[Column, ...]:
+        for chunk in islice(self.chunks(), len(self.sources)):
+            table = chunk.read(self.header).table.slice(0, SAMPLE_ROWS)
+            if table.num_rows:
+                return tuple(Column(name, _kind(table[name])) for name in self.header)
+        return tuple(Column(name, "text") for name in self.header)
+
+    def pieces(
+        self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
+    ) -> Iterator[Chunk | None]:
+        """Yield the chunks of one file."""
+        if position in self._failures:
+            yield self.failed(position, first, f"cannot read the header: {self._failures[position]}")
+            return
+        source = self.sources[position]
+        names = self.header if columns is None else tuple(dict.fromkeys(columns))
+        stream = CsvStream(source, delimiter_of(source), self.headers[position], names, self._chunk_bytes)
+        index = first
+        for batch in stream.batches():
+            yield _RecordsChunk(index, source.name, batch) if want(index) else None
+            index += 1
+        if stream.error is not None:
+            reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
+            yield self.failed(position, index, reason, stream.records)
+
+    def no_native(self) -> NativeRows:
+        """Return an empty table with all columns."""
+        return NativeTable(no_rows(), self.schema.empty_table())
+
+
+@dataclass(frozen=True, eq=False)
+class _RecordsChunk:
+    """Some records of one file, decoded already."""
+
+    index: int
+    source: str
+    batch: Batch
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        table = self.batch.table.select(list(columns))
+        return Rows(table, self._row_numbers(), self._problems())
+
+    def read_native(self) -> NativeRows:
+        return NativeTable(self._row_numbers(), self.batch.table)
+
+    def _row_numbers(self) -> RowNumbers:
+        good = np.ones(self.batch.records, np.bool_)
+        good[[bad.record - self.batch.first for bad in self.batch.rejected]] = False
+        return np.flatnonzero(good) + self.batch.first
+
+    def _problems(self) -> tuple[Problem, ...]:
+        return tuple(Problem(self.source, bad.record, bad.reason, bad.raw) for bad in self.batch.rejected)
+
+
+def delimiter_of(source: Source) -> str:
+    """Return the tab for ``.tsv`` files, the comma for others."""
+    return "\t" if ".tsv" in source.path.lower()[-8:] else ","
+
+
+def _kind(column: Any) -> Kind:
+    """Return integer or number if all values that are not empty can be read as such."""
+    values = column.filter(pc.not_equal(pc.binary_length(column), 0))
+    for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
+        try:
+            if len(values) and pc.cast(values, type_) is not None:
+                return kind  # type: ignore[return-value]
+        except (pa.ArrowException, UnicodeDecodeError):
+            continue
+    return "text"
+
+
+def _check_header(first: str, header: Sequence[str], name: str, other: Sequence[str]) -> None:
+    for column in (*header, *other):
+        if other.count(column) > 1:
+            raise InputError(
+                f'{name} has the column "{column}" more than once',
+                "Every column needs a name of its own",
+                "Rename one of them",
+            )
+        if column not in header or column not in other:
+            raise InputError(
+                f'The column "{column}" is in only one of {first} and {name}',
+                "All files of one input have the same columns",
+                "Run the files apart",
+            )

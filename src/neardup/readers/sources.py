@@ -1,0 +1,73 @@
+"""One file of the input: local or behind a URL, plain or compressed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file: ``name`` is what the user sees, ``path`` what is opened."""
+
+    name: str
+    path: str
+    size: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the file is reached without fsspec."""
+        return "://" not in self.path
+
+    @property
+    def compression(self) -> str | None:
+        """Codec of the whole file, by its extension."""
+        return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
+
+    def open_raw(self) -> Any:
+        """Open the bytes of the file as an Arrow input stream with random access."""
+        if self.is_local:
+            return pa.OSFile(self.path)
+        system, path = filesystem(self.path)
+        return pa.PythonFile(system.open(path, "rb"), mode="r")
+
+    def open(self) -> Any:
+        """Open the content of the file, decompressed."""
+        raw = self.open_raw()
+        return pa.CompressedInputStream(raw, self.compression) if self.compression else raw
+
+    def read_bytes(self) -> bytes:
+        """Return the whole file as it is stored."""
+        if self.is_local:
+            with open(self.path, "rb") as file:
+                return file.read()
+        system, path = filesystem(self.path)
+        return bytes(system.cat_file(path))
+
+
+def filesystem(url: str) -> tuple[Any, str]:
+    """Return the fsspec filesystem of a URL and the path within it."""
+    try:
+        import fsspec
+    except ImportError:
+        raise InputError(
+            f"{url} is a URL, and fsspec is not installed",
+            "URLs are read through fsspec",
+            'Run: pip install "neardup[remote]"',
+        ) from None
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except (ImportError, ValueError, OSError) as error:
+        raise InputError(
+            f"Cannot reach {url}: {error}",
+            "A URL that fsspec and its plugins can open",
+            "Check the URL and install the plugin of its protocol",
+        ) from error
+    return system, str(path)

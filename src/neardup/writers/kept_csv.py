@@ -1,0 +1,48 @@
+"""Kept rows as CSV: values untouched, quoting by Arrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.csv as pacsv
+
+from neardup.readers.base import NativeTable
+from neardup.readers.csv import CsvDocuments
+from neardup.writers.kept_lines import open_output
+from neardup.writers.kept_parquet import kept_rows
+from neardup.writers.outputs import OutputFolder
+
+
+class CsvSink:
+    """Writes kept rows with the delimiter and compression of the input."""
+
+    def __init__(self, folder: OutputFolder, documents: CsvDocuments, extra: Any) -> None:
+        suffix = {"gzip": ".gz", "zstd": ".zst"}.get(documents.compression or "", "")
+        name = "kept.tsv" if documents.delimiter == "\t" else "kept.csv"
+        self.path = folder.path(name + suffix)
+        schema = documents.schema
+        for field in extra or ():
+            schema = schema.append(field)
+        self._file = open_output(self.path, documents.compression)
+        self._writer = pacsv.CSVWriter(
+            self._file, schema, write_options=pacsv.WriteOptions(delimiter=documents.delimiter)
+        )
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        table = native.table
+        if extra is not None:
+            for field, column in zip(extra.schema, extra.columns, strict=True):
+                table = table.append_column(field, column)
+        return kept_rows(table, keep)
+
+    def write(self, item: Any) -> None:
+        """Write the rows."""
+        self._writer.write_table(item)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+        self._file.close()

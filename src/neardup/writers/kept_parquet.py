@@ -1,0 +1,148 @@
+"""Kept rows as Parquet, laid out like the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.readers.arrow_types import plain
+from neardup.readers.base import NativeTable
+from neardup.readers.memory import ArrowDocuments
+from neardup.readers.parquet import ParquetDocuments
+
+# A row group is closed at this size even if the input's were bigger: it has to be held in memory.
+_GROUP_BYTES = 64 << 20
+
+# Writers give up a dictionary beyond a limit (1 MB of values in most of them) and go on with plain values.
+# The footer does not say so, but the size does: indices take at most 4 bytes a value, texts more.
+_DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
+
+_DEFAULT_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the row groups of a file are made."""
+
+    rows: int = _DEFAULT_ROWS
+    compression: str | dict[str, str] = "snappy"
+    level: dict[str, int] | None = None
+    dictionary: bool | list[str] = True
+    statistics: bool | list[str] = True
+
+
+class ParquetSink:
+    """Collects kept rows into row groups and writes them."""
+
+    def __init__(self, path: Path, documents: ParquetDocuments | ArrowDocuments, extra: Any) -> None:
+        self.path = path
+        files = isinstance(documents, ParquetDocuments)
+        layout = layout_of(documents, extra) if files else Layout()
+        # Not all versions of Parquet writers know views; in memory they mean nothing but large strings.
+        schema = documents.schema if files else plain(documents.schema.empty_table()).schema
+        for field in extra or ():
+            schema = schema.append(field)
+        self._rows = layout.rows
+        self._schema = schema
+        self._file = pq.ParquetWriter(
+            path,
+            schema,
+            compression=layout.compression,
+            compression_level=layout.level,
+            use_dictionary=layout.dictionary,
+            write_statistics=layout.statistics,
+        )
+        self._held: list[Any] = []
+        self._held_rows = self._held_bytes = 0
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        table = native.table
+        if extra is not None:
+            for field, column in zip(extra.schema, extra.columns, strict=True):
+                table = table.append_column(field, column)
+        return kept_rows(table, keep)
+
+    def write(self, item: Any) -> None:
+        """Collect rows until they make a row group."""
+        self._held.append(item)
+        self._held_rows += item.num_rows
+        self._held_bytes += item.nbytes
+        if self._held_rows >= self._rows or self._held_bytes >= _GROUP_BYTES:
+            self._write_groups()
+
+    def close(self) -> None:
+        """Write what is left and the footer."""
+        if self._held_rows:
+            self._write_groups()
+            if self._held_rows:
+                self._write_table(self._take())
+        self._file.close()
+
+    def _write_groups(self) -> None:
+        """Write full row groups; what is left over goes first into the next."""
+        table = self._take()
+        rest = table.num_rows % self._rows if table.num_rows > self._rows else 0
+        self._write_table(table.slice(0, table.num_rows - rest))
+        if rest:
+            left = table.slice(table.num_rows - rest)
+            self._held, self._held_rows, self._held_bytes = [left], rest, left.nbytes
+
+    def _take(self) -> Any:
+        table = pa.concat_tables(self._held)
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+        return table
+
+    def _write_table(self, table: Any) -> None:
+        if not table.schema.equals(self._schema):
+            table = table.cast(self._schema)
+        self._file.write_table(table, row_group_size=self._rows)
+
+
+def kept_rows(table: Any, keep: npt.NDArray[np.bool_]) -> Any:
+    """Return the rows for which ``keep`` is true, or None if there are none."""
+    if keep.all():
+        return table if table.num_rows else None
+    return table.filter(pa.array(keep)) if keep.any() else None
+
+
+def layout_of(documents: ParquetDocuments, extra: Any = None) -> Layout:
+    """Return the layout of the first file: its row group size, and codec and encodings by column.
+
+    The extra columns get the codec of the first column.
+    """
+    metadata = next(m for m in documents.metadata if m is not None)
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    if not groups:
+        return Layout()
+    columns = [groups[0].column(i) for i in range(groups[0].num_columns)]
+    more: list[str] = [] if extra is None else list(extra.names)
+    codecs = dict.fromkeys(more, _codec(columns[0].compression))
+    codecs |= {column.path_in_schema: _codec(column.compression) for column in columns}
+    # Arrow's gzip level is 9, which takes several times as long as the usual 6 for a percent of size.
+    levels = {path: 6 for path, codec in codecs.items() if codec == "gzip"}
+    return Layout(
+        rows=max(1, *(group.num_rows for group in groups)),
+        compression=codecs,
+        level=levels or None,
+        dictionary=[*more, *(column.path_in_schema for column in columns if is_dictionary(column))],
+        statistics=[*more, *(column.path_in_schema for column in columns if column.is_stats_set)],
+    )
+
+
+def _codec(name: str) -> str:
+    return {"UNCOMPRESSED": "none"}.get(name, name.lower())
+
+
+def is_dictionary(column: Any) -> bool:
+    """Return whether all values of a column chunk are dictionary indices."""
+    if not column.has_dictionary_page or {"PLAIN_DICTIONARY", "PLAIN"} <= set(column.encodings):
+        return False
+    limit = _DICTIONARY_BYTES + _INDEX_BYTES * column.num_values
+    return bool(column.total_uncompressed_size <= limit)
