@@ -1,0 +1,62 @@
+"""neardup finds, proves and shows near-duplicate documents.
+
+>>> import neardup as nd
+>>> nd.plan(threshold=0.8, recall=0.99).slots
+128
+
+What costs time to import (Numba, Arrow) is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neardup.errors import FormatError, InputError, NeardupError, OutputError, SettingError
+
+# not lazy: the first import of the module `neardup.plan`, by whatever room, would put the module where the
+# function belongs; it needs nothing but the standard library
+from neardup.plan import Plan, plan
+from neardup.settings import Settings
+
+if TYPE_CHECKING:
+    from neardup.dedup import find
+    from neardup.report import Found
+    from neardup.sketches import MinHash
+
+    __version__: str
+
+__all__ = [
+    "FormatError",
+    "Found",
+    "InputError",
+    "MinHash",
+    "NeardupError",
+    "OutputError",
+    "Plan",
+    "SettingError",
+    "Settings",
+    "__version__",
+    "find",
+    "plan",
+]
+
+_LAZY = {"Found": "neardup.report", "MinHash": "neardup.sketches", "find": "neardup.dedup"}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("neardup")
+    elif name in _LAZY:
+        from importlib import import_module
+
+        value = getattr(import_module(_LAZY[name]), name)
+    else:
+        raise AttributeError(f"module 'neardup' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

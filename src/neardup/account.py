@@ -1,0 +1,202 @@
+"""The account of a run: what was asked, what was done, what it cost; the content of ``run.json``."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.candidates.lsh import Candidates
+from neardup.coefficients import FORMAT_VERSION
+from neardup.corpus import Corpus, Fingerprints
+from neardup.decide import Decisions
+from neardup.group import Grouped
+from neardup.kernels.hubs import Hubs
+from neardup.plan import Plan
+from neardup.progress import Advance, Progress
+from neardup.report import Found
+from neardup.results import Ids
+from neardup.unicode_data import UNICODE_VERSION
+
+Action = Literal["find", "dedup", "group", "annotate"]
+
+LARGE_GROUP = 0.01
+"""A group of a larger share of all documents than this is worth a warning."""
+
+
+@dataclass
+class Stages:
+    """The watch of a run: opens stages at the watcher and notes their seconds."""
+
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        """A stage of the run; a name that comes again adds up."""
+        begin = time.perf_counter()
+        with self.progress.stage(name, total, unit) as advance:
+            yield advance
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the search found: verified pairs, and how it went."""
+
+    plan: Plan
+    proposed: Candidates
+    pairs: pa.Table
+    hubs: Hubs
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: the result for people, and what is needed to write the kept rows."""
+
+    found: Found
+    corpus: Corpus
+    prints: Fingerprints
+    evidence: Evidence
+    grouped: Grouped
+    decisions: Decisions
+    stages: Stages
+
+
+def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
+    """Everything ``run.json`` holds; the seconds go on counting until it is written."""
+    settings, evidence = outcome.corpus.settings, outcome.evidence
+    parts = outcome.corpus.parts
+    return {
+        "neardup": version("neardup"),
+        "format": FORMAT_VERSION,
+        "action": action,
+        "settings": settings.as_dict(),
+        "settings_digest": settings.digest(),
+        "versions": _versions(),
+        "unicode": UNICODE_VERSION,
+        "inputs": list(parts[-1].documents.names),
+        "against": list(parts[0].documents.names) if len(parts) > 1 else [],
+        "columns": {"text": parts[-1].text, "id": parts[-1].id},
+        "counts": _counts(outcome),
+        "bytes": _bytes(outcome),
+        "plan": evidence.plan.as_dict(),
+        "recall": _recall(evidence.plan),
+        "hubs": {
+            "buckets": evidence.proposed.hub_buckets,
+            "documents": len(evidence.proposed.hub),
+            "largest": evidence.proposed.largest_bucket,
+        },
+        "crowds": _crowds(outcome, ids),
+        "chaining": _chaining(outcome, ids),
+        "warnings": _warnings(outcome),
+        "notes": list(notes),
+        "seconds": outcome.stages.seconds,
+        "peak_memory_bytes": peak_memory(),
+    }
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _versions() -> dict[str, str]:
+    names = ("numpy", "numba", "pyarrow")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def _first_new_row(outcome: Outcome) -> int:
+    return outcome.prints.part_first(len(outcome.corpus.parts) - 1)
+
+
+def _counts(outcome: Outcome) -> dict[str, int]:
+    prints, decisions = outcome.prints, outcome.decisions
+    first = _first_new_row(outcome)
+    units = prints.units[first:]
+    rows = np.arange(first, prints.rows)
+    removed = int((~decisions.kept).sum())
+    near = ~decisions.is_representative & ~decisions.exact & (prints.copy_of[decisions.rows] == decisions.rows)
+    candidates = outcome.evidence.proposed.pairs.num_rows
+    return {
+        "read": len(units),
+        "rejected": len(prints.problems),
+        "empty": int((units == 0).sum()),
+        "short": int(((units > 0) & (units < outcome.corpus.settings.shingles.length)).sum()),
+        "null": prints.nulls,
+        "invalid_utf8": prints.invalid,
+        "exact_copies": int((prints.copy_of[first:] != rows).sum()),
+        "candidates": candidates,
+        "verified": candidates,
+        "pairs": outcome.found.pairs.num_rows,
+        "groups": int(decisions.is_representative.sum()),
+        "near_copies": int(near.sum()),
+        "removed": removed,
+        "kept": len(units) - removed,
+    }
+
+
+def _bytes(outcome: Outcome) -> dict[str, int]:
+    prints, decisions = outcome.prints, outcome.decisions
+    return {
+        "text": int(prints.bytes[_first_new_row(outcome) :].sum()),
+        "removed_text": int(prints.bytes[decisions.rows[~decisions.kept]].sum()),
+    }
+
+
+def _recall(plan: Plan) -> dict[str, Any]:
+    at = plan.probability(plan.threshold)
+    # a point above the threshold shows how fast the curve rises; from .9 on there is none worth naming
+    above = min(1.0, round(plan.threshold + 0.05, 2))
+    statement = (
+        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {at:.4f}, "
+        f"one at {above:g} with {plan.probability(above):.4f}"
+    )
+    return {"planned": plan.recall, "at_threshold": at, "statement": statement}
+
+
+def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
+    crowds = outcome.grouped.crowds
+    heads = outcome.prints.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
+    return [
+        {"representative": head, "members": crowd.members, "pairs_left_out": crowd.left_out}
+        for head, crowd in zip(ids.of(heads).to_pylist(), crowds, strict=True)
+    ]
+
+
+def _chaining(outcome: Outcome, ids: Ids) -> dict[str, Any]:
+    """Groups with a member below the threshold to its representative, and the farthest such member."""
+    decisions, settings = outcome.decisions, outcome.corpus.settings
+    far = decisions.similarity < settings.search.threshold
+    if not far.any():
+        return {"groups": 0, "weakest": None}
+    at = int(np.argmin(decisions.similarity))
+    head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
+    weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
+    return {"groups": len(np.unique(decisions.representative_row[far])), "weakest": weakest}
+
+
+def _warnings(outcome: Outcome) -> list[str]:
+    decisions, prints = outcome.decisions, outcome.prints
+    if not len(decisions.rows):
+        return []
+    near = decisions.rows[~decisions.exact | decisions.is_representative]
+    sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
+    largest = int(sizes.max()) + 1 if len(near) else 0
+    documents = len(prints.unique)
+    if documents < 1000 or largest <= LARGE_GROUP * documents:
+        return []
+    return [
+        f"one group holds {largest:,} of {documents:,} different documents "
+        f"({100 * largest / documents:.1f} %): look at it before you remove it"
+    ]

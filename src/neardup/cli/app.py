@@ -1,0 +1,45 @@
+"""The commands of ``neardup``, put together from the table of options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from neardup.cli.batch import dedup, group
+from neardup.cli.demo import demo
+from neardup.cli.messages import guarded
+from neardup.cli.options import COMMANDS, with_options
+from neardup.cli.plan import plan
+
+# plain help: it reads the same in a pipe, and rich, which it would need, doubles the time of --help
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from neardup import __version__
+
+        typer.echo(f"neardup {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def neardup(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Find, prove and show near-duplicate documents."""
+
+
+for _command in (dedup, group, plan, demo):
+    _name = _command.__name__
+    _summary = (_command.__doc__ or "").partition("\n")[0]
+    app.command(_name, short_help=_summary)(with_options(guarded(_command), COMMANDS[_name]))

@@ -1,0 +1,123 @@
+"""``neardup dedup`` and ``neardup group``: read, find, save, and say what was done."""
+
+from __future__ import annotations
+
+import json as notation
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import typer
+
+from neardup import views
+from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.shown import show_groups, show_summary, watcher
+from neardup.errors import OutputError
+from neardup.settings import Settings
+
+if TYPE_CHECKING:
+    from neardup.report import Found
+
+Action: TypeAlias = Literal["dedup", "group", "annotate"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was typed, apart from the settings."""
+
+    inputs: list[str]
+    out: Path | None
+    text: str | None
+    id: str | None
+    against: list[str]
+    dry_run: bool
+    json: bool
+    overwrite: bool
+
+
+def dedup(annotate: bool, **typed: Any) -> int:
+    """Remove near copies; write what stays, and the evidence.
+
+    At least one document of each group stays. Exit status: 0 done; 1 done, but some input was
+    rejected (problems.jsonl says which); 2 error.
+    """
+    return _order("annotate" if annotate else "dedup", typed)
+
+
+def group(**typed: Any) -> int:
+    """Say which documents are near copies; remove none.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl says which); 2 error.
+    """
+    return _order("group", typed)
+
+
+def _order(action: Action, typed: dict[str, Any]) -> int:
+    order = Order(**{name: typed.pop(name) for name in Order.__dataclass_fields__})
+    settings = Settings.of(**typed)
+    order = replace(order, against=list(order.against))
+    _refuse_unusable_out(order)
+    found = _find_and_save(action, order, settings)
+    if order.json:
+        typer.echo(notation.dumps({**found.run, **_files(order)}, indent=2, ensure_ascii=False))
+    else:
+        _show(found, order)
+    return REJECTED if found.run["counts"]["rejected"] else DONE
+
+
+def _refuse_unusable_out(order: Order) -> None:
+    """Before the work, not after it."""
+    if order.dry_run:
+        return
+    if order.out is None:
+        raise OutputError("No folder for the results was given", "", "Give -o DIR, or --dry-run to write nothing")
+    if order.out.exists() and not order.overwrite:
+        raise OutputError(
+            f"{order.out} exists already",
+            "The folder must not exist yet",
+            "Choose another one, or give --overwrite to replace it",
+        )
+
+
+def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
+    from neardup.dedup import run
+    from neardup.readers import choose_columns, open_files
+    from neardup.save import save
+
+    documents = open_files(order.inputs)
+    columns = choose_columns(documents, order.text, order.id)
+    against = open_files(order.against) if order.against else None
+    with watcher() as progress:
+        outcome = run(documents, columns, settings, against, progress, action)
+        if order.out and not order.dry_run:
+            save(outcome, order.out, action=action, overwrite=order.overwrite, progress=progress)
+    return outcome.found
+
+
+def _files(order: Order) -> dict[str, Any]:
+    """Where the results are; nowhere after a dry run."""
+    if order.out is None or order.dry_run:
+        return {"out": None, "files": []}
+    return {"out": str(order.out), "files": sorted(path.name for path in order.out.iterdir())}
+
+
+def _show(found: Found, order: Order) -> None:
+    run, files = found.run, _files(order)
+    for note in run["notes"]:
+        typer.echo(f"note: {note}")
+    if order.dry_run:
+        show_groups(found.first_groups(), run["counts"]["groups"])
+    show_summary(run)
+    written = f"written to {files['out']}: {', '.join(files['files'])}"
+    typer.echo("dry run: nothing was written" if order.dry_run else written)
+    if run["counts"]["rejected"]:
+        warn(_rejected(found, "" if order.dry_run else f"; problems.jsonl in {order.out} lists them"))
+
+
+def _rejected(found: Found, where: str) -> str:
+    first = found.problems[0]
+    row = "" if first.row is None else f" row {first.row}"
+    return (
+        f"{views.counted(found.run['counts']['rejected'], 'row')} rejected{where}.\n"
+        f"The first: {views.printable(first.source)}{row}: {views.printable(first.reason)}"
+    )

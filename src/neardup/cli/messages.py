@@ -1,0 +1,84 @@
+"""What people read when something went wrong, and the exit status that goes with it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import typer
+
+from neardup.errors import NeardupError
+
+DONE, REJECTED, ERROR, INTERRUPTED = 0, 1, 2, 130
+TRACEBACK = "NEARDUP_TRACEBACK"
+
+
+def warn(text: str) -> None:
+    """A warning on standard error, set off from what surrounds it."""
+    _say("warning", text, typer.colors.YELLOW)
+
+
+def error(text: str) -> None:
+    """An error on standard error: the first line says what is wrong, the next ones what is allowed."""
+    _say("error", text, typer.colors.RED)
+
+
+def _say(kind: str, text: str, color: str) -> None:
+    first, *rest = text.splitlines() or [""]
+    indent = " " * (len(kind) + 2)
+    typer.echo(typer.style(f"{kind}: ", fg=color, bold=True) + first, err=True)
+    for line in rest:
+        typer.echo(indent + line, err=True)
+
+
+def guarded(command: Callable[..., int]) -> Callable[..., None]:
+    """The command with its failures said in words and its result made the exit status."""
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        try:
+            status = command(**values)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            typer.echo("interrupted, nothing was written", err=True)
+            status = INTERRUPTED
+        except BrokenPipeError:
+            _stop_writing()
+            status = DONE
+        except Exception as failure:
+            if TRACEBACK in os.environ:
+                raise
+            _explain(failure)
+        raise typer.Exit(status)
+
+    return run
+
+
+def _stop_writing() -> None:
+    """Let the reader go that has seen enough, as in ``neardup demo | head``.
+
+    What is still buffered would be written at exit and fail again.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explain(failure: Exception) -> NoReturn:
+    error(_words(failure))
+    raise typer.Exit(ERROR) from None
+
+
+def _words(failure: Exception) -> str:
+    if isinstance(failure, NeardupError):
+        return "\n".join(part for part in (failure.given, failure.allowed, failure.do) if part)
+    if isinstance(failure, MemoryError):
+        return "The memory of this machine is not enough.\nGive fewer documents, or fewer --threads."
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+    return (
+        f"{type(failure).__name__}: {failure}\n"
+        "This is a mistake in neardup, not in your documents. "
+        f"Set {TRACEBACK}=1 to see where it happened, and report it."
+    )

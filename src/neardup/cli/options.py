@@ -1,0 +1,114 @@
+"""One table of options: it makes the signatures of the commands, their help and the reference page.
+
+An option that is a setting is made from its row in ``settings.FIELDS``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from neardup.settings import FIELDS, Field
+
+REQUIRED = inspect.Parameter.empty
+
+METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a command, or its argument when it has no spelling."""
+
+    name: str
+    spelling: tuple[str, ...]
+    type: Any
+    default: Any
+    help: str
+    metavar: str | None = None
+
+    @classmethod
+    def of_field(cls, field: Field) -> Option:
+        """The option of a setting."""
+        text = f"{field.help} Allowed: {field.rule.allowed}."
+        return cls(field.name, (field.option,), field.type, field.default, text, METAVARS[field.type])
+
+    @property
+    def shown(self) -> str:
+        """How the option is written on the reference page."""
+        if not self.spelling:
+            return f"{self.metavar}"
+        return ", ".join(self.spelling) + (f" {self.metavar}" if self.metavar else "")
+
+    def parameter(self) -> inspect.Parameter:
+        """The parameter of the command's signature that typer turns into this option."""
+        declared: Any
+        if self.spelling:
+            declared = typer.Option(*self.spelling, help=self.help, metavar=self.metavar)
+        else:
+            declared = typer.Argument(help=self.help, metavar=self.metavar)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
+
+
+INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, plain text.", "IN")
+OUT = Option(
+    "out",
+    ("-o", "--out"),
+    Path | None,
+    None,
+    "Folder for the results, written whole or not at all. Needed unless --dry-run.",
+    "DIR",
+)
+TEXT = Option("text", ("--text",), str | None, None, "Column that holds the text; else a usual name.", "COLUMN")
+ID = Option("id", ("--id",), str | None, None, "Column that names the documents; else source#row.", "COLUMN")
+AGAINST = Option(
+    "against",
+    ("--against",),
+    list[str],
+    (),
+    "Compare with these documents too: they are kept, and near copies of them removed. May be repeated.",
+    "FILE",
+)
+ANNOTATE = Option(
+    "annotate", ("--annotate",), bool, False, "Remove nothing: write every document with its group and fate."
+)
+DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show what would be done and write nothing.")
+JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")
+OVERWRITE = Option("overwrite", ("--overwrite",), bool, False, "Replace the output folder if it exists.")
+
+_CHOOSING = (INPUTS, OUT, TEXT, ID)
+_WORKING = (DRY_RUN, JSON, OVERWRITE)
+_NOT_OF_GROUP = {"only_contained"}
+
+COMMANDS: dict[str, tuple[Option, ...]] = {
+    "dedup": (*_CHOOSING, *map(Option.of_field, FIELDS.values()), AGAINST, ANNOTATE, *_WORKING),
+    "group": (
+        *_CHOOSING,
+        *(Option.of_field(field) for field in FIELDS.values() if field.name not in _NOT_OF_GROUP),
+        AGAINST,
+        *_WORKING,
+    ),
+    "plan": (*(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots")), JSON),
+    "demo": (JSON,),
+}
+"""The options of every command, in the order of its help."""
+
+
+def with_options(command: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
+    """The command with a signature made from ``options``; typer reads nothing else."""
+
+    @functools.wraps(command)
+    def declared(**values: Any) -> None:
+        command(**values)
+
+    parameters = [option.parameter() for option in options]
+    face: Any = declared
+    face.__signature__ = inspect.Signature(parameters, return_annotation=None)
+    face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return declared

@@ -1,0 +1,91 @@
+"""What every command shows: progress bars on a terminal, groups, and the summary of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neardup import views
+from neardup.cli.messages import warn
+from neardup.progress import Advance, Progress, Silent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import Task
+
+    from neardup.report import Group
+
+
+def show_groups(groups: Sequence[Group], total: int) -> None:
+    """Print groups."""
+    for line in views.group_lines(groups, total):
+        typer.echo(line)
+
+
+def show_summary(run: Mapping[str, Any]) -> None:
+    """Print what a run did, then its warnings, where they are seen last."""
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in views.aligned(views.summary(run), width):
+        typer.echo(line)
+    for text in run["warnings"]:
+        warn(text)
+
+
+class Shown:
+    """The watcher that draws one bar for each stage, with its rate and the time left."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        """A stage with a bar of its own."""
+        task = self._bars.add_task(name, total=total, unit=unit)
+        try:
+            yield lambda amount: self._bars.advance(task, amount)
+        finally:
+            self._bars.stop_task(task)
+
+
+@contextmanager
+def watcher() -> Iterator[Progress]:
+    """The watcher that suits standard error; its bars are gone when the work is done."""
+    if not sys.stderr.isatty():
+        yield Silent()
+        return
+    from rich.console import Console
+
+    with _bars(Console(stderr=True)) as bars:
+        yield Shown(bars)
+
+
+def _bars(console: Console) -> Bars:
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """What is done, and how fast."""
+
+        def render(self, task: Task) -> Text:
+            return Text(_rate(int(task.completed), task.finished_speed or task.speed, task.fields["unit"]))
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        Rate(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=console,
+        transient=True,
+    )
+
+
+def _rate(done: int, speed: float | None, unit: str) -> str:
+    if unit == "bytes":
+        return views.size(done) + (f", {views.size(int(speed))}/s" if speed else "")
+    return f"{views.number(done)} {unit}" + (f", {views.number(int(speed))}/s" if speed else "")

@@ -1,0 +1,277 @@
+"""The documents of a run, numbered: every pass over the input goes through here.
+
+A corpus is the new input, with a reference input in front of it when there is one. Its *rows* are the
+documents that could be read, numbered from 0 over both, reference first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError
+from neardup.fingerprints import ShingleSets, fingerprint, shingle_sets
+from neardup.kernels.copies import FREE, enter_keys
+from neardup.parallel import ordered_map
+from neardup.progress import Progress
+from neardup.readers.base import Chunk, Documents, Problem
+from neardup.settings import Settings
+from neardup.tables import Int64s, UInt32s, UInt64s
+
+
+@dataclass(frozen=True)
+class Part:
+    """One input of a corpus and the columns used of it: text, id (None: rows are named by number), extra."""
+
+    documents: Documents
+    text: str
+    id: str | None
+    extra: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read, each once."""
+        return list(dict.fromkeys(name for name in (self.text, self.id, self.extra) if name))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows ``first`` … ``first + count − 1`` of the corpus are the good rows of one chunk."""
+
+    part: int
+    chunk: int
+    source: str
+    first: int
+    row_numbers: Int64s
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.row_numbers)
+
+
+@dataclass
+class Fingerprints:
+    """What the first pass knows of every row."""
+
+    units: Int64s  # tokens (or characters) of each row
+    bytes: Int64s  # size of each text
+    copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
+    unique: Int64s  # rows that stand for themselves: new and not empty; their index is the document number
+    signatures: list[UInt32s]  # blocks [m, slots] of the unique rows, in order
+    pieces: list[Piece]
+    ids: list[pa.Array]  # per part: the id column, or an empty array where rows are named by number
+    extra: pa.Array | None
+    problems: list[Problem] = field(default_factory=list)
+    invalid: int = 0
+    nulls: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.units)
+
+    def part_first(self, part: int) -> int:
+        """The first row of an input of the corpus."""
+        return next((piece.first for piece in self.pieces if piece.part >= part), self.rows)
+
+    def documents_before(self, row: int) -> int:
+        """How many document numbers stand for rows before ``row``."""
+        return int(np.searchsorted(self.unique, row))
+
+
+class Corpus:
+    """The inputs of a run, read in passes by a pool of threads."""
+
+    def __init__(self, parts: list[Part], settings: Settings) -> None:
+        self.parts, self.settings = parts, settings
+        self._pieces: list[Piece] = []
+
+    def fingerprint(self, progress: Progress) -> Fingerprints:
+        """First pass: fingerprint every row; keep signatures of the first of each set of exact copies."""
+        growing = _Growing(len(self.parts))
+        total = sum(part.documents.size_bytes or 0 for part in self.parts) or None
+        with progress.stage("fingerprint", total, "bytes") as advance:
+            for read in self._scan(self._read_and_fingerprint):
+                growing.add(read)
+                advance(read.bytes_read)
+        self._pieces = growing.pieces
+        return growing.finish()
+
+    def shingle_sets(self, rows: Int64s) -> ShingleSets:
+        """The shingle sets of the given rows (ascending), from a pass over the chunks that hold them."""
+        firsts = np.array([piece.first for piece in self._pieces], np.int64)
+        owner = np.searchsorted(firsts, rows, side="right") - 1
+        # pieces without rows share a start with the next; searchsorted gives the last, which has the row
+        wanted = {int(k): rows[owner == k] - firsts[k] for k in np.unique(owner)}
+
+        def work(item: tuple[int, Chunk]) -> ShingleSets:
+            piece, chunk = item
+            part = self.parts[self._pieces[piece].part]
+            texts = _one_array(chunk.read([part.text]).table.column(0))
+            return shingle_sets(texts, wanted[piece], self.settings)
+
+        found = list(ordered_map(work, self._chunks(wanted), self.settings.work.threads))
+        hashes = np.concatenate([sets.hashes for sets in found]) if found else np.empty(0, np.uint64)
+        sizes = np.concatenate([sets.sizes for sets in found]) if found else np.empty(0, np.int64)
+        return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))))
+
+    def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
+        """(piece number, chunk) of the wanted pieces, text column only."""
+        for number, part in enumerate(self.parts):
+            of_part = {self._pieces[k].chunk: k for k in wanted if self._pieces[k].part == number}
+            if of_part:
+                for chunk in part.documents.chunks(of_part.keys(), [part.text]):
+                    yield of_part[chunk.index], chunk
+
+    def _scan(self, work: Callable[[tuple[int, Chunk]], Any]) -> Iterator[Any]:
+        items = (
+            (number, chunk)
+            for number, part in enumerate(self.parts)
+            for chunk in part.documents.chunks(None, part.columns)
+        )
+        return ordered_map(work, items, self.settings.work.threads)
+
+    def _read_and_fingerprint(self, item: tuple[int, Chunk]) -> _Read:
+        number, chunk = item
+        part = self.parts[number]
+        rows = chunk.read(part.columns)
+        texts = _one_array(rows.table.column(part.text))
+        made = fingerprint(texts, self.settings)
+        signatures = made.column("signature").flatten().to_numpy()
+        return _Read(
+            part=number,
+            chunk=chunk,
+            row_numbers=rows.row_numbers,
+            problems=rows.problems,
+            units=made.column("units").to_numpy(),
+            keys=np.column_stack([made.column("key_high"), made.column("key_low")]),
+            signatures=signatures.reshape(len(texts), self.settings.sketch.slots),
+            bytes=_lengths(texts),
+            invalid=int(np.sum(made.column("invalid").to_numpy())),
+            nulls=texts.null_count,
+            ids=_one_array(rows.table.column(part.id)) if part.id else None,
+            extra=_one_array(rows.table.column(part.extra)) if part.extra else None,
+        )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One chunk, read and fingerprinted."""
+
+    part: int
+    chunk: Chunk
+    row_numbers: Int64s
+    problems: tuple[Problem, ...]
+    units: Int64s
+    keys: UInt64s
+    signatures: UInt32s
+    bytes: Int64s
+    invalid: int
+    nulls: int
+    ids: pa.Array | None
+    extra: pa.Array | None
+
+    @property
+    def bytes_read(self) -> int:
+        return int(self.bytes.sum())
+
+
+class _Growing:
+    """Fingerprints under construction: chunks come in input order, exact copies fold into their first."""
+
+    def __init__(self, parts: int) -> None:
+        self.pieces: list[Piece] = []
+        self._reads: list[_Read] = []
+        self._keys = np.empty((1 << 12, 2), np.uint64)
+        self._copy_of = np.empty(1 << 12, np.int64)
+        self._table = np.full(1 << 13, FREE, np.int64)
+        self._signatures: list[UInt32s] = []
+        self._unique: list[Int64s] = []
+        self._ids: list[list[pa.Array]] = [[] for _ in range(parts)]
+        self._extra: list[pa.Array] = []
+        self._problems: list[Problem] = []
+        self._columns: list[tuple[Int64s, Int64s]] = []
+        self._invalid = self._nulls = self._rows = 0
+
+    def add(self, read: _Read) -> None:
+        """Take in one chunk."""
+        first, until = self._rows, self._rows + len(read.units)
+        self._make_room(until)
+        self._keys[first:until] = read.keys
+        enter_keys(self._keys, first, until, self._table, self._copy_of)
+        stands = (self._copy_of[first:until] == np.arange(first, until)) & (read.units > 0)
+        self._signatures.append(read.signatures[stands])
+        self._unique.append(np.flatnonzero(stands) + first)
+        self._columns.append((read.units, read.bytes))
+        self.pieces.append(Piece(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
+        if read.ids is not None:
+            self._ids[read.part].append(read.ids)
+        if read.extra is not None:
+            self._extra.append(read.extra)
+        self._problems.extend(read.problems)
+        self._invalid += read.invalid
+        self._nulls += read.nulls
+        self._rows = until
+
+    def finish(self) -> Fingerprints:
+        """All chunks are in."""
+        units, sizes = (_concatenated([pair[i] for pair in self._columns]) for i in (0, 1))
+        return Fingerprints(
+            units=units,
+            bytes=sizes,
+            copy_of=self._copy_of[: self._rows].copy(),
+            unique=_concatenated(self._unique),
+            signatures=self._signatures,
+            pieces=self.pieces,
+            ids=[_joined(arrays) for arrays in self._ids],
+            extra=_joined(self._extra) if self._extra else None,
+            problems=self._problems,
+            invalid=self._invalid,
+            nulls=self._nulls,
+        )
+
+    def _make_room(self, rows: int) -> None:
+        if rows <= len(self._keys):
+            return
+        size = max(rows, 2 * len(self._keys))
+        keys, copy_of = np.empty((size, 2), np.uint64), np.empty(size, np.int64)
+        keys[: self._rows], copy_of[: self._rows] = self._keys[: self._rows], self._copy_of[: self._rows]
+        self._keys, self._copy_of = keys, copy_of
+        self._table = np.full(1 << (2 * size - 1).bit_length(), FREE, np.int64)
+        # rows that are copies find the row they are a copy of, as they did before
+        enter_keys(keys, 0, self._rows, self._table, copy_of)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _lengths(texts: pa.Array) -> Int64s:
+    lengths: Int64s = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths
+
+
+def _concatenated(arrays: list[Int64s]) -> Int64s:
+    return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
+
+
+def _joined(arrays: list[pa.Array]) -> pa.Array:
+    if not arrays:
+        return pa.array([], pa.int64())
+    kinds = {array.type for array in arrays}
+    if len(kinds) > 1:
+        raise InputError(
+            f"A column has the types {', '.join(sorted(map(str, kinds)))} in different files",
+            "One type in all files",
+            "Convert the column, or deduplicate the files separately",
+        )
+    return pa.concat_arrays(arrays)

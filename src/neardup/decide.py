@@ -1,0 +1,141 @@
+"""Leaders of documents → the decision about every row: its group, its representative, kept or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.corpus import Fingerprints
+from neardup.settings import ratio
+from neardup.tables import Bools, Floats, Int64s, column
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Rows with the same unit stream, as one document each.
+
+    ``of_row`` is the document number of a row, −1 for an empty one; ``best_row`` is the row of a document
+    that the keep policy prefers, ``rank`` (a permutation) the order of documents by it.
+    """
+
+    of_row: Int64s
+    best_row: Int64s
+    rank: Int64s
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """One entry a member of a group, ordered by group, representative first, then input order."""
+
+    rows: Int64s
+    representative_row: Int64s
+    similarity: Floats
+    exact: Bools  # the row has the same unit stream as its representative
+    kept: Bools
+
+    @property
+    def is_representative(self) -> Bools:
+        """Whether a member is the representative itself."""
+        same: Bools = self.rows == self.representative_row
+        return same
+
+    def all_kept(self) -> Decisions:
+        """The same groups with nothing removed."""
+        return replace(self, kept=np.ones(len(self.rows), np.bool_))
+
+
+def classes(prints: Fingerprints, row_rank: Int64s) -> Classes:
+    """The documents of the rows, ranked by their best row."""
+    n_documents = len(prints.unique)
+    number = np.full(prints.rows, -1, np.int64)
+    number[prints.unique] = np.arange(n_documents)
+    of_row = number[prints.copy_of]
+    best = np.full(n_documents, prints.rows, np.int64)
+    full = of_row >= 0
+    np.minimum.at(best, of_row[full], row_rank[full])
+    row_at = np.empty(prints.rows, np.int64)
+    row_at[row_rank] = np.arange(prints.rows)
+    rank = np.empty(n_documents, np.int64)
+    rank[np.argsort(best)] = np.arange(n_documents)
+    return Classes(of_row, row_at[best], rank)
+
+
+def decide(
+    prints: Fingerprints, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table
+) -> Decisions:
+    """The groups as decisions about rows; ``pairs`` must hold every (document, leader) pair."""
+    rows = np.arange(prints.rows)
+    has_text = documents.of_row >= 0
+    heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1) if len(leader) else rows * 0 - 1
+    heads = np.where(has_text, heads, _best_empty(has_text, row_rank))
+    members = np.bincount(heads, minlength=prints.rows)
+    grouped = rows[members[heads] > 1]
+    head = heads[grouped]
+    order = np.lexsort((grouped, grouped != head, head))
+    grouped, head = grouped[order], head[order]
+    exact = documents.of_row[grouped] == documents.of_row[head]
+    similarity, _ = _to_leader(documents, grouped, head, exact, pairs)
+    return Decisions(grouped, head, similarity, exact, grouped == head)
+
+
+def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
+    """Keep the near copies of which the representative holds less than ``least`` of the shingles."""
+    _, containment = _to_leader(documents, decisions.rows, decisions.representative_row, decisions.exact, pairs)
+    numerator, denominator = ratio(least)
+    shared, size = containment
+    spared = ~decisions.exact & (shared * denominator < numerator * size)
+    return replace(decisions, kept=decisions.kept | spared)
+
+
+def new_only(decisions: Decisions, reference: int) -> Decisions:
+    """Without the reference rows that represent nothing new; the others of them stay as representatives."""
+    head = decisions.representative_row
+    has_new = np.zeros(int(head.max(initial=-1)) + 1, np.bool_)
+    has_new[head[decisions.rows >= reference]] = True
+    stays = has_new[head] & ((decisions.rows >= reference) | decisions.is_representative)
+    return Decisions(
+        decisions.rows[stays],
+        head[stays],
+        decisions.similarity[stays],
+        decisions.exact[stays],
+        decisions.kept[stays],
+    )
+
+
+def leader_pairs(documents: Classes, leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
+    """(a, b), a < b, of the documents whose pair with their leader is not in ``pairs``."""
+    number = np.arange(len(leader))
+    follows = leader != number
+    a, b = np.minimum(number, leader)[follows], np.maximum(number, leader)[follows]
+    missing = ~np.isin(_key(a, b), _key(column(pairs, "a"), column(pairs, "b")))
+    order = np.lexsort((b[missing], a[missing]))
+    return a[missing][order], b[missing][order]
+
+
+def _best_empty(has_text: Bools, row_rank: Int64s) -> int:
+    empty = np.flatnonzero(~has_text)
+    return int(empty[np.argmin(row_rank[empty])]) if len(empty) else -1
+
+
+def _to_leader(
+    documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
+) -> tuple[Floats, tuple[Int64s, Int64s]]:
+    """Resemblance of each row with its representative, and (shared, size of the row's own set)."""
+    similarity = np.ones(len(rows))
+    shared, size = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    near = np.flatnonzero(~exact)
+    own, other = documents.of_row[rows[near]], documents.of_row[heads[near]]
+    a, b = column(pairs, "a"), column(pairs, "b")
+    at = np.searchsorted(_key(a, b), _key(np.minimum(own, other), np.maximum(own, other)))
+    of_pair = {name: column(pairs, name)[at] for name in ("shared", "size_a", "size_b")}
+    union = of_pair["size_a"] + of_pair["size_b"] - of_pair["shared"]
+    similarity[near] = of_pair["shared"] / np.maximum(union, 1)
+    shared[near] = of_pair["shared"]
+    size[near] = np.where(own < other, of_pair["size_a"], of_pair["size_b"])
+    return similarity, (shared, size)
+
+
+def _key(a: Int64s, b: Int64s) -> Int64s:
+    return (a << 32) | b

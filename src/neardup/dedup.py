@@ -1,0 +1,168 @@
+"""The batch run: strings the stages together, and keeps the account of what they did.
+
+fingerprint → candidates → verify → group → decide → tables; ``save`` writes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.account import Action, Evidence, Outcome, Stages, account
+from neardup.candidates.lsh import candidates
+from neardup.corpus import Corpus, Fingerprints, Part
+from neardup.decide import Classes, Decisions, classes, decide, leader_pairs, new_only, only_contained
+from neardup.group import Grouped, group, merged
+from neardup.hubs import join_hubs
+from neardup.keep import keep_column, keep_rank
+from neardup.plan import Plan, plan
+from neardup.progress import Progress, Silent
+from neardup.readers import choose_columns, open_documents
+from neardup.readers.base import Documents
+from neardup.readers.columns import Chosen, find_column
+from neardup.report import Found
+from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, require_ids
+from neardup.settings import Settings, ratio
+from neardup.shingle_store import ShingleStore
+from neardup.tables import CANDIDATES
+from neardup.verify import verify
+
+
+def find(
+    documents: object,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    against: object | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Found:
+    """Find near-duplicate documents, prove each pair, and group them.
+
+    ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
+    Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
+    reference set of the same kinds. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+
+    Raises SettingError for settings out of range and InputError for input that cannot be used.
+
+    >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+    >>> found = find([text, text + " today", "something else"], threshold=0.8)
+    >>> found.pairs.select(["id_a", "id_b", "shared", "size_a", "size_b"]).to_pylist()
+    [{'id_a': 0, 'id_b': 1, 'shared': 9, 'size_a': 9, 'size_b': 10}]
+    """
+    chosen = Settings.of(**settings)
+    opened = open_documents(documents)
+    columns = choose_columns(opened, text, id)
+    old = None if against is None else open_documents(against)
+    return run(opened, columns, chosen, old, progress or Silent()).found
+
+
+def run(
+    documents: Documents,
+    columns: Chosen,
+    settings: Settings,
+    against: Documents | None,
+    progress: Progress,
+    action: Action = "find",
+) -> Outcome:
+    """Find near-duplicates of opened documents; ``action`` says what the decisions will be used for."""
+    stages = Stages(progress)
+    settings_plan = plan(settings.search.threshold, settings.search.recall, settings.sketch.slots)
+    corpus = Corpus(_parts(documents, columns, settings, against), settings)
+    prints = corpus.fingerprint(stages)
+    notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
+    reference = prints.part_first(len(corpus.parts) - 1)
+    evidence = _search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
+    decisions, grouped = _decide(corpus, prints, evidence, reference, stages)
+    if action == "group":
+        decisions = decisions.all_kept()
+    with stages.stage("tables", None, "rows"):
+        ids = Ids(corpus, prints)
+        found = Found(
+            pairs=pair_table(grouped.pairs, prints, ids, reference),
+            groups=group_table(decisions, prints, ids, reference),
+            copies=copy_table(prints, ids, reference),
+            run={},
+            problems=tuple(prints.problems),
+        )
+    outcome = Outcome(found, corpus, prints, evidence, grouped, decisions, stages)
+    found.run.update(account(action, outcome, ids, notes))
+    return outcome
+
+
+def _parts(documents: Documents, columns: Chosen, settings: Settings, against: Documents | None) -> list[Part]:
+    extra = keep_column(settings.keep.keep)
+    if extra is not None:
+        find_column(documents, extra, "--keep")
+    new = Part(documents, columns.text, columns.id, extra)
+    if against is None:
+        return [new]
+    old = choose_columns(against, None, None)
+    return [Part(against, old.text, old.id), new]
+
+
+def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[str]:
+    """Refuse a chosen id column that does not name every row once; drop a guessed one, and say so."""
+    notes = []
+    for number, part in enumerate(corpus.parts):
+        if part.id is None:
+            continue
+        fault = check_ids(prints, number, part.id)
+        guessed = part is not corpus.parts[-1] or columns.id_guessed
+        if fault and not guessed:
+            require_ids(fault)
+        if fault:
+            corpus.parts[number] = Part(part.documents, part.text, None, part.extra)
+            notes.append(f"{fault}; rows are named by source and row number instead")
+    return notes
+
+
+def _search(corpus: Corpus, prints: Fingerprints, settings_plan: Plan, reference: int, stages: Stages) -> Evidence:
+    """Candidates by LSH, each verified on its text; hub documents made ready to be joined."""
+    settings = corpus.settings
+    threads, least = settings.work.threads, ratio(settings.search.threshold)
+    with stages.stage("candidates", len(settings_plan.bands), "bands") as advance:
+        proposed = candidates(prints.signatures, settings_plan, reference, threads, advance)
+        prints.signatures.clear()
+    store, documents = ShingleStore(corpus, prints), len(prints.unique)
+    with stages.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
+        store.hold(np.union1d(proposed.hub, pc.unique(pa.chunked_array(proposed.pairs.columns))))
+        pairs = verify(proposed.pairs, store, least, threads, advance)
+    with stages.stage("hubs", len(proposed.hub), "documents"):
+        hubs = join_hubs(proposed.hub, documents, store, least)
+    return Evidence(settings_plan, proposed, pairs, hubs)
+
+
+def _decide(
+    corpus: Corpus, prints: Fingerprints, evidence: Evidence, reference_rows: int, stages: Stages
+) -> tuple[Decisions, Grouped]:
+    """Groups, and what becomes of their members."""
+    settings = corpus.settings
+    row_rank = keep_rank(settings.keep.keep, prints.units, reference_rows, prints.extra)
+    with stages.stage("group", None, "documents"):
+        documents = classes(prints, row_rank)
+        reference = prints.documents_before(reference_rows)
+        grouped = group(evidence.pairs, evidence.hubs, documents.rank, reference, settings)
+    scored = _with_leaders(corpus, prints, documents, grouped, stages)
+    decisions = decide(prints, documents, row_rank, grouped.leader, scored)
+    if settings.keep.only_contained > 0:
+        decisions = only_contained(decisions, documents, scored, settings.keep.only_contained)
+    if reference_rows:
+        decisions = new_only(decisions, reference_rows)
+    return decisions, grouped
+
+
+def _with_leaders(
+    corpus: Corpus, prints: Fingerprints, documents: Classes, grouped: Grouped, stages: Stages
+) -> pa.Table:
+    """The pairs, and those of a document with its leader that are not among them (chained components)."""
+    a, b = leader_pairs(documents, grouped.leader, grouped.pairs)
+    if not len(a):
+        return grouped.pairs
+    chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
+    store, threads = ShingleStore(corpus, prints), corpus.settings.work.threads
+    with stages.stage("verify", len(a), "pairs") as advance:
+        return merged(grouped.pairs, verify(chained, store, (0, 1), threads, advance))

@@ -1,0 +1,231 @@
+"""Exact joins inside hubs: prefix lists of rare shingles, and the searches over them.
+
+A prefix of x, its |x| − ⌈t·|x|⌉ + 1 rarest shingles in any fixed order, must meet the prefix of every y with
+J(x, y) ≥ t (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). Shingles that stand in one document
+only take their places in the prefix but can never meet. The order is (frequency class, hash); an error in
+a frequency may cost time, never a pair. Documents are numbered by size, smallest first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.sets import least_shared, shared_at_least
+from neardup.kernels.trees import tree_root
+
+_TRIES = 64
+
+
+class Hubs(NamedTuple):
+    """The hub documents, numbered by size, and their prefix lists.
+
+    The shingles of x are the ``sizes[x]`` hashes from ``starts[x]`` on. Entry e in ``begin[x]:begin[x + 1]`` says
+    that x stands in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, in
+    ascending order. ``largest[x]`` is the greatest size that a partner of x can have.
+    """
+
+    documents: Any  # int64[hubs] document number of each
+    local: Any  # int64[documents] number among the hubs, or −1
+    hashes: Any  # uint64
+    starts: Any  # int64[hubs]
+    sizes: Any  # int64[hubs], ascending
+    begin: Any  # int64[hubs + 1]
+    list_of: Any  # int64[entries]
+    place: Any  # int64[entries]
+    members: Any  # int64[entries]
+    first: Any  # int64[lists + 1]
+    largest: Any  # int64[hubs]
+
+
+@njit(cache=True, nogil=True)
+def count_frequencies(hashes, starts, sizes, counts):
+    """Count the hashes of all documents in ``counts`` (uint8[power of two], saturating) by their low bits."""
+    mask = np.uint64(counts.size - 1)
+    for x in range(starts.size):
+        for i in range(starts[x], starts[x] + sizes[x]):
+            cell = hashes[i] & mask
+            if counts[cell] < 255:
+                counts[cell] += np.uint8(1)
+
+
+@njit(cache=True, nogil=True)
+def rare_prefixes(hashes, starts, sizes, counts, numerator, denominator):
+    """The prefix of every document without its unique shingles; (hashes uint64, owner int32, largest int64).
+
+    A document whose unique shingles alone exceed what the threshold lets fail has no partner: it gets no
+    entries, and ``largest`` 0. Otherwise its overlap with a partner y is at most |x| − unique, which bounds |y|.
+    """
+    n = starts.size
+    mask = np.uint64(counts.size - 1)
+    largest = np.zeros(n, np.int64)
+    wanted = np.zeros(n, np.int64)
+    for x in range(n):
+        size = sizes[x]
+        unique = np.int64(0)
+        for i in range(starts[x], starts[x] + sizes[x]):
+            unique += counts[hashes[i] & mask] == 1
+        may_fail = size - (numerator * size + denominator - 1) // denominator
+        if unique <= may_fail:
+            largest[x] = (size - unique) * (numerator + denominator) // numerator - size
+            wanted[x] = may_fail + 1 - unique
+    total = wanted.sum()
+    entries, owner = np.empty(total, np.uint64), np.empty(total, np.int32)
+    of_class = np.empty(256, np.int64)
+    used = 0
+    for x in range(n):
+        if wanted[x] == 0:
+            continue
+        of_class[:] = 0
+        for i in range(starts[x], starts[x] + sizes[x]):
+            of_class[counts[hashes[i] & mask]] += 1
+        last, before = 2, 0  # the class in which the prefix ends, and how many come from those before it
+        while before + of_class[last] < wanted[x]:
+            before += of_class[last]
+            last += 1
+        from_last = wanted[x] - before
+        for i in range(starts[x], starts[x] + sizes[x]):  # ascending hashes: within a class the order is the hash
+            at = np.int64(counts[hashes[i] & mask])
+            if at == 1 or at > last or (at == last and from_last == 0):
+                continue
+            from_last -= at == last
+            entries[used], owner[used] = hashes[i], x
+            used += 1
+    return entries, owner, largest
+
+
+@njit(cache=True, nogil=True)
+def may_pair(hubs, x, y):
+    """True when the sizes of x and y, and the shingles unique to each, leave room for a pair."""
+    return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y]
+
+
+@njit(cache=True, nogil=True)
+def shared_of(hubs, x, y, numerator, denominator):
+    """|x∩y|, or −1 where the resemblance is below the threshold."""
+    begin_x, begin_y = hubs.starts[x], hubs.starts[y]
+    end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
+    least = least_shared(hubs.sizes[x], hubs.sizes[y], numerator, denominator)
+    return shared_at_least(hubs.hashes, begin_x, end_x, begin_y, end_y, least)
+
+
+@njit(cache=True, nogil=True)
+def _has_partner(hubs, k, i):
+    """Whether member i of list k can pair with another member; True as well when a few tries do not tell."""
+    x = hubs.members[i]
+    tries = 0
+    for j in range(i + 1, hubs.first[k + 1]):
+        y = hubs.members[j]
+        if hubs.sizes[y] > hubs.largest[x]:  # members ascend in size
+            break
+        tries += 1
+        if tries > _TRIES or may_pair(hubs, x, y):
+            return True
+    low, high = hubs.first[k], i
+    while low < high:  # the smaller members of at most the size that leaves x room
+        middle = (low + high) // 2
+        if hubs.sizes[hubs.members[middle]] <= hubs.largest[x]:
+            low = middle + 1
+        else:
+            high = middle
+    for j in range(low - 1, hubs.first[k] - 1, -1):
+        tries += 1
+        if tries > _TRIES or may_pair(hubs, x, hubs.members[j]):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def with_partners(hubs):
+    """bool[hubs]: False where no member of any list leaves room for a pair with the document.
+
+    This is what keeps a page of boilerplate over thousands of unlike texts from costing all their pairs:
+    such texts meet in many lists, but their own words leave none of them room for a partner.
+    """
+    alive = np.zeros(hubs.documents.size, np.bool_)
+    for k in range(hubs.first.size - 1):
+        for i in range(hubs.first[k], hubs.first[k + 1]):
+            if not alive[hubs.members[i]]:
+                alive[hubs.members[i]] = _has_partner(hubs, k, i)
+    return alive
+
+
+@njit(cache=True, nogil=True)
+def hub_pairs(hubs, first, until, left_out, reference, numerator, denominator):
+    """Verified pairs (x, y), x in first … until − 1 and y larger: int64[m, 3] of x, y, |x∩y|.
+
+    Documents with ``left_out`` set are passed over; so are pairs of two documents below ``reference``.
+    """
+    n = hubs.documents.size
+    seen = np.full(n, -1, np.int64)
+    found = np.empty((1024, 3), np.int64)
+    used = 0
+    for x in range(first, until):
+        if left_out[x]:
+            continue
+        for e in range(hubs.begin[x], hubs.begin[x + 1]):
+            k = hubs.list_of[e]
+            for j in range(hubs.first[k] + hubs.place[e] + 1, hubs.first[k + 1]):
+                y = hubs.members[j]
+                if hubs.sizes[y] > hubs.largest[x]:
+                    break
+                if seen[y] == x or left_out[y]:
+                    continue
+                seen[y] = x
+                both_old = hubs.documents[x] < reference and hubs.documents[y] < reference
+                if both_old or not may_pair(hubs, x, y):
+                    continue
+                shared = shared_of(hubs, x, y, numerator, denominator)
+                if shared >= 0:
+                    if used == found.shape[0]:
+                        larger = np.empty((2 * used, 3), np.int64)
+                        larger[:used] = found
+                        found = larger
+                    found[used, 0], found[used, 1], found[used, 2] = x, y, shared
+                    used += 1
+    return found[:used]
+
+
+@njit(cache=True, nogil=True)
+def link_crowds(hubs, crowded, parent, numerator, denominator):
+    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
+
+    ``crowded`` bool[hubs]. All other pairs must be united already. Members of a list are taken by component;
+    two components are compared only until they are one, so a crowd, which is one, costs nothing by itself.
+    Returns int64[m, 3] of x, y, |x∩y| for the pairs that united something.
+    """
+    links = np.empty((16, 3), np.int64)
+    used = 0
+    for k in range(hubs.first.size - 1):
+        begin, end = hubs.first[k], hubs.first[k + 1]
+        roots = np.empty(end - begin, np.int64)
+        for i in range(begin, end):
+            roots[i - begin] = tree_root(parent, hubs.documents[hubs.members[i]])
+        if (roots == roots[0]).all():
+            continue
+        order = np.argsort(roots, kind="mergesort")
+        cut = 0  # where the component of member i begins
+        for i in range(order.size):
+            x = hubs.members[begin + order[i]]
+            if roots[order[i]] != roots[order[cut]]:
+                cut = i
+            for j in range(cut):
+                y = hubs.members[begin + order[j]]
+                if not (crowded[x] or crowded[y]) or not may_pair(hubs, min(x, y), max(x, y)):
+                    continue
+                root_x = tree_root(parent, hubs.documents[x])
+                root_y = tree_root(parent, hubs.documents[y])
+                if root_x == root_y:
+                    continue
+                shared = shared_of(hubs, x, y, numerator, denominator)
+                if shared >= 0:
+                    parent[max(root_x, root_y)] = min(root_x, root_y)
+                    if used == links.shape[0]:
+                        larger = np.empty((2 * used, 3), np.int64)
+                        larger[:used] = links
+                        links = larger
+                    links[used, 0], links[used, 1], links[used, 2] = x, y, shared
+                    used += 1
+    return links[:used]

@@ -1,0 +1,179 @@
+"""Pairs → groups. Documents are numbered; ``rank`` is a permutation, and a smaller rank is better to keep.
+
+Similarities are compared as fractions shared / union of whole numbers, exactly. A document below ``reference``
+belongs to the reference set: it always leads itself, and it is preferred to any other leader.
+
+Most pairs are verified before they come here (``Links``). Between two documents of hub buckets they are not:
+there a document is compared only with the leaders it meets in a prefix list, so that a crowd costs one
+comparison a member and not one a pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.hubs import may_pair, shared_of
+
+_NONE = -1
+
+
+class Links(NamedTuple):
+    """Verified pairs as partner lists: those of d are ``partners[begin[d]:begin[d + 1]]``."""
+
+    begin: Any  # int64[documents + 1]
+    partners: Any  # int64[2 * pairs]
+    shared: Any  # int64[2 * pairs] |A∩B|
+    union: Any  # int64[2 * pairs] |A∪B|
+
+
+class Groups(NamedTuple):
+    """Groups under construction: each document's leader and what it shares with it; members as chains."""
+
+    leader: Any  # int64[documents], −1 where not yet taken
+    shared: Any  # int64[documents] |A∩B| with the leader
+    union: Any  # int64[documents] |A∪B| with the leader
+    last: Any  # int64[documents] the last member of a leader's chain
+    next_member: Any  # int64[documents] the chain, −1 at its end
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _compare(shared, union, other_shared, other_union):
+    """Sign of shared / union − other_shared / other_union, without rounding."""
+    left, right = shared * other_union, other_shared * union
+    return np.int64(left > right) - np.int64(left < right)
+
+
+@njit(cache=True, nogil=True)
+def _gather(d, links, groups, found):
+    """Write the leaders among the partners of d to ``found`` (int64[·, 3]: leader, shared, union); how many."""
+    n = 0
+    for k in range(links.begin[d], links.begin[d + 1]):
+        other = links.partners[k]
+        if groups.leader[other] == other:
+            found[n, 0], found[n, 1], found[n, 2] = other, links.shared[k], links.union[k]
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _gather_hub(d, hubs, heads, chain, seen, found, n, ratio):
+    """Add the leaders that d meets in its prefix lists and pairs with; (found, how many there are now).
+
+    ``heads`` int64[lists] and ``chain`` int64[entries] hold the leaders of each list; ``seen`` int64[hubs].
+    """
+    x = hubs.local[d]
+    for e in range(hubs.begin[x], hubs.begin[x + 1]):
+        entry = heads[hubs.list_of[e]]
+        while entry >= 0:
+            y = hubs.members[hubs.first[hubs.list_of[e]] + hubs.place[entry]]
+            entry = chain[entry]
+            if seen[y] == x:
+                continue
+            seen[y] = x
+            low, high = min(x, y), max(x, y)
+            if not may_pair(hubs, low, high):
+                continue
+            shared = shared_of(hubs, low, high, ratio[0], ratio[1])
+            if shared < 0:
+                continue
+            if n == found.shape[0]:
+                larger = np.empty((2 * n, 3), np.int64)
+                larger[:n] = found
+                found = larger
+            sizes = hubs.sizes[x] + hubs.sizes[y]
+            found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, sizes - shared
+            n += 1
+    return found, n
+
+
+@njit(cache=True, nogil=True)
+def _precedes(found, i, j, rank, reference):
+    """Whether leader i of ``found`` is to be preferred to leader j."""
+    old_i, old_j = found[i, 0] < reference, found[j, 0] < reference
+    if old_i != old_j:
+        return old_i
+    sign = _compare(found[i, 1], found[i, 2], found[j, 1], found[j, 2])
+    return sign > 0 or (sign == 0 and rank[found[i, 0]] < rank[found[j, 0]])
+
+
+@njit(cache=True, nogil=True)
+def _pairs_with_all(d, leader, bridge, groups, partner_of, hubs, ratio):
+    """Whether d is a found pair with every member of the leader's group; ``bridge`` = J(d, leader).
+
+    1 − J is a metric, so J(d, m) ≥ J(d, leader) + J(leader, m) − 1: members close enough need no look.
+    """
+    need = 1.0 + ratio[0] / ratio[1] + 1e-9
+    member = groups.next_member[leader]
+    while member >= 0:
+        near = bridge + groups.shared[member] / groups.union[member] >= need
+        if not near and partner_of[member] != d:
+            x, y = hubs.local[d], hubs.local[member]
+            if x < 0 or y < 0 or shared_of(hubs, min(x, y), max(x, y), ratio[0], ratio[1]) < 0:
+                return False
+        member = groups.next_member[member]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def lead(order, rank, links, hubs, alive, ratio, reference, complete):
+    """Groups of documents taken best first: one joins the leader it is most similar to, or becomes one.
+
+    Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009);
+    with ``complete``, also with every other member (greedy complete linkage; a pair that is certain
+    by the triangle inequality counts as found). ``alive`` bool[hubs]: False where a hub document has no
+    partner in any list; ``ratio`` int64[2] is the threshold.
+    """
+    n = order.size
+    none = np.full(n, _NONE, np.int64)
+    groups = Groups(none.copy(), np.zeros(n, np.int64), np.ones(n, np.int64), none.copy(), none.copy())
+    partner_of = none.copy()
+    heads = np.full(hubs.first.size - 1, _NONE, np.int64)
+    chain = np.full(hubs.members.size, _NONE, np.int64)
+    seen = np.full(hubs.documents.size, _NONE, np.int64)
+    found = np.empty((64, 3), np.int64)
+    for d in order:
+        groups.leader[d], groups.last[d] = d, d
+        in_hub = hubs.local[d] >= 0 and alive[hubs.local[d]]
+        if d >= reference:
+            if links.begin[d + 1] - links.begin[d] > found.shape[0]:
+                found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
+            groups.leader[d] = _NONE
+            count = _gather(d, links, groups, found)
+            if in_hub:
+                found, count = _gather_hub(d, hubs, heads, chain, seen, found, count, ratio)
+            groups.leader[d] = d
+            if complete:
+                for k in range(links.begin[d], links.begin[d + 1]):
+                    partner_of[links.partners[k]] = d
+            if _join_best(d, rank, links, hubs, groups, partner_of, found[:count], ratio, reference, complete):
+                continue
+        if in_hub:
+            x = hubs.local[d]
+            for e in range(hubs.begin[x], hubs.begin[x + 1]):
+                chain[e] = heads[hubs.list_of[e]]
+                heads[hubs.list_of[e]] = e
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def _join_best(d, rank, links, hubs, groups, partner_of, found, ratio, reference, complete):
+    """Put d into the best group of ``found`` that takes it; False when none does."""
+    tried = np.zeros(found.shape[0], np.bool_)
+    for _ in range(found.shape[0]):
+        best = -1
+        for i in range(found.shape[0]):
+            if not tried[i] and (best < 0 or _precedes(found, i, best, rank, reference)):
+                best = i
+        tried[best] = True
+        leader = found[best, 0]
+        bridge = found[best, 1] / found[best, 2]
+        if complete and not _pairs_with_all(d, leader, bridge, groups, partner_of, hubs, ratio):
+            continue
+        groups.leader[d], groups.shared[d], groups.union[d] = leader, found[best, 1], found[best, 2]
+        groups.next_member[groups.last[leader]] = d
+        groups.last[leader] = d
+        return True
+    return False

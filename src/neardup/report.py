@@ -1,0 +1,194 @@
+"""The result of a run as data that can be questioned; ``views`` shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup import views
+from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    from neardup.readers.base import Problem
+
+Id: TypeAlias = str | int
+"""An id as the user's column has it."""
+
+SHOWN_GROUPS = 10
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|."""
+
+    shared: int
+    size: int
+    other_size: int
+
+    def __str__(self) -> str:
+        return f"shared {self.shared:,} of {self.size:,} + {self.other_size:,} shingles"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One document of a group; ``pair`` is what it shares with the representative, if that was written."""
+
+    id: Id
+    representative: bool
+    similarity: float
+    kept: bool
+    reason: str
+    pair: Shared | None
+
+    @property
+    def fate(self) -> str:
+        """What happens to the document, in a word."""
+        return "kept" if self.kept else "removed"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group: its id is the id of its representative, which is the first of its members."""
+
+    id: Id
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Why one document was kept or removed."""
+
+    id: Id
+    group: Id | None
+    copy_of: Id | None
+    member: Member | None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the document stays; one in no group always does."""
+        return self.member is None or self.member.kept
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        known = self.copy_of is None or (self.member is not None and self.copy_of == self.group)
+        copy = [] if known else [f"{self.id} is an exact copy of {self.copy_of}."]
+        if self.member is None:
+            return copy
+        lines = [*copy, f"{self.id} is {self.member.fate}: {self.member.reason}."]
+        pair = self.member.pair
+        if pair is not None and not self.member.representative:
+            both, own, other = pair.shared, pair.size, pair.other_size
+            lines.append(
+                f"Of its {own:,} shingles {both:,} ({views.percent(both, own)}) are in {self.group}; "
+                f"of the {other:,} there, {both:,} ({views.percent(both, other)}) are in {self.id}."
+            )
+        return lines
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Found:
+    """What a run found.
+
+    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b
+    ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
+    ``copies``  id, copy_of: exact copies
+    ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
+    """
+
+    pairs: pa.Table
+    groups: pa.Table
+    copies: pa.Table
+    run: dict[str, Any]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def removed(self) -> pa.Table:
+        """The documents that go: id, kept_id (the representative), similarity, reason."""
+        rows = self.groups.filter(pc.invert(self.groups["kept"]))
+        return rows.select(["id", "group", "similarity", "reason"]).rename_columns(
+            ["id", "kept_id", "similarity", "reason"]
+        )
+
+    def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[Group]:
+        """The first groups with their members and the evidence of each."""
+        ids = pc.unique(self.groups["group"])
+        return self._groups_of(ids if limit is None else ids[:limit])
+
+    def why(self, id: Id) -> Decision:
+        """The evidence for one document. Raises InputError for an id this result does not know."""
+        member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
+        copy_of = self._copied([id]).get(id)
+        if member_of.num_rows == 0:
+            if copy_of is None:
+                self._refuse_unknown(id)
+            return Decision(id, None, copy_of, None)
+        group = self._groups_of(member_of["group"].combine_chunks())[0]
+        member = next(member for member in group.members if member.id == id)
+        return Decision(id, group.id, copy_of, member)
+
+    def __repr__(self) -> str:
+        counts = self.run["counts"]
+        return (
+            f"Found({views.counted(self.pairs.num_rows, 'pair')}, "
+            f"{views.counted(counts['groups'], 'group')}, "
+            f"{views.counted(self.copies.num_rows, 'exact copy', 'exact copies')}, "
+            f"{counts['removed']:,} of {views.counted(counts['read'], 'document')} removed)"
+        )
+
+    def _repr_html_(self) -> str:
+        return views.html(self.run, self.first_groups(), self.run["counts"]["groups"])
+
+    def _groups_of(self, group_ids: pa.Array) -> list[Group]:
+        rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
+        ids = {row["id"] for row in rows}
+        first_of = self._copied(sorted(ids, key=str))
+        shared = self._shared({first_of.get(id, id) for id in ids})
+        members: dict[Id, list[Member]] = {id: [] for id in group_ids.to_pylist()}
+        for row in rows:
+            this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
+            values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
+            members[row["group"]].append(Member(**values, pair=shared.get((this, other))))
+        return [Group(id, _representative_first(found)) for id, found in members.items()]
+
+    def _copied(self, ids: list[Id]) -> dict[Id, Id]:
+        """The first document of each exact copy among ``ids``: the table of pairs holds only that one."""
+        wanted = pa.array(ids, self.copies.schema.field("id").type)
+        rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))
+        return dict(zip(rows["id"].to_pylist(), rows["copy_of"].to_pylist(), strict=True))
+
+    def _shared(self, ids: set[Id]) -> dict[tuple[Id, Id], Shared]:
+        wanted = pa.array(list(ids), self.pairs.schema.field("id_a").type)
+        both = pc.and_(*(pc.is_in(self.pairs[side], value_set=wanted) for side in ("id_a", "id_b")))
+        evidence = {}
+        for row in self.pairs.filter(both).to_pylist():
+            a, b, shared, size_a, size_b = (row[key] for key in ("id_a", "id_b", "shared", "size_a", "size_b"))
+            evidence[a, b] = Shared(shared, size_a, size_b)
+            evidence[b, a] = Shared(shared, size_b, size_a)
+        return evidence
+
+    def _as_key(self, id: Id) -> pa.Scalar:
+        kind = self.groups.schema.field("id").type
+        try:
+            return pa.scalar(id, kind)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+            raise InputError(f"The id {id!r} is not of the type of the ids here", f"They are {kind}") from error
+
+    def _refuse_unknown(self, id: Id) -> None:
+        known = pc.unique(self.groups["id"]).to_pylist()
+        near = get_close_matches(str(id), islice(map(str, known), 100_000), n=3)
+        raise InputError(_alone(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
+
+
+def _representative_first(members: list[Member]) -> tuple[Member, ...]:
+    return tuple(sorted(members, key=lambda member: not member.representative))
+
+
+def _alone(id: Id) -> str:
+    return f"Of {id!r} no near copy at or above the threshold was found, or the id is unknown."

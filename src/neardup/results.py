@@ -1,0 +1,158 @@
+"""Decisions about rows → the tables people read, with the ids of their documents and the reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.corpus import Corpus, Fingerprints
+from neardup.decide import Decisions
+from neardup.errors import InputError
+from neardup.tables import Int64s, column
+from neardup.views import similarity
+
+PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
+
+
+class Ids:
+    """The ids of rows: the user's, or ``source#row`` (the row number for data in memory)."""
+
+    def __init__(self, corpus: Corpus, prints: Fingerprints) -> None:
+        self._prints = prints
+        self._firsts = np.array([piece.first for piece in prints.pieces] or [0], np.int64)
+        self._part_first = [prints.part_first(number) for number in range(len(corpus.parts))]
+        self._in_memory = [part.documents.format == "arrow" for part in corpus.parts]
+        self._named = [part.id is not None for part in corpus.parts]
+        kinds = {str(self._type(number)) for number in range(len(corpus.parts))}
+        self._as_text = len(kinds) > 1
+
+    def of(self, rows: Int64s) -> pa.Array:
+        """The ids of ``rows``, in that order: strings or integers, as the input has them."""
+        owner = np.searchsorted(np.array(self._part_first[1:], np.int64), rows, side="right")
+        places: list[Int64s] = []
+        found: list[pa.Array] = []
+        for number in range(len(self._part_first)):
+            mine = np.flatnonzero(owner == number)
+            places.append(mine)
+            ids = self._of_part(number, rows[mine])
+            found.append(pc.cast(ids, pa.string()) if self._as_text else ids)
+        together = pa.concat_arrays([ids for ids in found if len(ids)] or found[:1])
+        return together.take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+
+    def text(self, rows: Int64s) -> pa.Array:
+        """The ids as strings, for sentences."""
+        return pc.cast(self.of(rows), pa.string())
+
+    def _type(self, number: int) -> pa.DataType:
+        if self._named[number]:
+            return self._prints.ids[number].type
+        return pa.int64() if self._in_memory[number] else pa.string()
+
+    def _of_part(self, number: int, rows: Int64s) -> pa.Array:
+        if self._named[number]:
+            return self._prints.ids[number].take(pa.array(rows - self._part_first[number]))
+        owner = np.searchsorted(self._firsts, rows, side="right") - 1
+        numbers = [
+            int(self._prints.pieces[k].row_numbers[row - self._firsts[k]])
+            for k, row in zip(owner.tolist(), rows.tolist(), strict=True)
+        ]
+        if self._in_memory[number]:
+            return pa.array(numbers, pa.int64())
+        sources = (self._prints.pieces[k].source for k in owner.tolist())
+        named = [f"{source}#{row}" for source, row in zip(sources, numbers, strict=True)]
+        return pa.array(named, pa.string())
+
+
+def check_ids(prints: Fingerprints, number: int, name: str) -> str | None:
+    """What is wrong with the id column of a part, or None when it names every row once."""
+    ids = prints.ids[number]
+    if ids.null_count:
+        return f'the id column "{name}" is empty in {ids.null_count:,} rows'
+    distinct = pc.count_distinct(ids).as_py()
+    if distinct == len(ids):
+        return None
+    counts = pc.value_counts(ids)
+    often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+    examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
+    return f'the id column "{name}" names {len(often):,} ids more than once, for example {examples}'
+
+
+def require_ids(fault: str | None) -> None:
+    """Raise InputError for the ``fault`` of an id column that the user chose."""
+    if fault:
+        raise InputError(
+            fault[0].upper() + fault[1:],
+            "An id must name one document",
+            "Choose another column with --id (id= in Python), or none: rows are then named source#row",
+        )
+
+
+def pair_table(pairs: pa.Table, prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
+    """The pairs as users see them, from a VERIFIED table of document numbers.
+
+    With a reference set (the first rows) a last column says whether document a is in it.
+    """
+    unique = prints.unique
+    a, b = column(pairs, "a"), column(pairs, "b")
+    shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
+    values = [
+        ids.of(unique[a]),
+        ids.of(unique[b]),
+        *(pa.array(numbers) for numbers in (shared, size_a, size_b)),
+        *(pa.array(shared / whole) for whole in (size_a + size_b - shared, size_a, size_b)),
+    ]
+    table = pa.table(values, names=list(PAIRS))
+    if reference_rows:
+        table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
+    return table
+
+
+def copy_table(prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
+    """id, copy_of for every exact copy in the new input."""
+    rows = np.arange(prints.rows)
+    copies = rows[(prints.copy_of != rows) & (rows >= reference_rows)]
+    return pa.table([ids.of(copies), ids.of(prints.copy_of[copies])], names=["id", "copy_of"])
+
+
+def group_table(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
+    """id, group, representative, similarity, kept, reason: one row a member."""
+    heads = ids.of(decisions.representative_row)
+    columns = {
+        "id": ids.of(decisions.rows),
+        "group": heads,
+        "representative": pa.array(decisions.is_representative),
+        "similarity": pa.array(decisions.similarity),
+        "kept": pa.array(decisions.kept),
+        "reason": _reasons(decisions, prints, ids, reference_rows),
+    }
+    return pa.table(columns)
+
+
+def _reasons(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Array:
+    heads = decisions.representative_row
+    where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
+    leading = ids.text(heads)
+    near = pc.binary_join_element_wise(
+        "near copy of ", leading, where, ": resemblance ", _similarities(decisions), _spared(decisions), ""
+    )
+    copy = pc.binary_join_element_wise("exact copy of ", leading, where, "")
+    first = prints.copy_of[decisions.rows]
+    of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
+    counts = np.bincount(heads)[heads] - 1 if len(heads) else np.empty(0, np.int64)
+    others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
+    lead = pc.binary_join_element_wise("represents ", pc.cast(pa.array(counts), pa.string()), others, "")
+    followed = pc.if_else(pa.array(first == decisions.rows), near, of_first)
+    return pc.if_else(
+        pa.array(decisions.is_representative), lead, pc.if_else(pa.array(decisions.exact), copy, followed)
+    )
+
+
+def _similarities(decisions: Decisions) -> pa.Array:
+    values, at = np.unique(decisions.similarity, return_inverse=True)
+    return pa.array([similarity(value) for value in values], pa.string()).take(pa.array(at))
+
+
+def _spared(decisions: Decisions) -> pa.Array:
+    spared = decisions.kept & ~decisions.is_representative
+    return pa.array(np.where(spared, "; kept, for not enough of it stands there", "").astype(str))
