@@ -1,0 +1,124 @@
+"""Make docs/reference/cli.md and settings.md from the tables the program itself is made from."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from neardup.cli import batch, demo, plan
+from neardup.cli.options import COMMANDS, REQUIRED, Option
+from neardup.settings import FIELDS, RECORDS, Field
+
+PAGES = Path(__file__).parents[1] / "docs" / "reference"
+FUNCTIONS = {"dedup": batch.dedup, "group": batch.group, "plan": plan.plan, "demo": demo.demo}
+MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
+
+CLI_CLOSING = """\
+## Exit status
+
+| status | meaning |
+|---|---|
+| 0 | done |
+| 1 | done, but some input was rejected; `problems.jsonl` in the output folder lists it |
+| 2 | error: a wrong option or setting, an input that cannot be read, an output that cannot be written |
+| 130 | interrupted; nothing was written |
+
+Results and `--json` go to standard output; errors, warnings and progress bars to standard error. Bars are
+drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
+`group` add `out` (the folder, null after a dry run) and `files` (the names in it).
+
+`NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
+"""
+
+
+def cell(text: object) -> str:
+    """Text that cannot break out of its table cell."""
+    return str(text).replace("|", "\\|")
+
+
+def default(option: Option) -> str:
+    """The default as it would be typed."""
+    if option.default is REQUIRED:
+        return "required"
+    if option.type is bool or option.default in (None, ()):
+        return ""
+    return f"`{option.default}`"
+
+
+def command_section(name: str) -> Iterator[str]:
+    """One command: what it does, how it is called, its options."""
+    options = COMMANDS[name]
+    arguments = "".join(f" {option.shown}..." for option in options if not option.spelling)
+    yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
+    yield from (
+        f"`neardup {name} [OPTIONS]{arguments}`",
+        "",
+        "| option | default | meaning |",
+        "|---|---|---|",
+    )
+    for option in options:
+        yield f"| `{option.shown}` | {default(option)} | {cell(option.help)} |"
+    yield ""
+
+
+def cli_page() -> str:
+    """The page of all commands."""
+    lines = ["# Commands", "", MADE, ""]
+    lines += [
+        "`neardup --help` and `neardup COMMAND --help` say the same; `neardup --version` the version.",
+        "",
+    ]
+    for name in COMMANDS:
+        lines += command_section(name)
+    return "\n".join([*lines, CLI_CLOSING])
+
+
+def users_of(field: Field) -> str:
+    """The commands that take a setting."""
+    return ", ".join(name for name, options in COMMANDS.items() if field.name in {o.name for o in options})
+
+
+def settings_page() -> str:
+    """The page of all settings."""
+    lines = ["# Settings", "", MADE, ""]
+    lines += [
+        "The same names everywhere: keywords of `neardup.find`, options of the commands (`only_contained` is",
+        "`--only-contained`), keys of `settings` in `run.json`. Mistakes are reported all at once.",
+        "",
+    ]
+    for record, kind in RECORDS.items():
+        lines += [f"## {record}", "", inspect.getdoc(kind) or "", ""]
+        lines += ["| setting | default | allowed | meaning | commands |", "|---|---|---|---|---|"]
+        for field in FIELDS.values():
+            if field.record == record:
+                row = (
+                    f"`{field.name}`",
+                    f"`{field.default}`",
+                    field.rule.allowed,
+                    field.help,
+                    users_of(field),
+                )
+                lines.append("| " + " | ".join(map(cell, row)) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Write the pages; with --check only say which are out of date."""
+    stale = []
+    for name, text in (("cli.md", cli_page()), ("settings.md", settings_page())):
+        path = PAGES / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                path.write_text(text, encoding="utf-8")
+    if "--check" in sys.argv and stale:
+        print(f"out of date: {', '.join(stale)}; run scripts/docs")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Documentation is tested: what the program offers stands on its page, and what the pages say exists."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import neardup
+from neardup.cli.options import COMMANDS
+from neardup.report import Found
+from neardup.settings import FIELDS
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+SOURCE = ROOT / "src" / "neardup"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def found() -> Found:
+    text = " ".join(f"word{number}" for number in range(60))
+    return neardup.find([text, text + " more", text])
+
+
+def test_made_pages_are_up_to_date() -> None:
+    script = ROOT / "scripts" / "make_reference_pages.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_setting_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in page("settings.md")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_option_is_documented(command: str) -> None:
+    section = page("cli.md").partition(f"## neardup {command}\n")[2].partition("\n## ")[0]
+    for option in COMMANDS[command]:
+        assert f"| `{option.shown}` |" in section
+        assert option.help
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_every_documented_option(command: str) -> None:
+    line = [sys.executable, "-m", "neardup", command, "--help"]
+    shown = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    assert {name for option in COMMANDS[command] for name in option.spelling} <= set(
+        re.findall(r"--?[\w-]+", shown)
+    )
+
+
+@pytest.mark.parametrize("name", neardup.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    assert (
+        f"`{name}`" in page("python.md")
+        or f"## {name}" in page("python.md")
+        or f" {name}\n" in page("python.md")
+    )
+
+
+def test_members_of_a_result_are_documented() -> None:
+    names = {name for name in vars(Found) if not name.startswith("_")} | set(Found.__dataclass_fields__)
+    missing = {
+        name
+        for name in names
+        if f"`{name}`" not in page("python.md") and f"`{name}(" not in page("python.md")
+    }
+    assert not missing
+
+
+def test_keys_of_the_run_are_documented(found: Found) -> None:
+    text = page("files.md").partition("## run.json")[2]
+    keys = [*found.run, *found.run["counts"], *found.run["bytes"], *found.run["hubs"], *found.run["chaining"]]
+    assert not [key for key in keys if f"`{key}`" not in text]
+    json.dumps(found.run)
+
+
+@pytest.mark.parametrize("name", ["pairs", "groups", "copies"])
+def test_columns_of_the_tables_are_documented(found: Found, name: str) -> None:
+    section = page("files.md").partition(f"## {name}.parquet")[2].partition("\n## ")[0]
+    table: Any = getattr(found, name)
+    assert isinstance(table, pa.Table)
+    assert not [column for column in table.column_names if f"`{column}`" not in section]
+
+
+def test_commands_of_the_readme_exist() -> None:
+    for line in re.findall(r"^(?:\$ )?neardup (.*)$", read("README.md"), flags=re.MULTILINE):
+        words = line.partition("  #")[0].split()
+        known = {name for option in COMMANDS[words[0]] for name in option.spelling}
+        assert {word for word in words if word.startswith("-")} <= known, line
+
+
+def test_changelog_has_the_version() -> None:
+    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert f"## [{version}]" in read("CHANGELOG.md")
+
+
+def test_every_room_is_on_the_map() -> None:
+    rooms = {
+        path.name + "/" * path.is_dir() for path in SOURCE.iterdir() if not path.name.startswith(("_", "."))
+    }
+    rooms = {room for room in rooms if room.endswith((".py", "/"))}
+    on_map = set(re.findall(r"^\*\*(\S+)\*\*", read("ARCHITECTURE.md"), flags=re.MULTILINE))
+    assert rooms == on_map
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (path.parent / target.partition("#")[0]).exists(), target

@@ -1,0 +1,129 @@
+"""Who may import whom: a room imports only rooms below it, and the rooms form no circle."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "neardup"
+
+# low to high; rooms of one layer may import each other as long as they form no circle
+LAYERS = (
+    ("errors",),
+    ("settings",),
+    ("progress", "parallel", "tables", "kernels", "unicode_data", "views", "plan", "demo"),
+    ("coefficients", "text", "fingerprints", "sketches", "candidates", "verify", "group", "keep"),
+    ("readers", "writers"),
+    ("corpus",),
+    ("decide", "results", "report", "account"),
+    ("dedup", "save"),
+    ("cli",),
+)
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+DOOR = ("__init__", "__main__")
+# what reads or writes files goes through readers and writers; the rest of the house is told what was read
+FILE_MODULES = {
+    "shutil",
+    "tempfile",
+    "glob",
+    "fsspec",
+    "gzip",
+    "csv",
+    "pyarrow.parquet",
+    "pyarrow.csv",
+    "pyarrow.json",
+}
+FILE_ROOMS = {"readers", "writers"}
+
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only the type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from statements(node)
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: imports are written in full"
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def rooms_imported(path: Path) -> set[str]:
+    parts = (name.split(".") for name in imported(path) if name.startswith("neardup."))
+    return {part[1] for part in parts} & set(LEVEL)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_only_lower_layers(path: Path) -> None:
+    room = room_of(path)
+    if room in DOOR:
+        return
+    assert room in LEVEL, f"give {room} a place in LAYERS and in ARCHITECTURE.md"
+    higher = {other for other in rooms_imported(path) if LEVEL[other] > LEVEL[room]}
+    assert not higher, f"{room} (layer {LEVEL[room]}) imports {higher}"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if room_of(path) == "kernels"], ids=lambda path: path.stem
+)
+def test_kernels_import_only_kernels_and_numerics(path: Path) -> None:
+    foreign = {
+        name
+        for name in imported(path)
+        if not name.startswith(("neardup.kernels", "numba", "numpy", "llvmlite"))
+    }
+    assert foreign <= {"__future__", "__future__.annotations"} | standard(foreign), foreign
+
+
+def standard(names: set[str]) -> set[str]:
+    import sys
+
+    return {name for name in names if name.split(".")[0] in sys.stdlib_module_names}
+
+
+def test_rooms_form_no_circle() -> None:
+    below: dict[str, set[str]] = {room: set() for room in LEVEL}
+    for path in MODULES:
+        if room_of(path) in LEVEL:
+            below[room_of(path)] |= rooms_imported(path) - {room_of(path)}
+    while below:
+        free = {room for room, needs in below.items() if not needs & set(below)}
+        assert free, f"circle among {sorted(below)}"
+        below = {room: needs for room, needs in below.items() if room not in free}
+
+
+def test_only_the_door_imports_the_command_line() -> None:
+    others = [path for path in MODULES if room_of(path) not in (*DOOR, "cli")]
+    assert not [path.name for path in others if "cli" in rooms_imported(path)]
+
+
+def test_nobody_imports_the_door_itself() -> None:
+    allowed = {f"neardup.{room}" for room in LEVEL} | {"neardup.__version__"}
+    for path in MODULES:
+        through_door = {
+            name for name in imported(path) if name.startswith("neardup.") and name.count(".") == 1
+        }
+        assert through_door <= allowed, (
+            f"{path.name} imports {through_door - allowed} through the public door"
+        )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_are_touched_only_by_readers_and_writers(path: Path) -> None:
+    touched = imported(path) & FILE_MODULES
+    assert not touched or room_of(path) in FILE_ROOMS, touched

@@ -1,0 +1,191 @@
+"""What the commands do, seen from outside."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROWS, Run, write_rows
+
+TABLES = ["copies.parquet", "groups.parquet", "pairs.parquet"]
+ALWAYS = [*TABLES, "run.json"]
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return pq.read_table(path).to_pylist()
+
+
+def fates(out: Path) -> dict[str, tuple[str, bool]]:
+    return {row["id"]: (row["group"], row["kept"]) for row in rows(out / "groups.parquet")}
+
+
+def test_dedup_writes_what_stays_and_the_evidence(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run("dedup", mails, "-o", out)
+    assert (result.status, result.err) == (0, "")
+    assert {path.name for path in out.iterdir()} >= {*ALWAYS, "kept.jsonl"}
+    lines = mails.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert (out / "kept.jsonl").read_text(encoding="utf-8") == lines[0] + lines[3]
+    assert fates(out) == {"a": ("a", True), "b": ("a", False), "c": ("a", False)}
+    assert rows(out / "copies.parquet") == [{"id": "c", "copy_of": "a"}]
+    (pair,) = rows(out / "pairs.parquet")
+    assert [pair[name] for name in ("id_a", "id_b", "shared", "size_a", "size_b")] == ["a", "b", 95, 96, 96]
+    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["action"] == "dedup"
+
+
+def test_dedup_summary_says_what_happened(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = dict(
+        line.split("  ", 1) for line in run("dedup", mails, "-o", out).out.splitlines() if "  " in line
+    )
+    said = {label: text.strip() for label, text in said.items()}
+    assert said["documents"] == "4 read"
+    assert said["exact copies"] == "1"
+    assert said["near copies"] == "1 in 1 group"
+    assert said["removed"].startswith("2 documents (50.0 %), ")
+    assert said["kept"] == "2"
+    assert {"recall", "time", "memory"} <= set(said)
+
+
+def test_group_removes_nothing(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run("group", mails, "-o", out)
+    assert result.status == 0
+    assert {path.name for path in out.iterdir()} >= set(ALWAYS)
+    assert not list(out.glob("kept.*"))
+    assert fates(out) == {"a": ("a", True), "b": ("a", True), "c": ("a", True)}
+    assert "removed" not in result.out
+
+
+def test_annotate_writes_every_document_with_its_group(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("dedup", mails, "-o", out, "--annotate").status == 0
+    (annotated,) = out.glob("annotated.*")
+    kept = [json.loads(line)["id"] for line in annotated.read_text(encoding="utf-8").splitlines()]
+    assert kept == ["a", "b", "c", "d"]
+
+
+def test_keep_chooses_the_representative(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("dedup", mails, "-o", out, "--keep", "max:year")
+    assert fates(out) == {"b": ("b", True), "a": ("b", False), "c": ("b", False)}
+
+
+def test_only_contained_spares_what_the_kept_one_does_not_hold(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("dedup", mails, "-o", out, "--only-contained", "1")
+    assert fates(out) == {"a": ("a", True), "b": ("a", True), "c": ("a", False)}
+
+
+def test_against_removes_what_is_known_already(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    new = write_rows(
+        tmp_path / "new.jsonl", [{"id": "n", "text": ROWS[1]["text"]}, {"id": "m", "text": "fresh"}]
+    )
+    assert run("dedup", new, "--against", mails, "-o", out).status == 0
+    kept = [json.loads(line)["id"] for line in (out / "kept.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert kept == ["m"]
+
+
+def test_dry_run_shows_the_groups_and_writes_nothing(run: Run, mails: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    result = run("dedup", mails, "--dry-run")
+    assert result.status == 0
+    assert sorted(tmp_path.rglob("*")) == before
+    listed = result.out.split("\n\n")[0].splitlines()[-3:]
+    assert [line.split()[:2] for line in listed] == [["kept", "a"], ["removed", "b"], ["removed", "c"]]
+    assert "near copy of a: resemblance 0.979 (shared 95 of 96 + 96 shingles)" in result.out
+    assert "exact copy of a" in result.out
+    assert "dry run: nothing was written" in result.out
+
+
+@pytest.mark.parametrize("command", ["dedup", "group"])
+def test_json_prints_the_run_and_nothing_else(run: Run, mails: Path, tmp_path: Path, command: str) -> None:
+    out = tmp_path / "out"
+    printed = json.loads(run(command, mails, "-o", out, "--json").out)
+    written = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert printed["action"] == written["action"] == command
+    assert printed["counts"] == written["counts"]
+    assert printed["out"] == str(out)
+    assert printed["files"] == sorted(path.name for path in out.iterdir())
+
+
+def test_json_of_a_dry_run_names_no_files(run: Run, mails: Path) -> None:
+    printed = json.loads(run("dedup", mails, "--dry-run", "--json").out)
+    assert (printed["out"], printed["files"]) == (None, [])
+
+
+def test_rejected_rows_are_counted_listed_and_change_the_status(
+    run: Run, mails: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with mails.open("a", encoding="utf-8") as file:
+        file.write("{broken\n")
+    result = run("dedup", mails, "-o", out)
+    assert result.status == 1
+    assert "warning: 1 row rejected; problems.jsonl in" in result.err
+    assert "The first:" in result.err
+    (problem,) = (out / "problems.jsonl").read_text(encoding="utf-8").splitlines()
+    assert set(json.loads(problem)) >= {"source", "row", "reason"}
+
+
+def test_overwrite_replaces_the_folder(run: Run, mails: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("group", mails, "-o", out)
+    assert run("dedup", mails, "-o", out).status == 2
+    assert run("dedup", mails, "-o", out, "--overwrite").status == 0
+    assert (out / "kept.jsonl").exists()
+
+
+def test_demo_explains_every_group(run: Run) -> None:
+    result = run("demo")
+    assert result.status == 0
+    assert "exact copy of" in result.out
+    assert "near copy of" in result.out
+    assert "What to try next:" in result.out
+
+
+def test_demo_json_is_the_run(run: Run) -> None:
+    assert json.loads(run("demo", "--json").out)["counts"]["read"] > 0
+
+
+def test_plan_draws_the_curve(run: Run) -> None:
+    result = run("plan", "--threshold", "0.8")
+    assert result.status == 0
+    assert "bands   19: 14 of 7 rows, 5 of 6 rows; 128 slots, all used" in result.out
+    assert "       0.8    0.9918  ########################################  <- threshold" in result.out
+
+
+def test_plan_json_holds_the_bands(run: Run) -> None:
+    assert sum(json.loads(run("plan", "--slots", "64", "--json").out)["bands"]) == 64
+
+
+def test_version_is_the_installed_one(run: Run) -> None:
+    from importlib.metadata import version
+
+    assert run("--version").out == f"neardup {version('neardup')}\n"
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    command = f"{sys.executable} -m neardup plan | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_interrupted_means_nothing_was_written(tmp_path: Path) -> None:
+    # a pipe nobody writes to keeps the command busy reading
+    os.mkfifo(tmp_path / "never.jsonl")
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "neardup", "dedup", str(tmp_path / "never.jsonl"), "-o", str(out)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, "interrupted, nothing was written\n")
+    assert not out.exists()

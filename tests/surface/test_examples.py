@@ -1,0 +1,31 @@
+"""Every example in a docstring, in the README and on the Python page gives what it says."""
+
+import doctest
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import neardup
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(neardup.__path__, "neardup.")
+    if not found.name.endswith("__main__")
+)
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_a_module(name: str) -> None:
+    assert doctest.testmod(import_module(name), optionflags=OPTIONS).failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/python.md"])
+def test_examples_of_a_page(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8").replace("\n```", "\n\n```")
+    example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    assert example.examples or "README" not in page
+    assert doctest.DocTestRunner(optionflags=OPTIONS).run(example).failed == 0

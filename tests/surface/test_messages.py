@@ -1,0 +1,118 @@
+"""What people read when something is wrong: what was given, is allowed, is to be done; never a traceback."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run, write_rows
+
+from neardup.cli import messages
+
+
+def test_several_wrong_settings_are_reported_together(run: Run, mails: Path) -> None:
+    result = run("dedup", mails, "--dry-run", "--threshold", "2", "--length", "0", "--unit", "line")
+    assert (result.status, result.out) == (2, "")
+    assert result.err == (
+        "error: unit is 'line'. Allowed: one of word, char.\n"
+        "       length is 0. Allowed: a number from 1 to 64 tokens or characters.\n"
+        "       threshold is 2.0. Allowed: a number above 0 and at most 1, with at most six decimals.\n"
+    )
+
+
+def test_no_output_folder(run: Run, mails: Path) -> None:
+    result = run("dedup", mails)
+    assert result.status == 2
+    assert result.err == (
+        "error: No folder for the results was given\n       Give -o DIR, or --dry-run to write nothing\n"
+    )
+
+
+def test_output_folder_exists(run: Run, mails: Path, tmp_path: Path) -> None:
+    result = run("dedup", mails, "-o", tmp_path)
+    assert result.status == 2
+    assert result.err == (
+        f"error: {tmp_path} exists already\n"
+        "       The folder must not exist yet\n"
+        "       Choose another one, or give --overwrite to replace it\n"
+    )
+
+
+def test_missing_input(run: Run, tmp_path: Path) -> None:
+    result = run("dedup", tmp_path / "absent.jsonl", "--dry-run")
+    assert result.status == 2
+    assert result.err.startswith("error: ")
+    assert "absent.jsonl" in result.err
+    assert "Traceback" not in result.err
+
+
+def test_unknown_column_suggests_the_near_one(run: Run, tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "mails.jsonl", [{"id": "a", "subject": "x", "body": "y"}])
+    result = run("dedup", rows, "--dry-run", "--text", "bodi")
+    assert result.status == 2
+    assert "bodi" in result.err
+    assert "body" in result.err
+
+
+def test_no_column_looks_like_text(run: Run, tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "numbers.jsonl", [{"one": 1, "two": 2}])
+    result = run("dedup", rows, "--dry-run")
+    assert result.status == 2
+    assert "--text" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dedup", "x", "--frobnicate"], "No such option: --frobnicate"),
+        (["dedup"], "Missing argument"),
+        (["dedpu"], "No such command 'dedpu'"),
+        (["plan", "--threshold", "high"], "Invalid value for '--threshold'"),
+        (["group", "x", "--only-contained", "1"], "No such option: --only-contained"),
+    ],
+)
+def test_what_cannot_be_parsed(run: Run, arguments: list[str], said: str) -> None:
+    result = run(*arguments)
+    assert result.status == 2
+    assert said in result.err
+    assert "neardup" in result.err.splitlines()[0]
+
+
+def test_a_plan_that_cannot_be(run: Run) -> None:
+    result = run("plan", "--threshold", "0.1", "--slots", "2")
+    assert result.status == 2
+    assert result.err.startswith("error: With 2 slots no bands reach recall 0.99 at threshold 0.1\n")
+
+
+def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
+    def broken(**settings: object) -> None:
+        raise failure
+
+    # the attribute neardup.plan is the function, not its module
+    monkeypatch.setattr(sys.modules["neardup.plan"], "plan", broken)
+    result = run("plan")
+    assert result.status == messages.ERROR
+    return result.err
+
+
+def test_an_error_of_the_system_is_said_in_its_words(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failure = PermissionError(13, "Permission denied", "/locked")
+    assert failing(failure, run, monkeypatch) == "error: /locked: Permission denied\n"
+
+
+def test_a_lack_of_memory_says_the_way_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "fewer --threads" in failing(MemoryError(), run, monkeypatch)
+
+
+def test_a_mistake_of_ours_is_called_ours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = failing(ZeroDivisionError("division by zero"), run, monkeypatch)
+    assert said == (
+        "error: ZeroDivisionError: division by zero\n"
+        "       This is a mistake in neardup, not in your documents. "
+        "Set NEARDUP_TRACEBACK=1 to see where it happened, and report it.\n"
+    )
+
+
+def test_the_place_of_a_mistake_is_shown_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(messages.TRACEBACK, "1")
+    with pytest.raises(ZeroDivisionError):
+        failing(ZeroDivisionError(), run, monkeypatch)

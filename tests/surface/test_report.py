@@ -1,0 +1,191 @@
+"""The result as data, and its views in a terminal and a notebook."""
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from neardup.errors import InputError
+from neardup.report import Found
+from neardup.views import aligned, group_lines, printable, summary
+
+RUN: dict[str, Any] = {
+    "neardup": "0.1.0",
+    "format": 1,
+    "action": "dedup",
+    "settings": {"threshold": 0.8},
+    "counts": {
+        "read": 1204,
+        "rejected": 3,
+        "empty": 2,
+        "short": 0,
+        "null": 0,
+        "invalid_utf8": 0,
+        "exact_copies": 1,
+        "candidates": 12,
+        "verified": 10,
+        "pairs": 2,
+        "groups": 2,
+        "near_copies": 2,
+        "removed": 2,
+        "kept": 1202,
+    },
+    "bytes": {"text": 2_000_000, "removed_text": 3000},
+    "recall": {"planned": 0.9918, "statement": "planned to find 99.1 % of the pairs at .8"},
+    "crowds": [],
+    "chaining": {"groups": 0, "weakest": None},
+    "warnings": [],
+    "notes": [],
+    "seconds": {"fingerprint": 1.0, "verify": 0.25},
+    "peak_memory_bytes": 123_456_789,
+}
+
+
+def groups(*members: tuple[str, str, float, bool, str]) -> pa.Table:
+    names = ("id", "group", "similarity", "kept", "reason")
+    columns = dict(zip(names, zip(*members, strict=True), strict=True))
+    columns["representative"] = [member[0] == member[1] for member in members]
+    return pa.table({name: list(values) for name, values in columns.items()})
+
+
+def pairs(*rows: tuple[str, str, int, int, int]) -> pa.Table:
+    columns = list(zip(*rows, strict=True))
+    return pa.table(
+        [list(column) for column in columns], names=["id_a", "id_b", "shared", "size_a", "size_b"]
+    )
+
+
+@pytest.fixture
+def found() -> Found:
+    return Found(
+        pairs=pairs(("a", "b", 57, 60, 61), ("x", "y", 40, 40, 45)),
+        groups=groups(
+            ("b", "a", 57 / 64, False, "near copy of a: resemblance 0.890"),
+            ("a", "a", 1.0, True, "represents 2 others"),
+            ("a2", "a", 1.0, False, "exact copy of a"),
+            ("x", "x", 1.0, True, "represents 1 other"),
+            ("y", "x", 40 / 45, True, "near copy of x: resemblance 0.888"),
+        ),
+        copies=pa.table({"id": ["a2"], "copy_of": ["a"]}),
+        run=RUN,
+    )
+
+
+def test_removed_names_the_kept_document(found: Found) -> None:
+    assert found.removed.to_pylist() == [
+        {"id": "b", "kept_id": "a", "similarity": 57 / 64, "reason": "near copy of a: resemblance 0.890"},
+        {"id": "a2", "kept_id": "a", "similarity": 1.0, "reason": "exact copy of a"},
+    ]
+
+
+def test_groups_show_the_representative_first_and_the_evidence(found: Found) -> None:
+    assert list(group_lines(found.first_groups(), 2)) == [
+        "kept     a   represents 2 others",
+        "removed  b   near copy of a: resemblance 0.890 (shared 57 of 61 + 60 shingles)",
+        "removed  a2  exact copy of a",
+        "",
+        "kept     x  represents 1 other",
+        "kept     y  near copy of x: resemblance 0.888 (shared 40 of 45 + 40 shingles)",
+        "",
+    ]
+
+
+def test_groups_that_are_not_shown_are_counted(found: Found) -> None:
+    assert list(group_lines(found.first_groups(limit=1), 2))[-2:] == ["... and 1 more group", ""]
+
+
+def test_why_a_document_goes(found: Found) -> None:
+    decision = found.why("b")
+    assert (decision.kept, decision.group, decision.copy_of) == (False, "a", None)
+    assert str(decision) == (
+        "b is removed: near copy of a: resemblance 0.890.\n"
+        "Of its 61 shingles 57 (93.4 %) are in a; of the 60 there, 57 (95.0 %) are in b."
+    )
+
+
+def test_why_a_document_stays(found: Found) -> None:
+    assert str(found.why("a")) == "a is kept: represents 2 others."
+    assert found.why("y").kept
+
+
+def test_why_of_an_exact_copy(found: Found) -> None:
+    assert str(found.why("a2")) == "a2 is removed: exact copy of a."
+
+
+def test_a_copy_shows_the_pair_of_the_document_it_copies(found: Found) -> None:
+    copies = pa.table({"id": ["a"], "copy_of": ["zero"]})
+    other = replace(found, copies=copies, pairs=pairs(("zero", "b", 57, 60, 61)))
+    evidence = other.why("b").member
+    assert evidence is not None
+    assert str(evidence.pair) == "shared 57 of 61 + 60 shingles"
+
+
+def test_an_unknown_id_names_the_near_ones(found: Found) -> None:
+    with pytest.raises(InputError, match=r"'a22' no near copy .* or the id is unknown. Did you mean a2"):
+        found.why("a22")
+
+
+def test_an_id_of_the_wrong_type(found: Found) -> None:
+    with pytest.raises(InputError, match="They are string"):
+        found.why(7)
+
+
+def test_integer_ids(found: Found) -> None:
+    table = pa.table(
+        {name: found.groups[name] for name in ("similarity", "kept", "reason", "representative")}
+    )
+    table = table.append_column("id", pa.array([2, 1, 3, 8, 9])).append_column(
+        "group", pa.array([1, 1, 1, 8, 8])
+    )
+    numbered = pa.table({"id_a": [1], "id_b": [2], "shared": [57], "size_a": [60], "size_b": [61]})
+    other = Found(numbered, table, pa.table({"id": [3], "copy_of": [1]}), RUN)
+    assert str(other.why(2)).startswith("2 is removed")
+    with pytest.raises(InputError, match="They are int64"):
+        other.why("two")
+
+
+def test_summary_is_data_with_readable_numbers() -> None:
+    said = dict(summary(RUN))
+    assert said["documents"] == "1,204 read (3 rejected, 2 without a word)"
+    assert said["near copies"] == "2 in 2 groups"
+    assert said["pairs"] == "2 at resemblance 0.8 or above, of 10 compared exactly (12 candidates)"
+    assert said["removed"] == "2 documents (0.1 %), 3.0 kB of 2.0 MB text (0.1 %)"
+    assert said["kept"] == "1,202"
+    assert said["recall"] == "planned to find 99.1 % of the pairs at .8"
+    assert said["time"] == "1.2 s (fingerprint 1.0 s, verify 0.25 s)"
+    assert said["memory"] == "123.5 MB at most"
+
+
+def test_summary_of_grouping_speaks_of_no_removal() -> None:
+    assert not {"removed", "to remove", "kept"} & set(dict(summary({**RUN, "action": "group"})))
+    assert "to remove" in dict(summary({**RUN, "action": "annotate"}))
+
+
+def test_summary_tells_what_is_unusual() -> None:
+    weakest = {"group": "a", "id_a": "b", "id_b": "c", "similarity": 0.41999}
+    crowds = [{"representative": "a", "members": 3000, "pairs_left_out": 4_495_501}]
+    said = dict(summary({**RUN, "crowds": crowds, "chaining": {"groups": 1, "weakest": weakest}}))
+    assert said["chaining"] == "1 group joined only by a chain of pairs; weakest: b and c at 0.419"
+    assert said["crowds"].startswith("1 crowd of 3,000 documents that are all alike; 4,495,501 pairs")
+
+
+def test_labels_are_aligned() -> None:
+    assert list(aligned([("a", "1"), ("long", "2")])) == ["a     1", "long  2"]
+    assert list(aligned([("long", "one two three")], 16)) == ["long  one two\n      three"]
+
+
+def test_one_line_for_the_prompt(found: Found) -> None:
+    assert repr(found) == "Found(2 pairs, 2 groups, 1 exact copy, 2 of 1,204 documents removed)"
+
+
+def test_html_is_escaped(found: Found) -> None:
+    hostile = groups(("<b>", "<b>", 1.0, True, "<script>alert(1)</script>"))
+    shown = replace(found, groups=hostile, run={**RUN, "warnings": ["a < b"]})._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "a &lt; b" in shown
+
+
+def test_an_id_cannot_rule_the_terminal() -> None:
+    assert printable("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
