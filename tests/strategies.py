@@ -104,3 +104,47 @@ def edited_pair(draw: st.DrawFn) -> tuple[str, str]:
         piece = draw(st.sampled_from(["", "x", " new words ", after[start:stop] * 2]))
         after = after[:start] + piece + after[stop:]
     return before, after
+
+
+# Values at which shifts, masks and signs go wrong
+EDGES = (0, 1, 2**11, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 2**53, 2**64 - 1)
+
+
+def words64() -> st.SearchStrategy[int]:
+    """Numbers of 64 bits: any, edges, and those that differ only in their lowest or highest bits."""
+    low = st.integers(0, 7).map(lambda bits: (1 << 40) + bits)
+    high = st.integers(0, 7).map(lambda bits: bits << 61)
+    return st.one_of(st.integers(0, 2**64 - 1), st.sampled_from(EDGES), low, high)
+
+
+def mixed_hash(number: int) -> int:
+    """Return a hash as shingles have them, of a number below 2³¹: well mixed, not 0, never the same for two."""
+    return (number + 1) * 0x9E3779B97F4A7C15 % 2**64
+
+
+def colliding_hash(number: int) -> int:
+    """Return a hash that shares its low 33 bits with those of a third of all numbers."""
+    return (number + 1) << 33 | number % 3
+
+
+@st.composite
+def families(draw: st.DrawFn, most: int = 24) -> list[set[int]]:
+    """Return sets of numbers that overlap: families with a core each, crowds, boilerplate, words of their own.
+
+    Sizes go from 1 to about 40, so that many pairs stand exactly at a threshold with a small denominator.
+    """
+    sizes = draw(st.lists(st.integers(1, 20), min_size=1, max_size=3))
+    sets: list[set[int]] = []
+    own = 1_000_000
+    for _ in range(draw(st.integers(0, most // 3))):
+        family = draw(st.integers(0, len(sizes) - 1))
+        core = {1000 * family + k for k in range(sizes[family])}
+        dropped = draw(st.sets(st.integers(0, sizes[family] - 1), max_size=3))
+        boilerplate = {500_000 + k for k in range(draw(st.sampled_from([0, 0, 0, 1, 5, 12])))}
+        unlike = draw(st.integers(0, 6))  # elements of its own, or a member of a crowd without any
+        for copy in range(draw(st.sampled_from([1, 1, 1, 2, 5]))):
+            tail = set(range(own, own + unlike))
+            own += unlike
+            edited = {1000 * family + (copy - 1)} if copy > 1 else set()
+            sets.append((core - {1000 * family + k for k in dropped} - edited) | boilerplate | tail)
+    return [values or {0} for values in sets][:most]

@@ -21,13 +21,19 @@ from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
 from neardup.group import Grouped
 from neardup.kernels.hubs import Hubs
+from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.report import Found
 from neardup.results import Ids
+from neardup.tables import column
 from neardup.unicode_data import UNICODE_VERSION
+from neardup.views import similarity
 
 Action = Literal["find", "dedup", "group", "annotate"]
+
+FEW_DOCUMENTS = 1000
+"""Below this many documents one per cent is no number to warn about."""
 
 LARGE_GROUP = 0.01
 """A group of a larger share of all documents than this is worth a warning."""
@@ -98,7 +104,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         },
         "crowds": _crowds(outcome, ids),
         "chaining": _chaining(outcome, ids),
-        "warnings": _warnings(outcome),
+        "warnings": _warnings(outcome, ids),
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
@@ -159,8 +165,8 @@ def _recall(plan: Plan) -> dict[str, Any]:
     # a point above the threshold shows how fast the curve rises; from .9 on there is none worth naming
     above = min(1.0, round(plan.threshold + 0.05, 2))
     statement = (
-        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {at:.4f}, "
-        f"one at {above:g} with {plan.probability(above):.4f}"
+        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {similarity(at, 4)}, "
+        f"one at {above:g} with {similarity(plan.probability(above), 4)}"
     )
     return {"planned": plan.recall, "at_threshold": at, "statement": statement}
 
@@ -178,15 +184,43 @@ def _chaining(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     """Groups with a member below the threshold to its representative, and the farthest such member."""
     decisions, settings = outcome.decisions, outcome.corpus.settings
     far = decisions.similarity < settings.search.threshold
+    would = _components_that_would_chain(outcome)
     if not far.any():
-        return {"groups": 0, "weakest": None}
+        return {"groups": 0, "weakest": None, "components_would_chain": would}
     at = int(np.argmin(decisions.similarity))
     head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
     weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
-    return {"groups": len(np.unique(decisions.representative_row[far])), "weakest": weakest}
+    groups = len(np.unique(decisions.representative_row[far]))
+    return {"groups": groups, "weakest": weakest, "components_would_chain": would}
 
 
-def _warnings(outcome: Outcome) -> list[str]:
+def _components_that_would_chain(outcome: Outcome) -> int:
+    """How many components of the pairs hold several groups: what joining every chain would have merged."""
+    grouped = outcome.grouped
+    parent = np.arange(len(grouped.leader))
+    unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
+    roots = best_of_tree(parent, parent)[np.unique(grouped.leader)]
+    return int((np.unique(roots, return_counts=True)[1] > 1).sum())
+
+
+def _warnings(outcome: Outcome, ids: Ids) -> list[str]:
+    return [*_large_group(outcome), *_chain(outcome, ids)]
+
+
+def _chain(outcome: Outcome, ids: Ids) -> list[str]:
+    """Components whose members are below the threshold to their representative; what principal groups avoid."""
+    chaining = _chaining(outcome, ids)
+    if not chaining["groups"]:
+        return []
+    link, threshold = chaining["weakest"], outcome.corpus.settings.search.threshold
+    return [
+        f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
+        f"joined by chains of pairs; the weakest: {link['id_b']} in the group of {link['id_a']}, at "
+        f"{similarity(link['similarity'])}. --groups principal (the default) does not chain"
+    ]
+
+
+def _large_group(outcome: Outcome) -> list[str]:
     decisions, prints = outcome.decisions, outcome.prints
     if not len(decisions.rows):
         return []
@@ -194,7 +228,7 @@ def _warnings(outcome: Outcome) -> list[str]:
     sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
     largest = int(sizes.max()) + 1 if len(near) else 0
     documents = len(prints.unique)
-    if documents < 1000 or largest <= LARGE_GROUP * documents:
+    if documents < FEW_DOCUMENTS or largest <= LARGE_GROUP * documents:
         return []
     return [
         f"one group holds {largest:,} of {documents:,} different documents "

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.errors import InputError
 from neardup.fingerprints import ShingleSets, fingerprint, shingle_sets
 from neardup.kernels.copies import FREE, enter_keys
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
+from neardup.readers import join_ids
 from neardup.readers.base import Chunk, Documents, Problem
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt32s, UInt64s
@@ -103,8 +103,11 @@ class Corpus:
         self._pieces = growing.pieces
         return growing.finish()
 
-    def shingle_sets(self, rows: Int64s) -> ShingleSets:
-        """The shingle sets of the given rows (ascending), from a pass over the chunks that hold them."""
+    def shingle_sets(self, rows: Int64s, at_most: Int64s) -> ShingleSets:
+        """The shingle sets of the given rows (ascending), from a pass over the chunks that hold them.
+
+        ``at_most`` bounds the size of each set.
+        """
         firsts = np.array([piece.first for piece in self._pieces], np.int64)
         owner = np.searchsorted(firsts, rows, side="right") - 1
         # pieces without rows share a start with the next; searchsorted gives the last, which has the row
@@ -116,10 +119,15 @@ class Corpus:
             texts = _one_array(chunk.read([part.text]).table.column(0))
             return shingle_sets(texts, wanted[piece], self.settings)
 
-        found = list(ordered_map(work, self._chunks(wanted), self.settings.work.threads))
-        hashes = np.concatenate([sets.hashes for sets in found]) if found else np.empty(0, np.uint64)
-        sizes = np.concatenate([sets.sizes for sets in found]) if found else np.empty(0, np.int64)
-        return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))))
+        # room for the most there can be, of which only what is written takes memory: joining the pieces
+        # afterwards would hold everything twice
+        hashes = np.empty(int(at_most.sum()), np.uint64)
+        sizes, used = [np.zeros(1, np.int64)], 0
+        for sets in ordered_map(work, self._chunks(wanted), self.settings.work.threads):
+            hashes[used : used + len(sets.hashes)] = sets.hashes
+            used += len(sets.hashes)
+            sizes.append(sets.sizes)
+        return ShingleSets(hashes[:used], np.cumsum(np.concatenate(sizes)))
 
     def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
         """(piece number, chunk) of the wanted pieces, text column only."""
@@ -265,13 +273,5 @@ def _concatenated(arrays: list[Int64s]) -> Int64s:
 
 
 def _joined(arrays: list[pa.Array]) -> pa.Array:
-    if not arrays:
-        return pa.array([], pa.int64())
-    kinds = {array.type for array in arrays}
-    if len(kinds) > 1:
-        raise InputError(
-            f"A column has the types {', '.join(sorted(map(str, kinds)))} in different files",
-            "One type in all files",
-            "Convert the column, or deduplicate the files separately",
-        )
-    return pa.concat_arrays(arrays)
+    """One array; as strings when the files have the column in different types."""
+    return _one_array(join_ids(arrays)) if arrays else pa.array([], pa.int64())

@@ -100,7 +100,11 @@ def _parts(documents: Documents, columns: Chosen, settings: Settings, against: D
     new = Part(documents, columns.text, columns.id, extra)
     if against is None:
         return [new]
-    old = choose_columns(against, None, None)
+    # a reference set usually is an earlier result: the same columns, unless it lacks them
+    names = {column.name for column in against.columns}
+    same_text = columns.text if columns.text in names else None
+    same_id = columns.id if columns.id in names else None
+    old = choose_columns(against, same_text, same_id)
     return [Part(against, old.text, old.id), new]
 
 

@@ -75,7 +75,7 @@ def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: S
         crowds = _crowds(groups.leader, crowded)
     if how != "components":
         return Grouped(groups.leader, reported, crowds)
-    leader, linking = _components(together, hubs, crowded, rank, least)
+    leader, linking = _components(together, hubs, crowded, rank, reference, least)
     return Grouped(leader, merged(reported, linking), crowds)
 
 
@@ -97,14 +97,14 @@ def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
 
 
 def _components(
-    pairs: pa.Table, hubs: Hubs, crowded: Bools, rank: Int64s, least: tuple[int, int]
+    pairs: pa.Table, hubs: Hubs, crowded: Bools, rank: Int64s, reference: int, least: tuple[int, int]
 ) -> tuple[Int64s, pa.Table]:
     """Leaders by any chain of pairs, and the pairs of crowds that were found to be needed for it."""
     parent = np.arange(len(rank))
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
     if crowded[hubs.documents].any():
-        linking = link_crowds(hubs, crowded[hubs.documents], parent, *least)
+        linking = link_crowds(hubs, crowded[hubs.documents], parent, reference, *least)
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 

@@ -32,9 +32,8 @@ def join_hubs(documents: Int64s, total: int, store: ShingleStore, least: tuple[i
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
-    counts = np.zeros(1 << max(16, int(2 * sizes.sum()).bit_length()), np.uint8)
-    kernels.count_frequencies(sets.hashes, starts, sizes, counts)
-    entries, owner, largest = kernels.rare_prefixes(sets.hashes, starts, sizes, counts, *least)
+    repeats = _repeats(sets.hashes, starts, sizes)
+    entries, owner, largest = kernels.rare_prefixes(sets.hashes, starts, sizes, repeats, *least)
     members, first = _lists(entries, owner)
     begin, list_of, place = _entries(members, first, len(documents))
     numbers = documents[order]
@@ -70,6 +69,14 @@ def verified(hubs: Hubs, found: Int64s) -> pa.Table:
     swap = a > b
     ends = np.where(swap, b, a), np.where(swap, a, b)
     return verified_table(*ends, found[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
+
+
+def _repeats(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """How often each shingle comes again, by its low bits; about four bytes of scratch a shingle."""
+    bits = max(16, int(sizes.sum()).bit_length())
+    repeats = np.zeros(1 << bits, np.uint8)
+    kernels.count_repeats(hashes, starts, sizes, np.zeros(1 << (bits - 2), np.uint64), repeats)
+    return repeats
 
 
 def _lists(entries: UInt64s, owner: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Int64s, Int64s]:

@@ -44,7 +44,7 @@ def _sort_values(policy: str, extra: pa.Array) -> Floats:
     if pa.types.is_string(extra.type) or pa.types.is_large_string(extra.type):
         extra = _numbers(extra)
     try:
-        ranks = pc.rank(extra, sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
+        ranks = pc.rank(extra, sort_keys="ascending", tiebreaker="dense")
     except pa.ArrowNotImplementedError:
         raise InputError(
             f'--keep {policy}: the column "{name}" holds {extra.type}',

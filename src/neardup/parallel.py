@@ -14,7 +14,9 @@ Result = TypeVar("Result")
 
 def worker_count(threads: int) -> int:
     """``threads``, or one for each core this process may use when it is 0."""
-    return threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:

@@ -11,34 +11,38 @@ from neardup.account import Action, Outcome, peak_memory
 from neardup.corpus import Piece
 from neardup.errors import InputError
 from neardup.parallel import ordered_map
-from neardup.progress import Progress
+from neardup.progress import Advance
 from neardup.readers.base import Chunk, NativeRows
 from neardup.results import Ids
 from neardup.tables import Bools, Int64s
 from neardup.writers import KeptWriter, OutputFolder, open_kept
 
 
-def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool, progress: Progress) -> None:
-    """Write the folder ``out`` whole or not at all.
+def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False) -> None:
+    """Write the folder ``out`` whole or not at all; see :func:`fill`. Raises OutputError as well."""
+    with OutputFolder(out, overwrite=overwrite) as folder:
+        fill(outcome, folder, action)
+
+
+def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> None:
+    """Write everything into an open folder.
 
     ``dedup`` writes the rows that stay, ``annotate`` all rows with the columns group, representative and
-    similarity, ``group`` the tables alone. Raises OutputError, or InputError when the input has changed.
+    similarity, ``group`` the tables alone. Raises InputError when the input has changed.
     """
     found, stages = outcome.found, outcome.stages
-    stages.progress = progress
-    with OutputFolder(out, overwrite=overwrite) as folder:
-        if action in ("dedup", "annotate"):
-            with stages.stage("write", len(outcome.decisions.kept), "rows"):
-                _write_rows(outcome, folder, annotate=action == "annotate")
-        folder.write_table("copies.parquet", found.copies)
-        folder.write_table("pairs.parquet", found.pairs)
-        folder.write_table("groups.parquet", found.groups)
-        folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
-        found.run["peak_memory_bytes"] = peak_memory()
-        folder.write_json("run.json", found.run)
+    if action in ("dedup", "annotate"):
+        with stages.stage("write", outcome.prints.rows, "rows") as advance:
+            _write_rows(outcome, folder, advance, annotate=action == "annotate")
+    folder.write_table("copies.parquet", found.copies)
+    folder.write_table("pairs.parquet", found.pairs)
+    folder.write_table("groups.parquet", found.groups)
+    folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
+    found.run["peak_memory_bytes"] = peak_memory()
+    folder.write_json("run.json", found.run)
 
 
-def _write_rows(outcome: Outcome, folder: OutputFolder, *, annotate: bool) -> None:
+def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, annotate: bool) -> None:
     part = len(outcome.corpus.parts) - 1
     documents = outcome.corpus.parts[part].documents
     pieces = {piece.chunk: piece for piece in outcome.prints.pieces if piece.part == part}
@@ -50,6 +54,7 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, *, annotate: bool) -> No
         threads = outcome.corpus.settings.work.threads
         for index, native in ordered_map(_native, chunks, threads):
             _write_piece(writer, pieces[index], native, stays, notes)
+            advance(pieces[index].count)
         writer.close()
 
 

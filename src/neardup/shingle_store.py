@@ -53,4 +53,6 @@ class ShingleStore:
         self._held = None
 
     def _read(self, documents: Int64s) -> DocumentSets:
-        return DocumentSets(documents, self._corpus.shingle_sets(self._prints.unique[documents]))
+        return DocumentSets(
+            documents, self._corpus.shingle_sets(self._prints.unique[documents], self.bound(documents))
+        )

@@ -93,8 +93,9 @@ def duration(seconds: float) -> str:
 def summary(run: Mapping[str, Any]) -> list[Line]:
     """What a run did, as labelled lines; the command line and the notebook both show these."""
     counts = run["counts"]
-    lines = [("documents", _documents(counts)), ("exact copies", number(counts["exact_copies"]))]
-    lines.append(("near copies", f"{number(counts['near_copies'])} in {counted(counts['groups'], 'group')}"))
+    lines = [("note", text) for text in run["notes"]]
+    lines += [("documents", _documents(counts)), ("exact copies", number(counts["exact_copies"]))]
+    lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
     lines.append(("pairs", _pairs(run)))
     if run["action"] != "group":
         removed = "removed" if run["action"] == "dedup" else "to remove"
@@ -127,7 +128,7 @@ def _pairs(run: Mapping[str, Any]) -> str:
     counts, threshold = run["counts"], run["settings"]["threshold"]
     return (
         f"{number(counts['pairs'])} at resemblance {threshold:g} or above, "
-        f"of {number(counts['verified'])} compared exactly ({counted(counts['candidates'], 'candidate')})"
+        f"of {number(counts['verified'])} compared exactly"
     )
 
 

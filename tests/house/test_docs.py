@@ -67,18 +67,14 @@ def test_help_names_every_documented_option(command: str) -> None:
 @pytest.mark.parametrize("name", neardup.__all__)
 def test_every_public_name_is_documented(name: str) -> None:
     assert (
-        f"`{name}`" in page("python.md")
-        or f"## {name}" in page("python.md")
-        or f" {name}\n" in page("python.md")
+        f"`{name}`" in page("python.md") or f"## {name}" in page("python.md") or f" {name}\n" in page("python.md")
     )
 
 
 def test_members_of_a_result_are_documented() -> None:
     names = {name for name in vars(Found) if not name.startswith("_")} | set(Found.__dataclass_fields__)
     missing = {
-        name
-        for name in names
-        if f"`{name}`" not in page("python.md") and f"`{name}(" not in page("python.md")
+        name for name in names if f"`{name}`" not in page("python.md") and f"`{name}(" not in page("python.md")
     }
     assert not missing
 
@@ -111,9 +107,7 @@ def test_changelog_has_the_version() -> None:
 
 
 def test_every_room_is_on_the_map() -> None:
-    rooms = {
-        path.name + "/" * path.is_dir() for path in SOURCE.iterdir() if not path.name.startswith(("_", "."))
-    }
+    rooms = {path.name + "/" * path.is_dir() for path in SOURCE.iterdir() if not path.name.startswith(("_", "."))}
     rooms = {room for room in rooms if room.endswith((".py", "/"))}
     on_map = set(re.findall(r"^\*\*(\S+)\*\*", read("ARCHITECTURE.md"), flags=re.MULTILINE))
     assert rooms == on_map

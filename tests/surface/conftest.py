@@ -1,38 +1,12 @@
 """The command line from outside: what is typed, what is printed, the exit status."""
 
-import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import ROWS, Result, Run, write_rows
 
 from neardup.cli import main
-
-WORDS = [f"word{number}" for number in range(100)]
-BASE = " ".join(WORDS)
-NEAR = " ".join([*WORDS[:-1], "changed"])
-"""BASE and NEAR have 96 shingles each, 95 of them in common: resemblance 95/97."""
-OTHER = " ".join(f"other{number}" for number in range(50))
-
-ROWS = [
-    {"id": "a", "text": BASE, "year": 2001},
-    {"id": "b", "text": NEAR, "year": 2003},
-    {"id": "c", "text": BASE.upper(), "year": 2002},
-    {"id": "d", "text": OTHER, "year": 2000},
-]
-
-
-@dataclass(frozen=True)
-class Result:
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -50,8 +24,3 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.fixture
 def mails(tmp_path: Path) -> Path:
     return write_rows(tmp_path / "mails.jsonl", ROWS)
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path

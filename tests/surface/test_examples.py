@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from command_line import Run
 
 import neardup
 
@@ -29,3 +30,11 @@ def test_examples_of_a_page(page: str) -> None:
     example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     assert example.examples or "README" not in page
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(example).failed == 0
+
+
+def test_the_readme_shows_what_the_demo_prints(run: Run) -> None:
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("prints, among others:\n\n```\n")[2]
+    lines = [line for line in shown.partition("\n```")[0].splitlines() if line not in ("", "...")]
+    printed = run("demo").out.splitlines()
+    assert len(lines) > 10
+    assert not [line for line in lines if line not in printed and not line.startswith(("time", "memory"))]

@@ -28,7 +28,7 @@ def test_bars_are_drawn_on_a_terminal_and_gone_at_the_end(monkeypatch: pytest.Mo
         advance(1_000_000)
     drawn = terminal.getvalue()
     assert "fingerprint" in drawn
-    assert "1.0 MB" in drawn
+    assert "2.0 MB" in drawn
     assert drawn.endswith("\x1b[2K")
 
 

@@ -51,9 +51,7 @@ def groups(*members: tuple[str, str, float, bool, str]) -> pa.Table:
 
 def pairs(*rows: tuple[str, str, int, int, int]) -> pa.Table:
     columns = list(zip(*rows, strict=True))
-    return pa.table(
-        [list(column) for column in columns], names=["id_a", "id_b", "shared", "size_a", "size_b"]
-    )
+    return pa.table([list(column) for column in columns], names=["id_a", "id_b", "shared", "size_a", "size_b"])
 
 
 @pytest.fixture
@@ -132,12 +130,8 @@ def test_an_id_of_the_wrong_type(found: Found) -> None:
 
 
 def test_integer_ids(found: Found) -> None:
-    table = pa.table(
-        {name: found.groups[name] for name in ("similarity", "kept", "reason", "representative")}
-    )
-    table = table.append_column("id", pa.array([2, 1, 3, 8, 9])).append_column(
-        "group", pa.array([1, 1, 1, 8, 8])
-    )
+    table = pa.table({name: found.groups[name] for name in ("similarity", "kept", "reason", "representative")})
+    table = table.append_column("id", pa.array([2, 1, 3, 8, 9])).append_column("group", pa.array([1, 1, 1, 8, 8]))
     numbered = pa.table({"id_a": [1], "id_b": [2], "shared": [57], "size_a": [60], "size_b": [61]})
     other = Found(numbered, table, pa.table({"id": [3], "copy_of": [1]}), RUN)
     assert str(other.why(2)).startswith("2 is removed")
@@ -148,8 +142,8 @@ def test_integer_ids(found: Found) -> None:
 def test_summary_is_data_with_readable_numbers() -> None:
     said = dict(summary(RUN))
     assert said["documents"] == "1,204 read (3 rejected, 2 without a word)"
-    assert said["near copies"] == "2 in 2 groups"
-    assert said["pairs"] == "2 at resemblance 0.8 or above, of 10 compared exactly (12 candidates)"
+    assert (said["exact copies"], said["near copies"], said["groups"]) == ("1", "2", "2")
+    assert said["pairs"] == "2 at resemblance 0.8 or above, of 10 compared exactly"
     assert said["removed"] == "2 documents (0.1 %), 3.0 kB of 2.0 MB text (0.1 %)"
     assert said["kept"] == "1,202"
     assert said["recall"] == "planned to find 99.1 % of the pairs at .8"
@@ -163,6 +157,7 @@ def test_summary_of_grouping_speaks_of_no_removal() -> None:
 
 
 def test_summary_tells_what_is_unusual() -> None:
+    assert ("note", "guessed") in summary({**RUN, "notes": ["guessed"]})
     weakest = {"group": "a", "id_a": "b", "id_b": "c", "similarity": 0.41999}
     crowds = [{"representative": "a", "members": 3000, "pairs_left_out": 4_495_501}]
     said = dict(summary({**RUN, "crowds": crowds, "chaining": {"groups": 1, "weakest": weakest}}))

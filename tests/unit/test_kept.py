@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -261,7 +262,24 @@ def test_categories_of_different_row_groups(tmp_path: Path) -> None:
 
 
 def test_views_in_memory(tmp_path: Path) -> None:
-    table = pa.table({"text": pa.array(TEXTS, pa.string_view()), "lang": pa.array(TEXTS).dictionary_encode()})
-    path, _ = keep_rows(table, tmp_path / "out", KEEP, chunk_bytes=5000)
+    frame = pl.DataFrame(
+        {
+            "text": TEXTS,
+            "list": [[text, "x"] for text in TEXTS],
+            "category": pl.Series(TEXTS, dtype=pl.Categorical),
+            "struct": [{"a": text} for text in TEXTS],
+            "bytes": [text.encode() for text in TEXTS],
+        }
+    )
+    path, _ = keep_rows(frame, tmp_path / "out", KEEP, chunk_bytes=5000)
     kept = [TEXTS[i] for i in np.flatnonzero(KEEP)]
-    assert pq.read_table(path).to_pydict() == {"text": kept, "lang": kept}
+    assert pq.read_table(path).to_pydict() == {
+        "text": kept,
+        "list": [[text, "x"] for text in kept],
+        "category": kept,
+        "struct": [{"a": text} for text in kept],
+        "bytes": [text.encode() for text in kept],
+    }
+    frame.write_parquet(tmp_path / "in.parquet")
+    path, _ = keep_rows(tmp_path / "in.parquet", tmp_path / "out2", KEEP)
+    assert pq.read_table(path)["list"].to_pylist() == [[text, "x"] for text in kept]

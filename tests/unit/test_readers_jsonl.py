@@ -228,6 +228,17 @@ def test_keys_are_added_without_touching_the_rest() -> None:
     assert with_keys(b"{ }", b'{"g":2}') == b'{"g":2}\n'
 
 
+def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.jsonl", b"\n".join(LINES))
+    assert len(read_all(documents, ["text"])[0]) == 300
+    (tmp_path / "a.jsonl").write_bytes(LINES[0])
+    with pytest.raises(InputError, match="shorter now"):
+        read_all(documents, ["text"])
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(InputError, match="changed while"):
+        read_all(documents, ["text"])
+
+
 def test_kinds() -> None:
     assert [_kind(v) for v in ([], ["a"], ["a", 1], ["a", 1, 1], [1], [1, 2.0], [True], [[], {}, "a"])] == [
         *("text", "text", "text", "text", "integer", "number", "other", "other")

@@ -82,15 +82,19 @@ def _refuse_unusable_out(order: Order) -> None:
 def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
     from neardup.dedup import run
     from neardup.readers import choose_columns, open_files
-    from neardup.save import save
+    from neardup.save import fill
+    from neardup.writers import OutputFolder
 
     documents = open_files(order.inputs)
     columns = choose_columns(documents, order.text, order.id)
     against = open_files(order.against) if order.against else None
     with watcher() as progress:
-        outcome = run(documents, columns, settings, against, progress, action)
-        if order.out and not order.dry_run:
-            save(outcome, order.out, action=action, overwrite=order.overwrite, progress=progress)
+        if order.out is None or order.dry_run:
+            return run(documents, columns, settings, against, progress, action).found
+        # the folder is opened before the work, so that one that cannot be written is known at once
+        with OutputFolder(order.out, overwrite=order.overwrite) as folder:
+            outcome = run(documents, columns, settings, against, progress, action)
+            fill(outcome, folder, action)
     return outcome.found
 
 
@@ -103,13 +107,10 @@ def _files(order: Order) -> dict[str, Any]:
 
 def _show(found: Found, order: Order) -> None:
     run, files = found.run, _files(order)
-    for note in run["notes"]:
-        typer.echo(f"note: {note}")
     if order.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])
-    show_summary(run)
-    written = f"written to {files['out']}: {', '.join(files['files'])}"
-    typer.echo("dry run: nothing was written" if order.dry_run else written)
+    written = "nothing (dry run)" if order.dry_run else f"{files['out']}: {', '.join(files['files'])}"
+    show_summary(run, ("written", written))
     if run["counts"]["rejected"]:
         warn(_rejected(found, "" if order.dry_run else f"; problems.jsonl in {order.out} lists them"))
 

@@ -21,7 +21,7 @@ def demo(json: bool) -> int:
     from neardup.demo import documents_path
 
     with watcher() as progress:
-        found = find(documents_path(), progress=progress)
+        found = find(documents_path(), text="text", id="id", progress=progress)
     if json:
         typer.echo(notation.dumps(found.run, indent=2, ensure_ascii=False))
         return 0

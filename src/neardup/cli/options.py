@@ -76,7 +76,11 @@ AGAINST = Option(
     "FILE",
 )
 ANNOTATE = Option(
-    "annotate", ("--annotate",), bool, False, "Remove nothing: write every document with its group and fate."
+    "annotate",
+    ("--annotate",),
+    bool,
+    False,
+    "Remove nothing: write every document, with the columns group, representative and similarity.",
 )
 DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show what would be done and write nothing.")
 JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     from neardup.report import Group
 
+PATIENCE = 2.0
+COMPILING = ", compiling (once)"
+"""What a stage says that has nothing to show after so many seconds: the first run on a machine compiles."""
+
 
 def show_groups(groups: Sequence[Group], total: int) -> None:
     """Print groups."""
@@ -28,10 +32,10 @@ def show_groups(groups: Sequence[Group], total: int) -> None:
         typer.echo(line)
 
 
-def show_summary(run: Mapping[str, Any]) -> None:
-    """Print what a run did, then its warnings, where they are seen last."""
+def show_summary(run: Mapping[str, Any], *more: views.Line) -> None:
+    """Print what a run did and ``more`` lines, then its warnings, where they are seen last."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in views.aligned(views.summary(run), width):
+    for line in views.aligned([*views.summary(run), *more], width):
         typer.echo(line)
     for text in run["warnings"]:
         warn(text)
@@ -49,6 +53,7 @@ class Shown:
         task = self._bars.add_task(name, total=total, unit=unit)
         try:
             yield lambda amount: self._bars.advance(task, amount)
+            self._bars.update(task, completed=total)  # sizes are estimates, the end is not
         finally:
             self._bars.stop_task(task)
 
@@ -73,7 +78,9 @@ def _bars(console: Console) -> Bars:
         """What is done, and how fast."""
 
         def render(self, task: Task) -> Text:
-            return Text(_rate(int(task.completed), task.finished_speed or task.speed, task.fields["unit"]))
+            speed, unit = task.finished_speed or task.speed, task.fields["unit"]
+            waits = not task.completed and (task.elapsed or 0) > PATIENCE
+            return Text(_rate(int(task.completed), speed, unit) + COMPILING * waits)
 
     return Progress(
         TextColumn("{task.description}"),

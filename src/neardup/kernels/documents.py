@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from neardup.kernels.order import sort_distinct
+from neardup.kernels.order import copy_into, sort_distinct
 from neardup.kernels.shingles import mix64, shingle_hashes, stream_key
 from neardup.kernels.sketch import classic, low_halves, one_permutation
 from neardup.kernels.tokens import collapse_white_space, tokenise
@@ -133,9 +133,9 @@ def shingle_sets(batch, rows, tables, form):
         n = sort_distinct(hashes, shingle_hashes(units, n, form[1], hashes), scratch)
         if used + n > out.size:
             larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
-            larger[:used] = out[:used]
+            copy_into(larger, 0, out, used)
             out = larger
-        out[used : used + n] = hashes[:n]
+        copy_into(out, used, hashes, n)
         used += n
         ends[k] = used
     return out[:used], ends

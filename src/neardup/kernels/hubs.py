@@ -17,6 +17,7 @@ from neardup.kernels.sets import least_shared, shared_at_least
 from neardup.kernels.trees import tree_root
 
 _TRIES = 64
+_ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
 
 
 class Hubs(NamedTuple):
@@ -41,32 +42,41 @@ class Hubs(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def count_frequencies(hashes, starts, sizes, counts):
-    """Count the hashes of all documents in ``counts`` (uint8[power of two], saturating) by their low bits."""
-    mask = np.uint64(counts.size - 1)
+def count_repeats(hashes, starts, sizes, seen, repeats):
+    """Count in ``repeats`` (uint8[power of two], saturating) how often each hash comes again.
+
+    ``seen`` (uint64[power of two], zeros) is a Bloom filter of two bits a hash. A cell of ``repeats`` is chosen
+    by the low bits; it is 0 for a shingle that stands in one document, but for the few that meet others in
+    both. Never 0 for one that stands in two.
+    """
+    words, cells = np.uint64(seen.size - 1), np.uint64(repeats.size - 1)
     for x in range(starts.size):
         for i in range(starts[x], starts[x] + sizes[x]):
-            cell = hashes[i] & mask
-            if counts[cell] < 255:
-                counts[cell] += np.uint8(1)
+            value = hashes[i]
+            at = (value >> _16) & words
+            bits = (_ONE << (value >> _58)) | (_ONE << ((value >> _52) & _63))
+            if seen[at] & bits == bits:
+                cell = value & cells
+                repeats[cell] += np.uint8(repeats[cell] < 255)
+            seen[at] |= bits
 
 
 @njit(cache=True, nogil=True)
-def rare_prefixes(hashes, starts, sizes, counts, numerator, denominator):
+def rare_prefixes(hashes, starts, sizes, repeats, numerator, denominator):
     """The prefix of every document without its unique shingles; (hashes uint64, owner int32, largest int64).
 
     A document whose unique shingles alone exceed what the threshold lets fail has no partner: it gets no
     entries, and ``largest`` 0. Otherwise its overlap with a partner y is at most |x| − unique, which bounds |y|.
     """
     n = starts.size
-    mask = np.uint64(counts.size - 1)
+    mask = np.uint64(repeats.size - 1)
     largest = np.zeros(n, np.int64)
     wanted = np.zeros(n, np.int64)
     for x in range(n):
         size = sizes[x]
         unique = np.int64(0)
         for i in range(starts[x], starts[x] + sizes[x]):
-            unique += counts[hashes[i] & mask] == 1
+            unique += repeats[hashes[i] & mask] == 0
         may_fail = size - (numerator * size + denominator - 1) // denominator
         if unique <= may_fail:
             largest[x] = (size - unique) * (numerator + denominator) // numerator - size
@@ -80,20 +90,29 @@ def rare_prefixes(hashes, starts, sizes, counts, numerator, denominator):
             continue
         of_class[:] = 0
         for i in range(starts[x], starts[x] + sizes[x]):
-            of_class[counts[hashes[i] & mask]] += 1
-        last, before = 2, 0  # the class in which the prefix ends, and how many come from those before it
+            of_class[repeats[hashes[i] & mask]] += 1
+        last, before = 1, 0  # the class in which the prefix ends, and how many come from those before it
         while before + of_class[last] < wanted[x]:
             before += of_class[last]
             last += 1
         from_last = wanted[x] - before
         for i in range(starts[x], starts[x] + sizes[x]):  # ascending hashes: within a class the order is the hash
-            at = np.int64(counts[hashes[i] & mask])
-            if at == 1 or at > last or (at == last and from_last == 0):
+            at = np.int64(repeats[hashes[i] & mask])
+            if at == 0 or at > last or (at == last and from_last == 0):
                 continue
             from_last -= at == last
             entries[used], owner[used] = hashes[i], x
             used += 1
     return entries, owner, largest
+
+
+@njit(cache=True, nogil=True)
+def more_rows(rows, used):
+    """A table of twice the rows with the first ``used`` of ``rows`` (int64[·, 3])."""
+    larger = np.empty((2 * used + 16, 3), np.int64)
+    for i in range(used):
+        larger[i, 0], larger[i, 1], larger[i, 2] = rows[i, 0], rows[i, 1], rows[i, 2]
+    return larger
 
 
 @njit(cache=True, nogil=True)
@@ -180,21 +199,20 @@ def hub_pairs(hubs, first, until, left_out, reference, numerator, denominator):
                 shared = shared_of(hubs, x, y, numerator, denominator)
                 if shared >= 0:
                     if used == found.shape[0]:
-                        larger = np.empty((2 * used, 3), np.int64)
-                        larger[:used] = found
-                        found = larger
+                        found = more_rows(found, used)
                     found[used, 0], found[used, 1], found[used, 2] = x, y, shared
                     used += 1
     return found[:used]
 
 
 @njit(cache=True, nogil=True)
-def link_crowds(hubs, crowded, parent, numerator, denominator):
+def link_crowds(hubs, crowded, parent, reference, numerator, denominator):
     """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
 
     ``crowded`` bool[hubs]. All other pairs must be united already. Members of a list are taken by component;
     two components are compared only until they are one, so a crowd, which is one, costs nothing by itself.
-    Returns int64[m, 3] of x, y, |x∩y| for the pairs that united something.
+    Pairs of two documents below ``reference`` are passed over. Returns int64[m, 3] of x, y, |x∩y| for the
+    pairs that united something.
     """
     links = np.empty((16, 3), np.int64)
     used = 0
@@ -217,15 +235,14 @@ def link_crowds(hubs, crowded, parent, numerator, denominator):
                     continue
                 root_x = tree_root(parent, hubs.documents[x])
                 root_y = tree_root(parent, hubs.documents[y])
-                if root_x == root_y:
+                both_old = hubs.documents[x] < reference and hubs.documents[y] < reference
+                if root_x == root_y or both_old:
                     continue
                 shared = shared_of(hubs, x, y, numerator, denominator)
                 if shared >= 0:
                     parent[max(root_x, root_y)] = min(root_x, root_y)
                     if used == links.shape[0]:
-                        larger = np.empty((2 * used, 3), np.int64)
-                        larger[:used] = links
-                        links = larger
+                        links = more_rows(links, used)
                     links[used, 0], links[used, 1], links[used, 2] = x, y, shared
                     used += 1
     return links[:used]

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from neardup.kernels.hubs import may_pair, shared_of
-
-_NONE = -1
+from neardup.kernels.hubs import may_pair, more_rows, shared_of
+from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
 
 
 class Links(NamedTuple):
@@ -30,13 +29,10 @@ class Links(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups under construction: each document's leader and what it shares with it; members as chains."""
+    """Groups under construction: each document's leader and what it shares with it."""
 
     leader: Any  # int64[documents], −1 where not yet taken
     shared: Any  # int64[documents] |A∩B| with the leader
-    union: Any  # int64[documents] |A∪B| with the leader
-    last: Any  # int64[documents] the last member of a leader's chain
-    next_member: Any  # int64[documents] the chain, −1 at its end
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -80,9 +76,7 @@ def _gather_hub(d, hubs, heads, chain, seen, found, n, ratio):
             if shared < 0:
                 continue
             if n == found.shape[0]:
-                larger = np.empty((2 * n, 3), np.int64)
-                larger[:n] = found
-                found = larger
+                found = more_rows(found, n)
             sizes = hubs.sizes[x] + hubs.sizes[y]
             found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, sizes - shared
             n += 1
@@ -100,56 +94,40 @@ def _precedes(found, i, j, rank, reference):
 
 
 @njit(cache=True, nogil=True)
-def _pairs_with_all(d, leader, bridge, groups, partner_of, hubs, ratio):
-    """Whether d is a found pair with every member of the leader's group; ``bridge`` = J(d, leader).
-
-    1 − J is a metric, so J(d, m) ≥ J(d, leader) + J(leader, m) − 1: members close enough need no look.
-    """
-    need = 1.0 + ratio[0] / ratio[1] + 1e-9
-    member = groups.next_member[leader]
-    while member >= 0:
-        near = bridge + groups.shared[member] / groups.union[member] >= need
-        if not near and partner_of[member] != d:
-            x, y = hubs.local[d], hubs.local[member]
-            if x < 0 or y < 0 or shared_of(hubs, min(x, y), max(x, y), ratio[0], ratio[1]) < 0:
-                return False
-        member = groups.next_member[member]
-    return True
-
-
-@njit(cache=True, nogil=True)
 def lead(order, rank, links, hubs, alive, ratio, reference, complete):
     """Groups of documents taken best first: one joins the leader it is most similar to, or becomes one.
 
     Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009);
-    with ``complete``, also with every other member (greedy complete linkage; a pair that is certain
-    by the triangle inequality counts as found). ``alive`` bool[hubs]: False where a hub document has no
+    with ``complete``, also with every other member (greedy complete linkage; a pair that is certain from
+    what both share with the leader counts as found). ``alive`` bool[hubs]: False where a hub document has no
     partner in any list; ``ratio`` int64[2] is the threshold.
     """
     n = order.size
-    none = np.full(n, _NONE, np.int64)
-    groups = Groups(none.copy(), np.zeros(n, np.int64), np.ones(n, np.int64), none.copy(), none.copy())
-    partner_of = none.copy()
-    heads = np.full(hubs.first.size - 1, _NONE, np.int64)
-    chain = np.full(hubs.members.size, _NONE, np.int64)
-    seen = np.full(hubs.documents.size, _NONE, np.int64)
+    groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
+    classes = no_classes(n if complete else 0)
+    partner_of = np.full(n, NONE, np.int64)
+    heads = np.full(hubs.first.size - 1, NONE, np.int64)
+    chain = np.full(hubs.members.size, NONE, np.int64)
+    seen = np.full(hubs.documents.size, NONE, np.int64)
     found = np.empty((64, 3), np.int64)
     for d in order:
-        groups.leader[d], groups.last[d] = d, d
         in_hub = hubs.local[d] >= 0 and alive[hubs.local[d]]
         if d >= reference:
             if links.begin[d + 1] - links.begin[d] > found.shape[0]:
                 found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
-            groups.leader[d] = _NONE
             count = _gather(d, links, groups, found)
             if in_hub:
                 found, count = _gather_hub(d, hubs, heads, chain, seen, found, count, ratio)
-            groups.leader[d] = d
             if complete:
                 for k in range(links.begin[d], links.begin[d + 1]):
                     partner_of[links.partners[k]] = d
-            if _join_best(d, rank, links, hubs, groups, partner_of, found[:count], ratio, reference, complete):
+            best = _best(d, rank, found[:count], hubs, classes, partner_of, ratio, reference)
+            if best >= 0:
+                groups.leader[d], groups.shared[d] = found[best, 0], found[best, 1]
+                if complete:
+                    enter_member(d, found[best, 0], classes, hubs)
                 continue
+        groups.leader[d] = d
         if in_hub:
             x = hubs.local[d]
             for e in range(hubs.begin[x], hubs.begin[x + 1]):
@@ -159,21 +137,16 @@ def lead(order, rank, links, hubs, alive, ratio, reference, complete):
 
 
 @njit(cache=True, nogil=True)
-def _join_best(d, rank, links, hubs, groups, partner_of, found, ratio, reference, complete):
-    """Put d into the best group of ``found`` that takes it; False when none does."""
+def _best(d, rank, found, hubs, classes, partner_of, ratio, reference):
+    """Index in ``found`` of the most similar leader whose group takes d, or −1; any takes it without classes."""
+    complete = classes.first.size > 0
     tried = np.zeros(found.shape[0], np.bool_)
     for _ in range(found.shape[0]):
-        best = -1
+        best = NONE
         for i in range(found.shape[0]):
             if not tried[i] and (best < 0 or _precedes(found, i, best, rank, reference)):
                 best = i
+        if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs, ratio):
+            return best
         tried[best] = True
-        leader = found[best, 0]
-        bridge = found[best, 1] / found[best, 2]
-        if complete and not _pairs_with_all(d, leader, bridge, groups, partner_of, hubs, ratio):
-            continue
-        groups.leader[d], groups.shared[d], groups.union[d] = leader, found[best, 1], found[best, 2]
-        groups.next_member[groups.last[leader]] = d
-        groups.last[leader] = d
-        return True
-    return False
+    return NONE

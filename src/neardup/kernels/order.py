@@ -75,12 +75,45 @@ def equal_runs(keys, order, top_bits):
 
 
 @njit(cache=True, nogil=True)
+def copy_into(target, at, source, n):
+    """``target[at:at + n] = source[:n]``; as a loop, for a slice costs seconds of compilation."""
+    for i in range(n):
+        target[at + i] = source[i]
+
+
+@njit(cache=True, nogil=True)
+def _sift(values, begin, root, n):
+    """Let ``values[begin + root]`` sink to its place in the heap of n values from ``begin`` on."""
+    value = values[begin + root]
+    while 2 * root + 1 < n:
+        child = 2 * root + 1
+        if child + 1 < n and values[begin + child] < values[begin + child + 1]:
+            child += 1
+        if values[begin + child] <= value:
+            break
+        values[begin + root] = values[begin + child]
+        root = child
+    values[begin + root] = value
+
+
+@njit(cache=True, nogil=True)
+def _heap_sort(values, begin, end):
+    """Sort ``values[begin:end]`` in place, n·log n whatever they are."""
+    n = end - begin
+    for root in range(n // 2 - 1, -1, -1):
+        _sift(values, begin, root, n)
+    for last in range(n - 1, 0, -1):
+        values[begin], values[begin + last] = values[begin + last], values[begin]
+        _sift(values, begin, 0, last)
+
+
+@njit(cache=True, nogil=True)
 def sort_distinct(hashes, n, scratch):
     """Sort ``hashes[:n]`` (uint64) in place and drop repeats; returns the number of distinct values.
 
     The hashes are well mixed, so their top bits spread them over n cells (``scratch``: uint64[≥ n]), and
     each cell is sorted by insertion. A cell that is crowded all the same, as made-up input could have it,
-    is left to a general sort.
+    is left to a heap sort.
     """
     if n < 2:
         return n
@@ -102,7 +135,7 @@ def sort_distinct(hashes, n, scratch):
     for cell in range(1 << bits):
         end = np.int64(counts[cell])
         if end - begin > 64:
-            scratch[begin:end] = np.sort(scratch[begin:end])
+            _heap_sort(scratch, begin, end)
         else:
             for i in range(begin + 1, end):
                 value = scratch[i]

@@ -18,7 +18,7 @@ _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _TOP = np.uint32(0xFFFFFFFF)
 _32, _63 = np.uint64(32), np.uint64(63)
 
-FEW = 100
+FEW = 128
 """Below this many shingles it is faster to vectorise over the slots than over the shingles (measured)."""
 
 
@@ -33,13 +33,18 @@ def classic_slot(low, n, a, b):
 
 @njit(cache=True, nogil=True)
 def classic_by_shingle(low, n, a, b, out):
-    """Classic MinHash of few shingles: shingle-major, vectorised over the slots."""
+    """Classic MinHash of few shingles: vectorised over the slots, four shingles to a pass over them.
+
+    The last shingle stands in for those that the last pass lacks: a minimum does not mind a repeat.
+    """
     for j in range(out.size):
         out[j] = _TOP
-    for i in range(n):
-        x = low[i]
+    for i in range(0, n, 4):
+        x0, x1, x2, x3 = low[i], low[min(i + 1, n - 1)], low[min(i + 2, n - 1)], low[min(i + 3, n - 1)]
         for j in range(out.size):
-            out[j] = min(out[j], np.uint32(np.uint32(a[j] * x) + b[j]))
+            m0 = min(np.uint32(np.uint32(a[j] * x0) + b[j]), np.uint32(np.uint32(a[j] * x1) + b[j]))
+            m1 = min(np.uint32(np.uint32(a[j] * x2) + b[j]), np.uint32(np.uint32(a[j] * x3) + b[j]))
+            out[j] = min(out[j], min(m0, m1))
 
 
 @njit(cache=True, nogil=True)

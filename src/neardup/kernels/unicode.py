@@ -168,7 +168,8 @@ def normalise(data, start, end, tables):
     i, n, n_invalid, last, doubt = _fold(data, start, end, tables, out, np.int64(0), np.int64(0))
     while i < end:
         bigger = np.empty(2 * out.size, np.uint32)
-        bigger[:n] = out[:n]
+        for k in range(n):  # a slice would cost seconds of compilation
+            bigger[k] = out[k]
         out = bigger
         i, n, more_invalid, last, more_doubt = _fold(data, i, end, tables, out, n, last)
         n_invalid += more_invalid

@@ -81,6 +81,24 @@ def _decoded(column: Any, target: Any) -> Any:
     return pa.chunked_array(parts, target)
 
 
+def without_views(schema: Any) -> Any:
+    """Return the schema with views at any depth replaced by large strings."""
+    return pa.schema([field.with_type(_viewless(field.type)) for field in schema], schema.metadata)
+
+
+def _viewless(type_: Any) -> Any:
+    if is_view(type_):
+        return _plain_type(type_)
+    if pt.is_dictionary(type_):
+        return pa.dictionary(type_.index_type, _viewless(type_.value_type), type_.ordered)
+    if pt.is_list(type_) or pt.is_large_list(type_):
+        make = pa.list_ if pt.is_list(type_) else pa.large_list
+        return make(type_.value_field.with_type(_viewless(type_.value_type)))
+    if pt.is_struct(type_):
+        return pa.struct([field.with_type(_viewless(field.type)) for field in type_])
+    return type_
+
+
 def row_lengths(table: Any) -> npt.NDArray[np.int64]:
     """Return how many bytes of text each row holds, over all its text columns."""
     total = np.zeros(table.num_rows, np.int64)

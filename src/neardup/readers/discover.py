@@ -22,7 +22,7 @@ _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
 
 @dataclass(frozen=True)
-class Found:
+class Discovered:
     """The files of an input; ``name`` is what a folder of text files is called."""
 
     format: Format
@@ -30,7 +30,7 @@ class Found:
     sources: tuple[Source, ...]
 
 
-def find_files(names: Sequence[str | Path]) -> Found:
+def find_files(names: Sequence[str | Path]) -> Discovered:
     """Return the files that the names stand for; they must be of one format."""
     parts = [_find(str(name)) for name in names]
     if len(parts) == 1:
@@ -41,10 +41,10 @@ def find_files(names: Sequence[str | Path]) -> Found:
             raise _mixed(first.sources[0], first.format, part.sources[0], part.format)
     sources = (source for part in parts for source in _under_own_name(part))
     unique = {source.path: source for source in sources}
-    return Found(first.format, "input", tuple(unique.values()))
+    return Discovered(first.format, "input", tuple(unique.values()))
 
 
-def _under_own_name(part: Found) -> Iterator[Source]:
+def _under_own_name(part: Discovered) -> Iterator[Source]:
     """Put the folder before the names of its text files: two folders may have files of one name."""
     for source in part.sources:
         joined = part.format == "text" and source.name != part.name
@@ -60,13 +60,14 @@ def format_of(name: str) -> Format:
     return _FORMATS.get(extension, "text")
 
 
-def _find(name: str) -> Found:
+def _find(name: str) -> Discovered:
     if "://" in name:
         return _find_remote(name)
     path = os.path.expanduser(name)
     if os.path.isdir(path):
         return _folder(name, list(_walk(path)))
     if os.path.exists(path):
+        _require_regular(name, path)
         return _files(name, [local_source(name, path)])
     if not glob.has_magic(path):
         raise InputError(f"There is no file or folder {name}", "An existing file, folder or pattern", _CHECK)
@@ -74,6 +75,16 @@ def _find(name: str) -> Found:
     if not hits:
         raise InputError(f"No file matches {name}", "A pattern such as data/*.jsonl or data/**/*.txt", _CHECK)
     return _files(name, [local_source(hit, hit) for hit in hits])
+
+
+def _require_regular(name: str, path: str) -> None:
+    """Refuse pipes and devices: they can be read once, and a run needs several passes."""
+    if not os.path.isfile(path):
+        raise InputError(
+            f"{name} is a pipe or a device",
+            "A file or folder, since the documents are read in several passes",
+            "Write the documents to a file first",
+        )
 
 
 def local_source(name: str, path: str) -> Source:
@@ -98,7 +109,7 @@ def _walk(root: str) -> Iterator[Source]:
                 yield local_source(os.path.relpath(path, root), path)
 
 
-def _folder(name: str, sources: list[Source]) -> Found:
+def _folder(name: str, sources: list[Source]) -> Discovered:
     """Take a folder of data files of one format as these, any other as one document a file."""
     if not sources:
         raise InputError(f"The folder {name} has no files", "At least one visible file", _CHECK)
@@ -107,8 +118,8 @@ def _folder(name: str, sources: list[Source]) -> Found:
     formats = {format_of(source.name) for source in data}
     if len(formats) == 1 and formats != {"text"}:
         named = [replace(source, name=_joined(name, source.name)) for source in data]
-        return Found(formats.pop(), name, tuple(named))
-    return Found("text", name, tuple(sources))
+        return Discovered(formats.pop(), name, tuple(named))
+    return Discovered("text", name, tuple(sources))
 
 
 def _joined(folder: str, name: str) -> str:
@@ -121,12 +132,12 @@ def _is_marker(name: str) -> bool:
     return base.startswith("_") and "." not in base
 
 
-def _files(name: str, sources: list[Source]) -> Found:
+def _files(name: str, sources: list[Source]) -> Discovered:
     first = sources[0]
     for source in sources:
         if format_of(source.path) != format_of(first.path):
             raise _mixed(first, format_of(first.path), source, format_of(source.path))
-    return Found(format_of(first.path), name, tuple(sources))
+    return Discovered(format_of(first.path), name, tuple(sources))
 
 
 def _mixed(first: Source, format: Format, other: Source, other_format: Format) -> InputError:
@@ -137,7 +148,7 @@ def _mixed(first: Source, format: Format, other: Source, other_format: Format) -
     )
 
 
-def _find_remote(url: str) -> Found:
+def _find_remote(url: str) -> Discovered:
     system, path = filesystem(url)
     try:
         if glob.has_magic(path):

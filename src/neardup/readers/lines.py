@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from neardup.errors import InputError
+from neardup.readers.base import failure_text
 from neardup.readers.files import UNREADABLE
 from neardup.readers.sources import Source
 
@@ -118,6 +120,20 @@ def _before(data: npt.NDArray[np.uint8], starts: Positions, ends: Positions, byt
 
 def read_span(path: str, span: Span) -> bytes:
     """Read one block of lines again."""
-    with open(path, "rb") as file:
-        file.seek(span.offset)
-        return file.read(span.length)
+    try:
+        with open(path, "rb") as file:
+            file.seek(span.offset)
+            block = file.read(span.length)
+    except OSError as error:
+        raise _changed(path, failure_text(error)) from error
+    if len(block) < span.length:
+        raise _changed(path, "it is shorter now")
+    return block
+
+
+def _changed(path: str, how: str) -> InputError:
+    return InputError(
+        f"{path} changed while it was being worked on: {how}",
+        "Files that stay as they are until the run has ended",
+        "Run again when nothing writes to the file",
+    )

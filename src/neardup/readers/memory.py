@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns
+from neardup.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
 from neardup.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, Rows
 
 # Bounds the per-row work of a chunk when the texts are very short.
@@ -27,7 +27,8 @@ class ArrowDocuments:
 
     def __init__(self, table: Any, chunk_bytes: int = CHUNK_BYTES) -> None:
         self.table = table
-        self.schema = table.schema
+        # What native rows have: Arrow can neither filter nor write views in all places.
+        self.schema = without_views(table.schema)
         self.names = (NAME,)
         self.columns = schema_columns(table.schema, "The table")
         self.size_bytes: int | None = int(table.nbytes)
@@ -46,7 +47,7 @@ class ArrowDocuments:
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
-                yield _SliceChunk(index, start, self.table.slice(start, end - start))
+                yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +55,15 @@ class _SliceChunk:
     index: int
     first_row: int
     table: Any
+    schema: Any
     source: str = NAME
 
     def read(self, columns: Sequence[str]) -> Rows:
         return Rows(plain(self.table.select(list(columns))), self._row_numbers())
 
     def read_native(self) -> NativeRows:
-        return NativeTable(self._row_numbers(), self.table)
+        same = self.table.schema.equals(self.schema)
+        return NativeTable(self._row_numbers(), self.table if same else self.table.cast(self.schema))
 
     def _row_numbers(self) -> Any:
         return np.arange(self.first_row, self.first_row + self.table.num_rows)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 
-# Enough that neither side waits for the other's uneven steps, few enough to hold only some chunks.
-_WAITING = 4
+# More than a row group of the output, so that the next can be read while one is written.
+_WAITING_BYTES = 96 << 20
 
 
 class Background(Generic[Item]):
@@ -18,39 +18,59 @@ class Background(Generic[Item]):
 
     def __init__(self, work: Callable[[Item], None]) -> None:
         self._work = work
-        self._queue: queue.Queue[Item | None] = queue.Queue(_WAITING)
+        self._waiting: deque[tuple[Item, int]] = deque()
+        self._bytes = 0
+        self._ended = False
         self._error: BaseException | None = None
+        self._change = threading.Condition()
         # A daemon: a run that is broken off between two chunks must not wait for a writer no one feeds.
         self._thread = threading.Thread(target=self._run, name="neardup-writer", daemon=True)
         self._thread.start()
 
-    def put(self, item: Item) -> None:
-        """Hand over an item; waits while too many are waiting."""
-        self._raise()
-        self._queue.put(item)
+    def put(self, item: Item, size: int) -> None:
+        """Hand over an item; waits while too many bytes are waiting."""
+        with self._change:
+            self._change.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= _WAITING_BYTES)
+            self._raise()
+            self._waiting.append((item, size))
+            self._bytes += size
+            self._change.notify_all()
 
     def close(self) -> None:
         """Wait until all is written."""
-        self._finish()
+        self._end()
         self._raise()
 
     def stop(self) -> None:
         """End the thread without writing what still waits."""
-        self._error = self._error or RuntimeError("writing was stopped")
-        self._finish()
+        with self._change:
+            self._waiting.clear()
+        self._end()
 
-    def _finish(self) -> None:
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join()
+    def _end(self) -> None:
+        with self._change:
+            self._ended = True
+            self._change.notify_all()
+        self._thread.join()
 
     def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            if self._error is None:  # after an error items are only taken, so that put never waits for good
-                try:
-                    self._work(item)
-                except BaseException as error:
-                    self._error = error
+        try:
+            while (item := self._next()) is not None:
+                self._work(item[0])
+        except BaseException as error:
+            with self._change:
+                self._error = error
+                self._change.notify_all()
+
+    def _next(self) -> tuple[Item, int] | None:
+        with self._change:
+            self._change.wait_for(lambda: self._waiting or self._ended)
+            if not self._waiting:
+                return None
+            item = self._waiting.popleft()
+            self._bytes -= item[1]
+            self._change.notify_all()
+            return item
 
     def _raise(self) -> None:
         if self._error is not None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.errors import OutputError
-from neardup.readers.base import Documents, NativeRows
+from neardup.readers.base import Documents, NativeLines, NativeRows, NativeTable
 from neardup.readers.csv import CsvDocuments
 from neardup.readers.folder import TextDocuments
 from neardup.readers.jsonl import JsonlDocuments
@@ -66,7 +66,7 @@ class KeptWriter:
         try:
             item = self._sink.prepare(native, keep, extra)
             if item is not None:
-                self._thread.put(item)
+                self._thread.put(item, _weight(native))
         except (OSError, pa.ArrowException) as error:
             raise _failed(self.path, error) from error
 
@@ -138,6 +138,13 @@ def _check_extra(documents: Documents, extra: Any) -> None:
             f"An input without the columns {', '.join(extra.names)}",
             "Rename that column, or use groups.parquet, which holds the same",
         )
+
+
+def _weight(native: NativeRows) -> int:
+    """Return how much memory the rows hold while they wait to be written."""
+    if isinstance(native, NativeTable):
+        return int(native.table.nbytes)
+    return len(native.data) if isinstance(native, NativeLines) else 0
 
 
 def _size(path: Path) -> int:

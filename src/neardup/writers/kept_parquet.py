@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.readers.arrow_types import plain
 from neardup.readers.base import NativeTable
 from neardup.readers.memory import ArrowDocuments
 from neardup.readers.parquet import ParquetDocuments
@@ -42,10 +41,8 @@ class ParquetSink:
 
     def __init__(self, path: Path, documents: ParquetDocuments | ArrowDocuments, extra: Any) -> None:
         self.path = path
-        files = isinstance(documents, ParquetDocuments)
-        layout = layout_of(documents, extra) if files else Layout()
-        # Not all versions of Parquet writers know views; in memory they mean nothing but large strings.
-        schema = documents.schema if files else plain(documents.schema.empty_table()).schema
+        layout = layout_of(documents, extra) if isinstance(documents, ParquetDocuments) else Layout()
+        schema = documents.schema
         for field in extra or ():
             schema = schema.append(field)
         self._rows = layout.rows

@@ -1,0 +1,69 @@
+"""How cost grows with the number of documents: the same text cut into 10 thousand to 1 million documents."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from table import Report
+
+SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
+DOCUMENT_BYTES = 1200
+
+
+def cut(corpus: Path, out: Path, wanted: int) -> int:
+    """Write the first ``wanted`` pieces of about 1 200 bytes of the corpus; their number."""
+    pieces: list[str] = []
+    with pq.ParquetWriter(out, pa.schema([("text", pa.large_string())])) as writer:
+        written = 0
+        # spread over the whole corpus, so that every size has the same mixture of texts
+        table = pq.read_table(corpus, columns=["text"]).column(0)
+        order = np.random.default_rng(7).permutation(len(table))
+        for row in order:
+            text = table[int(row)].as_py()
+            pieces += [text[i : i + DOCUMENT_BYTES] for i in range(0, len(text), DOCUMENT_BYTES)]
+            if len(pieces) > 50_000 or written + len(pieces) >= wanted:
+                pieces = pieces[: wanted - written]
+                writer.write_table(pa.table({"text": pa.array(pieces, pa.large_string())}))
+                written += len(pieces)
+                pieces = []
+                if written == wanted:
+                    break
+    return written
+
+
+def measure(report: Report, corpus: Path, texts: Path | None, rounds: int) -> None:
+    """Seconds, memory, and the exponent of seconds over documents (least squares on logarithms)."""
+    rows = []
+    with tempfile.TemporaryDirectory(dir=corpus.parent) as name:
+        for wanted in SIZES:
+            path = Path(name, f"{wanted}.parquet")
+            documents = cut(corpus, path, wanted)
+            runs = [run(path, Path(name, f"out{wanted}-{k}")) for k in range(min(rounds, 3))]
+            spent = sorted(sum(done["seconds"].values()) for done in runs)[len(runs) // 2]
+            last = runs[-1]
+            rows.append([documents, last["bytes"]["text"] / 1e6, spent, last["peak_memory_bytes"] / 1e6])
+            path.unlink()
+    logs = [(math.log(row[0]), math.log(row[2])) for row in rows]
+    slope = np.polyfit([x for x, _ in logs], [y for _, y in logs], 1)[0]
+    upper = np.polyfit([x for x, _ in logs[2:]], [y for _, y in logs[2:]], 1)[0]
+    note = (
+        f"Exponent over all sizes {slope:.2f}; from 100 000 documents on, where fixed costs no longer count, "
+        f"{upper:.2f}."
+    )
+    report.table("Growth", ["documents", "MB of text", "seconds", "peak MB"], rows, note)
+
+
+def run(path: Path, out: Path) -> dict:
+    """The run.json of one dedup in a process of its own."""
+    command = [sys.executable, "-m", "neardup", "dedup", str(path), "-o", str(out)]
+    subprocess.run(command, check=True, capture_output=True)
+    return json.loads((out / "run.json").read_text())

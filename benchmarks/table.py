@@ -1,0 +1,60 @@
+"""Measured figures as a Markdown file, and the one way figures are measured."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+
+def seconds(work: Callable[[], object], rounds: int) -> float:
+    """Median seconds of ``rounds`` calls, after one that does not count."""
+    work()
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return median(times)
+
+
+def cpu_name() -> str:
+    """What the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return "unknown processor"
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+class Report:
+    """Tables under headings, printed as they come and written as one file."""
+
+    def __init__(self, title: str, machine: str) -> None:
+        cores = len(os.sched_getaffinity(0))
+        self._lines = [f"# {title}", "", f"{cpu_name()}, {cores} cores, {machine}", ""]
+
+    def table(
+        self, heading: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = ""
+    ) -> None:
+        """Add a table."""
+        lines = [f"## {heading}", ""]
+        lines.append("| " + " | ".join(columns) + " |")
+        lines.append("|" + "---|" * len(columns))
+        lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in rows]
+        lines += ["", *([note, ""] if note else [])]
+        print("\n".join(lines), flush=True)
+        self._lines += lines
+
+    def write(self, path: Path) -> None:
+        """Write what there is so far."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(self._lines).rstrip() + "\n")
+
+
+def _shown(cell: object) -> str:
+    if isinstance(cell, float):
+        return f"{cell:,.0f}" if abs(cell) >= 100 else f"{cell:.3g}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)

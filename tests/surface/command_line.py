@@ -1,0 +1,35 @@
+"""What the tests of the command line share: documents, and what a command gave."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WORDS = [f"word{number}" for number in range(100)]
+BASE = " ".join(WORDS)
+NEAR = " ".join([*WORDS[:-1], "changed"])
+"""BASE and NEAR have 96 shingles each, 95 of them in common: resemblance 95/97."""
+OTHER = " ".join(f"other{number}" for number in range(50))
+
+ROWS = [
+    {"id": "a", "text": BASE, "year": 2001},
+    {"id": "b", "text": NEAR, "year": 2003},
+    {"id": "c", "text": BASE.upper(), "year": 2002},
+    {"id": "d", "text": OTHER, "year": 2000},
+]
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
