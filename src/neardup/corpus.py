@@ -161,7 +161,7 @@ class Corpus:
             keys=np.column_stack([made.column("key_high"), made.column("key_low")]),
             signatures=signatures.reshape(len(texts), self.settings.sketch.slots),
             bytes=_lengths(texts),
-            invalid=int(np.sum(made.column("invalid").to_numpy())),
+            invalid=int(np.sum(made.column("invalid").to_numpy())) + rows.replaced,
             nulls=texts.null_count,
             ids=_one_array(rows.table.column(part.id)) if part.id else None,
             extra=_one_array(rows.table.column(part.extra)) if part.extra else None,

@@ -133,7 +133,9 @@ def _search(corpus: Corpus, prints: Fingerprints, settings_plan: Plan, reference
         prints.signatures.clear()
     store, documents = ShingleStore(corpus, prints), len(prints.unique)
     with stages.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-        store.hold(np.union1d(proposed.hub, pc.unique(pa.chunked_array(proposed.pairs.columns))))
+        # where there are no pairs, pyarrow's unique values are of type null
+        involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
+        store.hold(np.union1d(proposed.hub, involved))
         pairs = verify(proposed.pairs, store, least, threads, advance)
     with stages.stage("hubs", len(proposed.hub), "documents"):
         hubs = join_hubs(proposed.hub, documents, store, least)

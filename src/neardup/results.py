@@ -10,7 +10,7 @@ from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
 from neardup.errors import InputError
 from neardup.tables import Int64s, column
-from neardup.views import similarity
+from neardup.views import counted, similarity
 
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
@@ -53,15 +53,14 @@ class Ids:
         if self._named[number]:
             return self._prints.ids[number].take(pa.array(rows - self._part_first[number]))
         owner = np.searchsorted(self._firsts, rows, side="right") - 1
-        numbers = [
-            int(self._prints.pieces[k].row_numbers[row - self._firsts[k]])
-            for k, row in zip(owner.tolist(), rows.tolist(), strict=True)
-        ]
+        numbers = np.empty(len(rows), np.int64)
+        for k in np.unique(owner):
+            mine = owner == k
+            numbers[mine] = self._prints.pieces[k].row_numbers[rows[mine] - self._firsts[k]]
         if self._in_memory[number]:
-            return pa.array(numbers, pa.int64())
-        sources = (self._prints.pieces[k].source for k in owner.tolist())
-        named = [f"{source}#{row}" for source, row in zip(sources, numbers, strict=True)]
-        return pa.array(named, pa.string())
+            return pa.array(numbers)
+        sources = pa.array([piece.source for piece in self._prints.pieces], pa.string()).take(pa.array(owner))
+        return pc.binary_join_element_wise(sources, pc.cast(pa.array(numbers), pa.string()), "#")
 
 
 def check_ids(prints: Fingerprints, number: int, name: str) -> str | None:
@@ -75,7 +74,7 @@ def check_ids(prints: Fingerprints, number: int, name: str) -> str | None:
     counts = pc.value_counts(ids)
     often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
     examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
-    return f'the id column "{name}" names {len(often):,} ids more than once, for example {examples}'
+    return f'the id column "{name}" names {counted(len(often), "id")} more than once, for example {examples}'
 
 
 def require_ids(fault: str | None) -> None:

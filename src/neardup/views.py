@@ -117,7 +117,7 @@ def _documents(counts: Mapping[str, int]) -> str:
             ("null", "without text"),
             ("empty", "without a word"),
             ("short", "shorter than one shingle"),
-            ("invalid_utf8", "with invalid UTF-8"),
+            ("invalid_utf8", "invalid UTF-8 sequences replaced"),
         )
         if counts[key]
     ]

@@ -44,11 +44,16 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What one chunk gives: one table row for each good row, and the rejected rows as problems."""
+    """What one chunk gives: one table row for each good row, and the rejected rows as problems.
+
+    ``replaced`` counts the invalid UTF-8 sequences that the reader itself had to replace by U+FFFD; most
+    formats hand the bytes on, and the text kernel replaces and counts.
+    """
 
     table: pa.Table
     row_numbers: RowNumbers
     problems: tuple[Problem, ...] = ()
+    replaced: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,7 @@ class Parsed:
     rejected: list[tuple[int, str]]
     starts: Positions
     stops: Positions
+    replaced: int = 0
 
     def column(self, name: str) -> Any:
         """Return the values of one field as an Arrow array."""
@@ -70,9 +71,11 @@ class Parser:
         lines = np.flatnonzero(ends > starts)
         records = _parse_at_once(decoder, block, starts[lines], ends[lines])
         rejected: list[tuple[int, str]] = []
+        replaced = 0
         if records is None:
             records, lines, rejected = _parse_each(decoder, block, starts, ends)
-        return Parsed(names, self._kinds, self._id, records, lines, rejected, starts, stops)
+            replaced = sum(_replaced(block[starts[line] : ends[line]]) for line in lines)
+        return Parsed(names, self._kinds, self._id, records, lines, rejected, starts, stops, replaced)
 
 
 @lru_cache(maxsize=64)
@@ -145,6 +148,11 @@ def _repaired(line: bytes) -> bytes | None:
     except (ValueError, RecursionError):
         return None
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _replaced(line: bytes) -> int:
+    """How many invalid UTF-8 sequences of a line are read as U+FFFD."""
+    return line.decode("utf-8", "replace").count("\ufffd") - line.count("\ufffd".encode())
 
 
 def _reason(error: BaseException) -> str:

@@ -151,7 +151,7 @@ class LinesChunk:
         parsed = self.owner.parser.parse(block, tuple(dict.fromkeys(columns)))
         arrays = [parsed.column(name) for name in columns]
         table = pa.Table.from_arrays(arrays, names=list(columns))
-        return Rows(table, self.first_row + parsed.lines, self._problems(block, parsed))
+        return Rows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
     def read_native(self) -> NativeRows:
         """Return the good lines untouched."""
