@@ -19,7 +19,7 @@ from neardup.candidates.lsh import Candidates
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
-from neardup.group import Grouped
+from neardup.group import CROWD, Grouped
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
@@ -103,6 +103,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
             "largest": evidence.proposed.largest_bucket,
         },
         "crowds": _crowds(outcome, ids),
+        "popular": _popular(outcome, ids),
         "chaining": _chaining(outcome, ids),
         "warnings": _warnings(outcome, ids),
         "notes": list(notes),
@@ -178,6 +179,14 @@ def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
         {"representative": head, "members": crowd.members, "pairs_left_out": crowd.left_out}
         for head, crowd in zip(ids.of(heads).to_pylist(), crowds, strict=True)
     ]
+
+
+def _popular(outcome: Outcome, ids: Ids) -> dict[str, Any]:
+    """Documents outside of crowds with too many partners: how many, the pairs left out at least, some ids."""
+    documents = outcome.grouped.popular
+    examples = ids.of(outcome.prints.unique[documents[:10]]).to_pylist()
+    least = (len(documents) * (CROWD + 1) + 1) // 2
+    return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 
 def _chaining(outcome: Outcome, ids: Ids) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.hubs import all_pairs, verified
-from neardup.kernels.hubs import Hubs, link_crowds, with_partners
+from neardup.hubs import HubSearch, pairs_of, verified
+from neardup.kernels.crowds import link_crowds
+from neardup.kernels.hubs import Hubs, with_partners
 from neardup.kernels.leaders import Groups, Links, lead
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.settings import Settings, ratio
@@ -29,11 +30,16 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Grouped:
-    """``leader`` (int64[documents]) of each document, the pairs to report, the crowds among the groups."""
+    """``leader`` (int64[documents]) of each document, the pairs to report, the crowds among the groups.
+
+    ``popular`` are documents outside of crowds with more than CROWD partners each; of their pairs, too,
+    only those with leaders are reported.
+    """
 
     leader: Int64s
     pairs: pa.Table
     crowds: tuple[Crowd, ...]
+    popular: Int64s
 
 
 def partner_lists(pairs: pa.Table, documents: int) -> Links:
@@ -58,25 +64,24 @@ def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: S
     """
     how, threads = settings.grouping.groups, settings.work.threads
     least = ratio(settings.search.threshold)
-    order = np.argsort(rank)
     lists = partner_lists(pairs, len(rank))
     alive = with_partners(hubs)
-    complete = how == "complete"
-    groups = lead(order, rank, lists, hubs, alive, np.array(least), reference, complete)
-    crowded = _crowded(groups.leader, lists)
+    groups = lead(np.argsort(rank), rank, lists, hubs, alive, np.array(least), reference, how == "complete")
     every = settings.grouping.pairs == "all"
-    left_out = ~alive if every else ~alive | crowded[hubs.documents]
-    among_hubs = all_pairs(hubs, left_out, reference, least, threads)
+    crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
+    left_out = ~alive | crowded[hubs.documents]
+    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, reference, least)
+    among_hubs, over = pairs_of(hubs, search, threads)
     together = merged(pairs, _with_leader(groups, hubs), among_hubs)
-    reported = together
-    crowds: tuple[Crowd, ...] = ()
-    if crowded.any() and not every:
-        reported = together.filter(_reported(together, crowded, groups.leader))
-        crowds = _crowds(groups.leader, crowded)
+    popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
+    popular[hubs.documents[over]] = True
+    limited = crowded | popular
+    reported = together.filter(_reported(together, limited, groups.leader)) if limited.any() else together
+    grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular))
     if how != "components":
-        return Grouped(groups.leader, reported, crowds)
-    leader, linking = _components(together, hubs, crowded, rank, reference, least)
-    return Grouped(leader, merged(reported, linking), crowds)
+        return grouped
+    leader, linking = _components(together, hubs, limited, rank, search)
+    return replace(grouped, leader=leader, pairs=merged(reported, linking))
 
 
 def _crowded(leader: Int64s, lists: Links) -> Bools:
@@ -85,6 +90,14 @@ def _crowded(leader: Int64s, lists: Links) -> Bools:
     partners = np.maximum(np.diff(lists.begin), members)
     crowded: Bools = (partners[leader] > CROWD) & (members[leader] > 0)
     return crowded
+
+
+def _partners_elsewhere(lists: Links, hubs: Hubs) -> Int64s:
+    """int64[hubs]: how many verified partners each hub document has that are no hub documents."""
+    outside = hubs.local[lists.partners] < 0
+    counted = np.concatenate(([0], np.cumsum(outside)))
+    elsewhere: Int64s = counted[lists.begin[hubs.documents + 1]] - counted[lists.begin[hubs.documents]]
+    return elsewhere
 
 
 def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
@@ -97,22 +110,23 @@ def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
 
 
 def _components(
-    pairs: pa.Table, hubs: Hubs, crowded: Bools, rank: Int64s, reference: int, least: tuple[int, int]
+    pairs: pa.Table, hubs: Hubs, limited: Bools, rank: Int64s, search: HubSearch
 ) -> tuple[Int64s, pa.Table]:
-    """Leaders by any chain of pairs, and the pairs of crowds that were found to be needed for it."""
+    """Leaders by any chain of pairs, and the pairs of ``limited`` documents that were needed for it."""
     parent = np.arange(len(rank))
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
-    if crowded[hubs.documents].any():
-        linking = link_crowds(hubs, crowded[hubs.documents], parent, reference, *least)
+    if limited[hubs.documents].any():
+        ratio_array = np.array(search.least)
+        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference, ratio_array)
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 
-def _reported(pairs: pa.Table, crowded: Bools, leader: Int64s) -> pa.Array:
-    """Which pairs are reported: those without an end in a crowd, and each member's with its leader."""
+def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> pa.Array:
+    """Which pairs are reported: those without a ``limited`` end, and each member's with its leader."""
     a, b = column(pairs, "a"), column(pairs, "b")
     needed = (leader[a] == b) | (leader[b] == a)
-    return pa.array(needed | ~(crowded[a] | crowded[b]))
+    return pa.array(needed | ~(limited[a] | limited[b]))
 
 
 def _crowds(leader: Int64s, crowded: Bools) -> tuple[Crowd, ...]:

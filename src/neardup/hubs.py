@@ -8,6 +8,8 @@ looked at.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
@@ -22,6 +24,22 @@ _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
 
 _SORT_BITS = 11
+
+
+@dataclass(frozen=True)
+class HubSearch:
+    """Which pairs of hub documents to give: those of the threshold ``least`` (p, q), but for some.
+
+    ``left_out`` (bool[hubs]) are passed over, as are pairs of two documents below ``reference``. ``limit``
+    is the most partners a document may have, counting the ``known`` ones (int64[hubs]) it has elsewhere;
+    None: any number.
+    """
+
+    left_out: Bools
+    known: Int64s
+    limit: int | None
+    reference: int
+    least: tuple[int, int]
 
 
 def join_hubs(documents: Int64s, total: int, store: ShingleStore, least: tuple[int, int]) -> Hubs:
@@ -50,16 +68,26 @@ def no_hubs(total: int) -> Hubs:
     return Hubs(nothing, local, hashes, nothing, nothing, one, nothing, nothing, nothing, one, nothing)
 
 
-def all_pairs(hubs: Hubs, left_out: Bools, reference: int, least: tuple[int, int], threads: int) -> pa.Table:
-    """The VERIFIED table of all pairs of hub documents, but for those with a document that is ``left_out``."""
+def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
+    """The VERIFIED table of the pairs of hub documents, and which documents have more than the limit.
+
+    Pairs with a document that is left out, or over the limit, are not in the table.
+    """
+    partners = search.known.copy()
+    limit = -1 if search.limit is None else search.limit
+    ratio = np.array(search.least)
 
     def work(first: int) -> Int64s:
-        until = min(first + _SLICE, len(hubs.documents))
-        found: Int64s = kernels.hub_pairs(hubs, first, until, left_out, reference, *least)
+        span = (first, min(first + _SLICE, len(hubs.documents)))
+        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference, ratio)
         return found
 
     slices = range(0, len(hubs.documents), _SLICE)
-    return verified(hubs, np.concatenate([np.empty((0, 3), np.int64), *ordered_map(work, slices, threads)]))
+    found = np.concatenate([np.empty((0, 3), np.int64), *ordered_map(work, slices, threads)])
+    if search.limit is None:
+        return verified(hubs, found), np.zeros(len(partners), np.bool_)
+    over = (partners > search.limit) & ~search.left_out
+    return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
 
 
 def verified(hubs: Hubs, found: Int64s) -> pa.Table:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from neardup.coefficients import FORMAT_VERSION, classic_coefficients
-from neardup.errors import FormatError, InputError
+from neardup.errors import FormatError, InputError, SettingError
 from neardup.fingerprints import fingerprint, shingle_sets
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import sketch_sets
+from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.unicode_data import UNICODE_VERSION
@@ -50,7 +52,10 @@ def estimate(matches: int, slots: int) -> Estimate:
     p, z2 = matches / slots, _Z * _Z
     centre = (p + z2 / (2 * slots)) / (1 + z2 / slots)
     half = _Z * sqrt(p * (1 - p) / slots + z2 / (4 * slots * slots)) / (1 + z2 / slots)
-    return Estimate(p, max(0.0, centre - half), min(1.0, centre + half), slots)
+    # rounding must not put an end on the wrong side of the estimate
+    low = 0.0 if matches == 0 else min(p, centre - half)
+    high = 1.0 if matches == slots else max(p, centre + half)
+    return Estimate(p, low, high, slots)
 
 
 class MinHash:
@@ -74,7 +79,7 @@ class MinHash:
         self.settings = Settings.of(slots=slots, length=length, unit=unit, sketch=sketch)
 
     def sketch(self, texts: Any) -> UInt32s:
-        """Signatures uint32[n, slots] of n texts: a list of str, or an Arrow string or binary array.
+        """Signatures uint32[n, slots] of n texts: a list of str, or Arrow data (array, table, data frame).
 
         A text without a token gets all ones. Raises InputError for anything else.
         """
@@ -96,13 +101,13 @@ class MinHash:
         values, bucketed = self._sketch(sets.hashes, sets.offsets)
         return MinHashSketch(self.settings, values[0], bucketed[0])
 
-    def of_ids(self, ids: ArrayLike) -> MinHashSketch:
+    def of_ids(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> MinHashSketch:
         """The sketch of a set of whole numbers (row numbers, hashes of one's own features).
 
         They are mixed first, so that ids that count up do as well as random ones. Sketches of ids are
-        comparable with each other, not with those of texts.
+        comparable with each other, not with those of texts. Raises InputError for what is no whole number.
         """
-        values = np.asarray(ids).astype(np.uint64).reshape(-1)
+        values = _whole_numbers(ids)
         signatures, bucketed = self.sketch_ids(values, np.array([0, len(values)], np.int64))
         return MinHashSketch(self.settings, signatures[0], bucketed[0], of_ids=True)
 
@@ -192,7 +197,10 @@ class MinHashSketch:
         if len(data) != _HEADER.size + 4 * slots + flags or sketch >= len(_SKETCHES) or unit >= len(_UNITS):
             raise FormatError(f"The sketch is damaged: {len(data)} bytes for {slots} slots")
         kind, _, of_ids = _SKETCHES[sketch].partition(" of ")
-        settings = Settings.of(slots=slots, length=length, unit=_UNITS[unit], sketch=kind)
+        try:
+            settings = Settings.of(slots=slots, length=length, unit=_UNITS[unit], sketch=kind)
+        except SettingError as error:
+            raise FormatError(f"The sketch is damaged: {error}") from error
         values = np.frombuffer(data, "<u4", slots, _HEADER.size).astype(np.uint32)
         bits = np.frombuffer(data, np.uint8, flags, _HEADER.size + 4 * slots)
         bucketed = np.unpackbits(bits, count=slots, bitorder="little").astype(np.bool_)
@@ -223,31 +231,34 @@ def _unicode_bytes() -> bytes:
 
 
 def _arrays(texts: Any) -> list[pa.Array]:
-    """Arrow string arrays of the texts."""
-    if isinstance(texts, (list, tuple)):
-        wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), None)
-        if wrong is not None:
-            raise InputError(f"Text {wrong} is of type {type(texts[wrong]).__name__}", "Texts are str")
-        # a lone surrogate is no Unicode text; it is read as U+FFFD, as everywhere
-        encoded = [text.encode("utf-8", "replace") for text in texts]
-        return [pa.array(encoded, pa.large_binary())]
-    column = texts if isinstance(texts, (pa.Array, pa.ChunkedArray)) else _imported(texts)
-    if pa.types.is_dictionary(column.type) or "view" in str(column.type):
-        column = column.cast(pa.large_string())
-    if str(column.type) not in ("string", "large_string", "binary", "large_binary"):
-        raise InputError(f"The texts are an Arrow array of {column.type}", "Strings or bytes")
-    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    """The texts as Arrow arrays of strings or bytes."""
+    if isinstance(texts, str):
+        raise InputError("The texts are one str", "A list of str, or Arrow data", "Use of() for a single text")
+    documents = open_documents(texts)
+    name = choose_columns(documents, None, None).text
+    columns = (chunk.read([name]).table.column(0) for chunk in documents.chunks(None, [name]))
+    return [array for column in columns for array in column.chunks]
 
 
-def _imported(texts: Any) -> pa.Array | pa.ChunkedArray:
-    if hasattr(texts, "__arrow_c_stream__"):
-        return pa.chunked_array(texts)
-    if hasattr(texts, "__arrow_c_array__"):
-        return pa.array(texts)
-    raise InputError(
-        f"The texts are of type {type(texts).__name__}",
-        "A list of str, or an Arrow array of strings or bytes",
-        "For tables and files use neardup.find",
+def _whole_numbers(ids: Any) -> UInt64s:
+    """A list or array of whole numbers as uint64, without numpy's detour over floats."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+        if ids.size and int(ids.min()) < 0:
+            raise _no_ids(f"the number {int(ids.min())}")
+        return ids.reshape(-1).astype(np.uint64)
+    if not isinstance(ids, Sequence) or isinstance(ids, (str, bytes)):
+        raise _no_ids(f"a {type(ids).__name__}")
+    wrong = next((x for x in ids if not isinstance(x, int | np.integer) or not 0 <= x < 1 << 64), None)
+    if wrong is not None:
+        raise _no_ids(repr(wrong))
+    return np.array([int(x) for x in ids], np.uint64)
+
+
+def _no_ids(what: str) -> InputError:
+    return InputError(
+        f"The ids hold {what}" if not what.startswith("a ") else f"The ids are {what}",
+        "A list or array of whole numbers from 0 to 2⁶⁴ − 1",
+        "Hash other features to such numbers first",
     )
 
 

@@ -98,8 +98,7 @@ def test_every_code_point_alone() -> None:
     wrong = [
         f"U+{ord(char):04X}"
         for char in strategies.comparable()
-        if face.normalise(char) != reference.nfkc_casefold(char)
-        or face.tokens(char) != reference.tokens(char)
+        if face.normalise(char) != reference.nfkc_casefold(char) or face.tokens(char) != reference.tokens(char)
     ]
     assert wrong == []
 

@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 
 from neardup.kernels.sets import least_shared, shared_at_least
-from neardup.kernels.trees import tree_root
 
 _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
@@ -172,77 +171,65 @@ def with_partners(hubs):
 
 
 @njit(cache=True, nogil=True)
-def hub_pairs(hubs, first, until, left_out, reference, numerator, denominator):
-    """Verified pairs (x, y), x in first … until − 1 and y larger: int64[m, 3] of x, y, |x∩y|.
+def _look(hubs, x, y, seen, left_out, reference, ratio):
+    """|x∩y| when x meets y for the first time and both are a pair to report, else −1; marks y in ``seen``."""
+    if seen[y] == x or left_out[y]:
+        return -1
+    seen[y] = x
+    if hubs.documents[x] < reference and hubs.documents[y] < reference:
+        return -1
+    if not may_pair(hubs, x, y):
+        return -1
+    return shared_of(hubs, x, y, ratio[0], ratio[1])
 
-    Documents with ``left_out`` set are passed over; so are pairs of two documents below ``reference``.
+
+@njit(cache=True, nogil=True)
+def _smaller_partners(hubs, x, seen, left_out, reference, ratio, limit):
+    """How many smaller hub documents x pairs with; counting stops above ``limit``."""
+    count = 0
+    for e in range(hubs.begin[x], hubs.begin[x + 1]):
+        k = hubs.list_of[e]
+        for j in range(hubs.first[k] + hubs.place[e] - 1, hubs.first[k] - 1, -1):
+            y = hubs.members[j]
+            if ratio[0] * hubs.sizes[x] > ratio[1] * hubs.sizes[y]:
+                break  # members descend in size: this one is too small, and so are the rest
+            count += _look(hubs, x, y, seen, left_out, reference, ratio) >= 0
+            if count > limit:
+                return count
+    return count
+
+
+@njit(cache=True, nogil=True)
+def hub_pairs(hubs, span, left_out, partners, limit, reference, ratio):
+    """Verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
+
+    Documents with ``left_out`` set are passed over; so are pairs of two documents below ``reference``. With
+    ``limit`` ≥ 0 the pairs of a document with more partners than that are left out, and its search ends
+    there; ``partners`` (int64[hubs]) holds how many each has elsewhere, and then how many were counted.
     """
-    n = hubs.documents.size
-    seen = np.full(n, -1, np.int64)
+    seen = np.full(hubs.documents.size, -1, np.int64)
     found = np.empty((1024, 3), np.int64)
     used = 0
-    for x in range(first, until):
+    for x in range(span[0], span[1]):
         if left_out[x]:
             continue
+        before = used
+        if limit >= 0:
+            partners[x] += _smaller_partners(hubs, x, seen, left_out, reference, ratio, limit - partners[x])
         for e in range(hubs.begin[x], hubs.begin[x + 1]):
             k = hubs.list_of[e]
             for j in range(hubs.first[k] + hubs.place[e] + 1, hubs.first[k + 1]):
                 y = hubs.members[j]
-                if hubs.sizes[y] > hubs.largest[x]:
+                if hubs.sizes[y] > hubs.largest[x] or 0 <= limit < partners[x]:
                     break
-                if seen[y] == x or left_out[y]:
+                shared = _look(hubs, x, y, seen, left_out, reference, ratio)
+                if shared < 0:
                     continue
-                seen[y] = x
-                both_old = hubs.documents[x] < reference and hubs.documents[y] < reference
-                if both_old or not may_pair(hubs, x, y):
-                    continue
-                shared = shared_of(hubs, x, y, numerator, denominator)
-                if shared >= 0:
-                    if used == found.shape[0]:
-                        found = more_rows(found, used)
-                    found[used, 0], found[used, 1], found[used, 2] = x, y, shared
-                    used += 1
+                partners[x] += 1
+                if used == found.shape[0]:
+                    found = more_rows(found, used)
+                found[used, 0], found[used, 1], found[used, 2] = x, y, shared
+                used += 1
+        if 0 <= limit < partners[x]:
+            used = before
     return found[:used]
-
-
-@njit(cache=True, nogil=True)
-def link_crowds(hubs, crowded, parent, reference, numerator, denominator):
-    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
-
-    ``crowded`` bool[hubs]. All other pairs must be united already. Members of a list are taken by component;
-    two components are compared only until they are one, so a crowd, which is one, costs nothing by itself.
-    Pairs of two documents below ``reference`` are passed over. Returns int64[m, 3] of x, y, |x∩y| for the
-    pairs that united something.
-    """
-    links = np.empty((16, 3), np.int64)
-    used = 0
-    for k in range(hubs.first.size - 1):
-        begin, end = hubs.first[k], hubs.first[k + 1]
-        roots = np.empty(end - begin, np.int64)
-        for i in range(begin, end):
-            roots[i - begin] = tree_root(parent, hubs.documents[hubs.members[i]])
-        if (roots == roots[0]).all():
-            continue
-        order = np.argsort(roots, kind="mergesort")
-        cut = 0  # where the component of member i begins
-        for i in range(order.size):
-            x = hubs.members[begin + order[i]]
-            if roots[order[i]] != roots[order[cut]]:
-                cut = i
-            for j in range(cut):
-                y = hubs.members[begin + order[j]]
-                if not (crowded[x] or crowded[y]) or not may_pair(hubs, min(x, y), max(x, y)):
-                    continue
-                root_x = tree_root(parent, hubs.documents[x])
-                root_y = tree_root(parent, hubs.documents[y])
-                both_old = hubs.documents[x] < reference and hubs.documents[y] < reference
-                if root_x == root_y or both_old:
-                    continue
-                shared = shared_of(hubs, x, y, numerator, denominator)
-                if shared >= 0:
-                    parent[max(root_x, root_y)] = min(root_x, root_y)
-                    if used == links.shape[0]:
-                        links = more_rows(links, used)
-                    links[used, 0], links[used, 1], links[used, 2] = x, y, shared
-                    used += 1
-    return links[:used]

@@ -18,6 +18,13 @@ from numba import njit
 from neardup.kernels.hubs import may_pair, more_rows, shared_of
 from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
 
+MOST_LEADERS = 1000
+"""A document that pairs with more leaders than this joins the most similar of the first ones it meets.
+
+Without an end, thousands of texts on one page of boilerplate, each near enough to most leaders, would cost
+all their pairs.
+"""
+
 
 class Links(NamedTuple):
     """Verified pairs as partner lists: those of d are ``partners[begin[d]:begin[d + 1]]``."""
@@ -58,6 +65,8 @@ def _gather(d, links, groups, found):
 def _gather_hub(d, hubs, heads, chain, seen, found, n, ratio):
     """Add the leaders that d meets in its prefix lists and pairs with; (found, how many there are now).
 
+    The latest leaders of a list come first. The search ends when there are MOST_LEADERS.
+
     ``heads`` int64[lists] and ``chain`` int64[entries] hold the leaders of each list; ``seen`` int64[hubs].
     """
     x = hubs.local[d]
@@ -75,6 +84,8 @@ def _gather_hub(d, hubs, heads, chain, seen, found, n, ratio):
             shared = shared_of(hubs, low, high, ratio[0], ratio[1])
             if shared < 0:
                 continue
+            if n >= MOST_LEADERS:
+                return found, n
             if n == found.shape[0]:
                 found = more_rows(found, n)
             sizes = hubs.sizes[x] + hubs.sizes[y]

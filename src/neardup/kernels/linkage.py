@@ -74,7 +74,8 @@ def pairs_with_all(d, leader, classes, partner_of, hubs, ratio):
     while head >= 0:
         certain = False
         if lacks >= 0 and classes.lacks[head] >= 0:
-            union = lacks if key == classes.key[head] else lacks + classes.lacks[head]
+            same = key == classes.key[head] and lacks == classes.lacks[head]
+            union = lacks if same else lacks + classes.lacks[head]
             shared = hubs.sizes[hubs.local[leader]] - union
             certain = shared >= least_shared(size, classes.largest[head], ratio[0], ratio[1])
         member = np.int64(NONE) if certain else head
@@ -97,7 +98,7 @@ def enter_member(d, leader, classes, hubs):
     """Put d into its class among the members of the leader."""
     key, lacks, size = _describe(d, leader, hubs)
     head = classes.first[leader]
-    while head >= 0 and (lacks < 0 or classes.lacks[head] < 0 or classes.key[head] != key):
+    while head >= 0 and (lacks < 0 or classes.lacks[head] != lacks or classes.key[head] != key):
         head = classes.following[head]
     if head < 0:
         classes.key[d], classes.lacks[d], classes.largest[d] = key, lacks, size

@@ -1,0 +1,160 @@
+"""Settings: the table of fields, the messages, exact ratios and the digest."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.errors import NeardupError, SettingError
+from neardup.settings import FIELDS, RECORDS, Settings, ratio
+
+# Every field: values that are allowed, the edges among them, and values that are not
+ALLOWED: dict[str, list[Any]] = {
+    "unit": ["word", "char"],
+    "length": [1, 5, 64],
+    "sketch": ["one-permutation", "classic"],
+    "slots": [1, 2, 128, 4096],
+    "threshold": [0.000001, 0.5, 0.8, 0.999999, 1.0, 1],
+    "recall": [0.5, 0.99, 0.999999],
+    "groups": ["principal", "components", "complete"],
+    "pairs": ["needed", "all"],
+    "keep": ["longest", "first", "last", "max:date", "min:x"],
+    "only_contained": [0, 0.0, 0.9, 1],
+    "threads": [0, 1, 1024],
+}
+REFUSED: dict[str, list[Any]] = {
+    "unit": ["line", "", "Word", 5, None],
+    "length": [0, -1, 65, 5.0, "5", True, None],
+    "sketch": ["minhash", "", 1],
+    "slots": [0, 3, 100, 8192, -128, 128.0, True],
+    "threshold": [0, 0.0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "0.8", True, None],
+    "recall": [0, 0.49, 1, 1.0, float("nan"), "0.9", True],
+    "groups": ["center", "", None],
+    "pairs": ["some", "", 1],
+    "keep": ["shortest", "max:", "min:", "max", "", 3],
+    "only_contained": [-0.1, 1.1, float("nan"), "1", True],
+    "threads": [-1, 1025, 1.5, "2", False],
+}
+
+
+def cases(table: dict[str, list[Any]]) -> list[Any]:
+    return [
+        pytest.param(name, value, id=f"{name}={value!r}") for name, values in table.items() for value in values
+    ]
+
+
+def test_every_field_is_tested_here() -> None:
+    assert list(ALLOWED) == list(REFUSED) == list(FIELDS)
+
+
+@pytest.mark.parametrize(("name", "value"), cases(ALLOWED))
+def test_allowed(name: str, value: Any) -> None:
+    made = Settings.of(**{name: value})
+    held = getattr(getattr(made, FIELDS[name].record), name)
+    assert held == value
+    assert type(held) is FIELDS[name].type
+    assert made.as_dict() == Settings().as_dict() | {name: value}
+
+
+@pytest.mark.parametrize(("name", "value"), cases(REFUSED))
+def test_refused(name: str, value: Any) -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings.of(**{name: value})
+    assert str(caught.value) == f"{name} is {value!r}. Allowed: {FIELDS[name].rule.allowed}."
+
+
+def test_all_mistakes_at_once() -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings.of(length=0, treshold=0.8, slots=100, unit="word", keep="best")
+    assert str(caught.value).splitlines() == [
+        "length is 0. Allowed: a number from 1 to 64 tokens or characters.",
+        f"There is no setting 'treshold'. Allowed: {', '.join(FIELDS)}.",
+        "slots is 100. Allowed: a power of two from 1 to 4096.",
+        "keep is 'best'. Allowed: longest, first, last, max:COLUMN or min:COLUMN.",
+    ]
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, NeardupError)
+
+
+def test_the_table_of_fields() -> None:
+    """Each field once, in the record it names, with the default of that record and its own option."""
+    in_records = [(record, field) for record, kind in RECORDS.items() for field in dataclasses.fields(kind)]
+    assert [(field.record, field.name) for field in FIELDS.values()] == [(r, f.name) for r, f in in_records]
+    for name, field in FIELDS.items():
+        assert type(field.default) is field.type
+        assert field.rule.holds(field.default)
+        assert field.help.endswith(".")
+        assert field.option == "--" + name.replace("_", "-")
+    assert [field.name for field in dataclasses.fields(Settings)] == list(RECORDS)
+
+
+def test_defaults() -> None:
+    assert Settings.of() == Settings()
+    assert Settings().as_dict() == {name: field.default for name, field in FIELDS.items()}
+    assert list(Settings().as_dict()) == list(FIELDS)
+
+
+def test_settings_are_frozen() -> None:
+    made = Settings()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.search = made.search  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.search.threshold = 0.5  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0.8, (4, 5)),
+        (1.0, (1, 1)),
+        (1, (1, 1)),
+        (0.1, (1, 10)),
+        (0.7, (7, 10)),
+        (0.000001, (1, 1_000_000)),
+        (0.0, (0, 1)),
+    ],
+)
+def test_ratio_of_a_decimal(value: float, expected: tuple[int, int]) -> None:
+    assert ratio(value) == expected
+
+
+@given(st.integers(0, 1_000_000))
+def test_ratio_is_that_of_the_digits_typed(millionths: int) -> None:
+    typed = f"{millionths // 1_000_000}.{millionths % 1_000_000:06d}"
+    assert Fraction(*ratio(float(typed))) == Fraction(millionths, 1_000_000)
+
+
+def test_ratio_of_a_numpy_number() -> None:
+    assert ratio(np.float64(0.8)) == (4, 5)
+    assert Settings.of(threshold=np.float64(0.8)) == Settings.of(threshold=0.8)
+
+
+def test_the_digest_names_what_changes_a_result() -> None:
+    plain = Settings().digest()
+    assert len(plain) == 16
+    assert int(plain, 16) >= 0
+    assert Settings.of(threads=7).digest() == plain
+    others = {
+        name: Settings.of(
+            **{name: next(value for value in ALLOWED[name] if value != FIELDS[name].default)}
+        ).digest()
+        for name in FIELDS
+        if FIELDS[name].record != "work"
+    }
+    assert len({plain, *others.values()}) == len(others) + 1
+
+
+def test_the_digest_does_not_ask_how_a_number_was_typed() -> None:
+    assert Settings.of(threshold=1).digest() == Settings.of(threshold=1.0).digest()
+    assert Settings.of(only_contained=0).digest() == Settings().digest()
+
+
+def test_the_values_are_plain_data() -> None:
+    assert json.loads(json.dumps(Settings().as_dict())) == Settings().as_dict()
