@@ -1,8 +1,8 @@
 """Small real document sets with exactly measured pairs; they lie outside of the repository.
 
 The folder is named by the environment variable NEARDUP_SHARED_DATA, or lies at ../shared/data next to the
-repository. A test that asks for a set that is not there is skipped. What is expected of a set is computed here with
-the naive twins of ``reference.py``: plain Python sets, once a set.
+repository. A test that asks for a set that is not there is skipped. What is expected of a set is computed here
+with the naive twins of ``reference.py``: plain Python sets, once a set.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 import reference
 
 PROSE = ("django_docs", "law_de", "site_policy", "license_texts", "bible_pd", "irplag_java")

@@ -185,7 +185,9 @@ def _popular(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     """Documents outside of crowds with too many partners: how many, the pairs left out at least, some ids."""
     documents = outcome.grouped.popular
     examples = ids.of(outcome.prints.unique[documents[:10]]).to_pylist()
-    least = (len(documents) * (CROWD + 1) + 1) // 2
+    pairs = outcome.grouped.pairs
+    reported = int(np.sum(np.isin(column(pairs, "a"), documents) | np.isin(column(pairs, "b"), documents)))
+    least = max(0, (len(documents) * (CROWD + 1) + 1) // 2 - reported)
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 
