@@ -104,7 +104,7 @@ def new_only(decisions: Decisions, reference: int) -> Decisions:
     )
 
 
-def leader_pairs(documents: Classes, leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
+def leader_pairs(leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
     """(a, b), a < b, of the documents whose pair with their leader is not in ``pairs``."""
     number = np.arange(len(leader))
     follows = leader != number

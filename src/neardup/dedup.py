@@ -5,6 +5,7 @@ fingerprint → candidates → verify → group → decide → tables; ``save`` 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from neardup.account import Action, Evidence, Outcome, Stages, account
 from neardup.candidates.lsh import candidates
 from neardup.corpus import Corpus, Fingerprints, Part
-from neardup.decide import Classes, Decisions, classes, decide, leader_pairs, new_only, only_contained
+from neardup.decide import Decisions, classes, decide, leader_pairs, new_only, only_contained
 from neardup.group import Grouped, group, merged
 from neardup.hubs import join_hubs
 from neardup.keep import keep_column, keep_rank
@@ -27,8 +28,8 @@ from neardup.report import Found
 from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, require_ids
 from neardup.settings import Settings, ratio
 from neardup.shingle_store import ShingleStore
-from neardup.tables import CANDIDATES
-from neardup.verify import verify
+from neardup.tables import CANDIDATES, VERIFIED
+from neardup.verify import at_least, verify
 
 
 def find(
@@ -152,23 +153,27 @@ def _decide(
         documents = classes(prints, row_rank)
         reference = prints.documents_before(reference_rows)
         grouped = group(evidence.pairs, evidence.hubs, documents.rank, reference, settings)
-    scored = _with_leaders(corpus, prints, documents, grouped, stages)
+    far = _far_leaders(corpus, prints, grouped, stages)
+    scored = merged(grouped.pairs, far)
     decisions = decide(prints, documents, row_rank, grouped.leader, scored)
     if settings.keep.only_contained > 0:
         decisions = only_contained(decisions, documents, scored, settings.keep.only_contained)
     if reference_rows:
         decisions = new_only(decisions, reference_rows)
-    return decisions, grouped
+    found = far.filter(pa.array(at_least(far, ratio(settings.search.threshold))))
+    return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
 
 
-def _with_leaders(
-    corpus: Corpus, prints: Fingerprints, documents: Classes, grouped: Grouped, stages: Stages
-) -> pa.Table:
-    """The pairs, and those of a document with its leader that are not among them (chained components)."""
-    a, b = leader_pairs(documents, grouped.leader, grouped.pairs)
+def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages: Stages) -> pa.Table:
+    """The pairs of documents with their leaders that are not among the reported ones: those of components.
+
+    Most are below the threshold, joined by a chain. Some are above it: pairs of a crowd that nobody needed
+    until its leader was known.
+    """
+    a, b = leader_pairs(grouped.leader, grouped.pairs)
     if not len(a):
-        return grouped.pairs
+        return VERIFIED.empty_table()
     chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
     store, threads = ShingleStore(corpus, prints), corpus.settings.work.threads
     with stages.stage("verify", len(a), "pairs") as advance:
-        return merged(grouped.pairs, verify(chained, store, (0, 1), threads, advance))
+        return verify(chained, store, (0, 1), threads, advance)

@@ -14,7 +14,7 @@ from neardup.coefficients import classic_coefficients
 from neardup.kernels import documents as kernels
 from neardup.kernels.words import PADDING
 from neardup.settings import Settings
-from neardup.tables import Int64s, UInt64s, fingerprint_schema
+from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.unicode_data import unicode_tables
 
 _UNITS = {"word": kernels.WORD, "char": kernels.CHAR}
@@ -57,15 +57,26 @@ def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
 
     Releases the GIL while it computes.
     """
-    n, slots = len(texts), settings.sketch.slots
-    a, b = classic_coefficients(slots)
-    sizes, invalid = np.empty(n, np.int64), np.empty(n, np.int64)
-    keys, signatures = np.empty((n, 2), np.uint64), np.empty((n, slots), np.uint32)
-    out = (sizes, keys, signatures, invalid)
-    kernels.fingerprint(text_batch(texts), unicode_tables(), form_of(settings), a, b, out)
+    slots = settings.sketch.slots
+    signatures = np.empty((len(texts), slots), np.uint32)
+    units, keys, invalid = sign(texts, settings, signatures)
     signature = pa.FixedSizeListArray.from_arrays(pa.array(signatures.reshape(-1)), slots)
-    columns = [pa.array(column) for column in (sizes, keys[:, 0].copy(), keys[:, 1].copy())]
+    columns = [pa.array(column) for column in (units, keys[:, 0].copy(), keys[:, 1].copy())]
     return pa.record_batch([*columns, signature, pa.array(invalid)], schema=fingerprint_schema(slots))
+
+
+def sign(texts: pa.Array, settings: Settings, signatures: UInt32s) -> tuple[Int64s, UInt64s, Int64s]:
+    """Write the signature of each text to ``signatures`` (uint32[n, slots]); returns (units, keys, invalid).
+
+    int64[n] units of each text, uint64[n, 2] stream keys, int64[n] invalid UTF-8 sequences. The row of a
+    text without units means nothing. Releases the GIL while it computes.
+    """
+    n = len(texts)
+    units, invalid, keys = np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 2), np.uint64)
+    a, b = classic_coefficients(settings.sketch.slots)
+    out = (units, keys, signatures, invalid)
+    kernels.fingerprint(text_batch(texts), unicode_tables(), form_of(settings), a, b, out)
+    return units, keys, invalid
 
 
 def shingle_sets(texts: pa.Array, rows: Int64s, settings: Settings) -> ShingleSets:

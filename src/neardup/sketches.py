@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.coefficients import FORMAT_VERSION, classic_coefficients
 from neardup.errors import FormatError, InputError, SettingError
-from neardup.fingerprints import fingerprint, shingle_sets
+from neardup.fingerprints import shingle_sets, sign
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import sketch_sets
 from neardup.readers import choose_columns, open_documents
@@ -88,10 +88,9 @@ class MinHash:
         out = np.empty((sum(map(len, arrays)), slots), np.uint32)
         at = 0
         for array in arrays:
-            made = fingerprint(array, self.settings)
-            block = made.column("signature").flatten().to_numpy().reshape(len(array), slots)
-            out[at : at + len(array)] = block
-            out[at : at + len(array)][made.column("units").to_numpy() == 0] = 0xFFFFFFFF
+            block = out[at : at + len(array)]
+            units, _, _ = sign(array, self.settings, block)
+            block[units == 0] = 0xFFFFFFFF
             at += len(array)
         return out
 

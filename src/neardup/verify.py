@@ -11,7 +11,7 @@ from neardup.kernels.sets import verify_pairs
 from neardup.parallel import ordered_map
 from neardup.progress import Advance
 from neardup.shingle_store import HELD_SHINGLES, DocumentSets, ShingleStore
-from neardup.tables import VERIFIED, Int64s, column, verified_table
+from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 _SLICE = 1 << 14
 """Pairs a thread verifies at a time."""
@@ -33,6 +33,14 @@ def verify(
         results.append(_verify_block(a[inside], b[inside], sets, least, threads, advance))
     table = pa.concat_tables(results)
     return verified_table(*(column(table, name) for name in VERIFIED.names))
+
+
+def at_least(pairs: pa.Table, least: tuple[int, int]) -> Bools:
+    """bool[pairs]: whether the resemblance of each pair of a VERIFIED table is at least ``least`` (p, q)."""
+    shared = column(pairs, "shared")
+    sizes = column(pairs, "size_a") + column(pairs, "size_b")
+    enough: Bools = shared * (least[0] + least[1]) >= least[0] * sizes
+    return enough
 
 
 def _verify_block(

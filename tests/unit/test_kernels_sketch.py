@@ -20,7 +20,7 @@ HASHES = st.one_of(strategies.words64(), st.integers(0, 2**64 - 1)).filter(lambd
 
 def kernel_classic(hashes: list[int], slots: int) -> list[int]:
     values = np.array([*hashes, 0], np.uint64)
-    low, out = np.zeros(len(hashes), np.uint32), np.zeros(slots, np.uint32)
+    low, out = np.zeros(len(hashes) + 63, np.uint32), np.zeros(slots, np.uint32)
     low_halves(values, len(hashes), low)
     classic(low, len(hashes), *classic_coefficients(slots), out)
     return [int(value) for value in out]
@@ -28,7 +28,7 @@ def kernel_classic(hashes: list[int], slots: int) -> list[int]:
 
 def kernel_one_permutation(hashes: list[int], slots: int) -> tuple[list[int], list[bool]]:
     values = np.array([*hashes, 0], np.uint64)
-    low, best = np.zeros(len(hashes), np.uint32), np.zeros(slots, np.uint64)
+    low, best = np.zeros(len(hashes) + 63, np.uint32), np.zeros(slots, np.uint64)
     spare, out = np.zeros(slots, np.uint32), np.zeros(slots, np.uint32)
     one_permutation(values, len(hashes), *classic_coefficients(slots), (low, best, spare), out)
     return [int(value) for value in out], [value != 2**64 - 1 for value in best.tolist()]

@@ -54,9 +54,10 @@ def kernel_tokens(text: bytes, shift: int = 0) -> list[int]:
     """Return what ``ascii_tokens`` makes of the text, in a buffer of exactly the size it asks for."""
     data, start, end = in_junk(text, shift)
     out = np.zeros((len(text) + 1) // 2 + 1, np.uint64)
-    out[-1] = 42
-    n = ascii_tokens(data, start, end, out)
-    assert out[-1] == 42
+    edges = np.zeros(len(text) + 81, np.int64)
+    out[-1] = edges[-1] = 42
+    n = ascii_tokens(data, start, end, edges[:-1], out)
+    assert (out[-1], edges[-1]) == (42, 42)
     return [int(value) for value in out[:n]]
 
 

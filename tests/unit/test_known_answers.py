@@ -63,7 +63,8 @@ def test_stream_key(name: str) -> None:
 @NAMES
 def test_first_shingles(name: str) -> None:
     batch = text_batch(pa.array([stored(name)["text"]]))
-    units, n, _ = unit_hashes(batch, 0, unicode_tables(), WORD, np.empty(4, np.uint64))
+    scratch = (np.empty(4, np.uint64), np.empty(4, np.int64))
+    (units, _), n, _ = unit_hashes(batch, 0, unicode_tables(), WORD, scratch)
     hashes = np.empty(max(n, 1), np.uint64)
     n_shingles = shingle_hashes(units, n, STORED["length"], hashes)
     first = hashes[: min(n_shingles, make_golden_signatures.FIRST)]

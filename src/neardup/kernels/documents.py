@@ -67,19 +67,21 @@ def _unicode_units(data, start, end, tables, unit, units):
 
 
 @njit(cache=True, nogil=True)
-def unit_hashes(batch, d, tables, unit, units):
+def unit_hashes(batch, d, tables, unit, scratch):
     """Hashes of the tokens (WORD) or characters (CHAR) of document ``d`` of a TextBatch in text order.
 
-    ``units`` (uint64) is scratch and may be replaced by a larger one. Returns (units, number of units,
-    number of invalid UTF-8 sequences, each read as one U+FFFD).
+    ``scratch`` = (units uint64, edges int64); both may be replaced by larger ones. Returns (scratch, number
+    of units, number of invalid UTF-8 sequences, each read as one U+FFFD); the hashes are in units.
     """
+    units, edges = scratch
     data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
     if start >= batch.tail_begin:
         data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
     if unit == WORD and is_ascii(data, start, end):
-        units = _room(units, (end - start) // 2 + 1)
-        return units, ascii_tokens(data, start, end, units), 0
-    return _unicode_units(data, start, end, tables, unit, units)
+        units, edges = _room(units, (end - start) // 2 + 1), _room(edges, end - start + 80)
+        return (units, edges), ascii_tokens(data, start, end, edges, units), 0
+    units, n, invalid = _unicode_units(data, start, end, tables, unit, units)
+    return (units, edges), n, invalid
 
 
 @njit(cache=True, nogil=True)
@@ -92,17 +94,18 @@ def fingerprint(batch, tables, form, a, b, out):
     """
     unit, length, kind = form[0], form[1], form[2]
     sizes, keys, signatures, invalid = out
-    units = np.empty(4096, np.uint64)
+    texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
     low = np.empty(4096, np.uint32)
     best, spare = np.empty(a.size, np.uint64), np.empty(a.size, np.uint32)
     for d in range(batch.offsets.size - 1):
-        units, n, wrong = unit_hashes(batch, d, tables, unit, units)
+        texts, n, wrong = unit_hashes(batch, d, tables, unit, texts)
+        units = texts[0]
         sizes[d], invalid[d] = n, wrong
         keys[d, 0], keys[d, 1] = stream_key(units, n)
         if n == 0:
             continue
-        hashes, low = _room(hashes, n), _room(low, n)
+        hashes, low = _room(hashes, n), _room(low, n + 63)
         n_shingles = shingle_hashes(units, n, length, hashes)
         if kind == CLASSIC:
             low_halves(hashes, n_shingles, low)
@@ -123,14 +126,14 @@ def shingle_sets(batch, rows, tables, form):
         total += batch.offsets[row + 1] - batch.offsets[row]
     out = np.empty(total // 6 + 64, np.uint64)  # about one token in six bytes of prose; grows when wrong
     ends = np.empty(rows.size, np.int64)
-    units = np.empty(4096, np.uint64)
+    texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
     scratch = np.empty(4096, np.uint64)
     used = np.int64(0)
     for k in range(rows.size):
-        units, n, _ = unit_hashes(batch, rows[k], tables, form[0], units)
+        texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], texts)
         hashes, scratch = _room(hashes, n), _room(scratch, n)
-        n = sort_distinct(hashes, shingle_hashes(units, n, form[1], hashes), scratch)
+        n = sort_distinct(hashes, shingle_hashes(texts[0], n, form[1], hashes), scratch)
         if used + n > out.size:
             larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
             copy_into(larger, 0, out, used)

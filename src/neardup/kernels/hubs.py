@@ -130,6 +130,18 @@ def shared_of(hubs, x, y, numerator, denominator):
 
 
 @njit(cache=True, nogil=True)
+def above(hubs, low, high, size):
+    """First place in ``members[low:high]``, part of one list, of a document larger than ``size``; or high."""
+    while low < high:
+        middle = (low + high) // 2
+        if hubs.sizes[hubs.members[middle]] <= size:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
 def _has_partner(hubs, k, i):
     """Whether member i of list k can pair with another member; True as well when a few tries do not tell."""
     x = hubs.members[i]
@@ -141,14 +153,7 @@ def _has_partner(hubs, k, i):
         tries += 1
         if tries > _TRIES or may_pair(hubs, x, y):
             return True
-    low, high = hubs.first[k], i
-    while low < high:  # the smaller members of at most the size that leaves x room
-        middle = (low + high) // 2
-        if hubs.sizes[hubs.members[middle]] <= hubs.largest[x]:
-            low = middle + 1
-        else:
-            high = middle
-    for j in range(low - 1, hubs.first[k] - 1, -1):
+    for j in range(above(hubs, hubs.first[k], i, hubs.largest[x]) - 1, hubs.first[k] - 1, -1):
         tries += 1
         if tries > _TRIES or may_pair(hubs, x, hubs.members[j]):
             return True
@@ -189,7 +194,8 @@ def _smaller_partners(hubs, x, seen, left_out, reference, ratio, limit):
     count = 0
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
-        for j in range(hubs.first[k] + hubs.place[e] - 1, hubs.first[k] - 1, -1):
+        last = above(hubs, hubs.first[k], hubs.first[k] + hubs.place[e], hubs.largest[x])
+        for j in range(last - 1, hubs.first[k] - 1, -1):
             y = hubs.members[j]
             if ratio[0] * hubs.sizes[x] > ratio[1] * hubs.sizes[y]:
                 break  # members descend in size: this one is too small, and so are the rest

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from neardup.kernels.hubs import may_pair, more_rows, shared_of
+from neardup.kernels.hubs import above, may_pair, more_rows, shared_of
 from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
+from neardup.kernels.listed import enter_leader, next_leader, no_leaders
 
 MOST_LEADERS = 1000
 """A document that pairs with more leaders than this joins the most similar of the first ones it meets.
@@ -62,19 +63,25 @@ def _gather(d, links, groups, found):
 
 
 @njit(cache=True, nogil=True)
-def _gather_hub(d, hubs, heads, chain, seen, found, n, ratio):
+def _gather_hub(d, hubs, listed, seen, found, n, ratio):
     """Add the leaders that d meets in its prefix lists and pairs with; (found, how many there are now).
 
-    The latest leaders of a list come first. The search ends when there are MOST_LEADERS.
-
-    ``heads`` int64[lists] and ``chain`` int64[entries] hold the leaders of each list; ``seen`` int64[hubs].
+    ``listed`` as ``no_leaders`` gives it; ``seen`` is int64[hubs] scratch. The search ends when there are
+    MOST_LEADERS.
     """
     x = hubs.local[d]
+    smallest = (ratio[0] * hubs.sizes[x] + ratio[1] - 1) // ratio[1]
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
-        entry = heads[hubs.list_of[e]]
-        while entry >= 0:
-            y = hubs.members[hubs.first[hubs.list_of[e]] + hubs.place[entry]]
-            entry = chain[entry]
+        k = hubs.list_of[e]
+        if listed.counts[k] == 0:
+            continue
+        # members ascend in size: only those of a size that can pair are looked at, 64 to a word
+        at = above(hubs, hubs.first[k], hubs.first[k + 1], smallest - 1)
+        end = above(hubs, at, hubs.first[k + 1], hubs.largest[x])
+        at = next_leader(listed, at, end)
+        while at < end:
+            y = hubs.members[at]
+            at = next_leader(listed, at + 1, end)
             if seen[y] == x:
                 continue
             seen[y] = x
@@ -88,8 +95,11 @@ def _gather_hub(d, hubs, heads, chain, seen, found, n, ratio):
                 return found, n
             if n == found.shape[0]:
                 found = more_rows(found, n)
-            sizes = hubs.sizes[x] + hubs.sizes[y]
-            found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, sizes - shared
+            found[n, 0], found[n, 1], found[n, 2] = (
+                hubs.documents[y],
+                shared,
+                hubs.sizes[x] + hubs.sizes[y] - shared,
+            )
             n += 1
     return found, n
 
@@ -117,8 +127,7 @@ def lead(order, rank, links, hubs, alive, ratio, reference, complete):
     groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
     classes = no_classes(n if complete else 0)
     partner_of = np.full(n, NONE, np.int64)
-    heads = np.full(hubs.first.size - 1, NONE, np.int64)
-    chain = np.full(hubs.members.size, NONE, np.int64)
+    listed = no_leaders(hubs)
     seen = np.full(hubs.documents.size, NONE, np.int64)
     found = np.empty((64, 3), np.int64)
     for d in order:
@@ -128,7 +137,7 @@ def lead(order, rank, links, hubs, alive, ratio, reference, complete):
                 found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
             count = _gather(d, links, groups, found)
             if in_hub:
-                found, count = _gather_hub(d, hubs, heads, chain, seen, found, count, ratio)
+                found, count = _gather_hub(d, hubs, listed, seen, found, count, ratio)
             if complete:
                 for k in range(links.begin[d], links.begin[d + 1]):
                     partner_of[links.partners[k]] = d
@@ -140,10 +149,7 @@ def lead(order, rank, links, hubs, alive, ratio, reference, complete):
                 continue
         groups.leader[d] = d
         if in_hub:
-            x = hubs.local[d]
-            for e in range(hubs.begin[x], hubs.begin[x + 1]):
-                chain[e] = heads[hubs.list_of[e]]
-                heads[hubs.list_of[e]] = e
+            enter_leader(hubs.local[d], hubs, listed)
     return groups
 
 

@@ -49,9 +49,16 @@ def shingle_hashes(tokens, n_tokens, length, out):
         out[0] = mix64(value)
         return 1
     n = n_tokens - length + 1
-    for i in range(n):
-        out[i] = np.uint64(0)
-    for position in range(length):
+    first = 0
+    if length >= 4:  # four positions in one pass: the passes over memory are what this costs
+        first = 4
+        k0, k1, k2, k3 = shingle_key(0), shingle_key(1), shingle_key(2), shingle_key(3)
+        for i in range(n):
+            out[i] = k0 * tokens[i] + k1 * tokens[i + 1] + k2 * tokens[i + 2] + k3 * tokens[i + 3]
+    else:
+        for i in range(n):
+            out[i] = np.uint64(0)
+    for position in range(first, length):
         key = shingle_key(position)
         for i in range(n):
             out[i] += key * tokens[i + position]

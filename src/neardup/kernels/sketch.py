@@ -23,12 +23,22 @@ FEW = 128
 
 
 @njit(cache=True, nogil=True)
-def classic_slot(low, n, a, b):
-    """min over ``low[:n]`` (uint32) of a·x + b mod 2³²."""
-    best = _TOP
+def classic_slots(low, n, a, b, slots, out):
+    """``out[j]`` = min over ``low[:n]`` (uint32) of a[j]·x + b[j] mod 2³² for the four ``slots`` j (a tuple).
+
+    Four slots share a pass over the shingles, minima in scalars: the form LLVM keeps in vector registers.
+    """
+    j0, j1, j2, j3 = slots
+    a0, a1, a2, a3 = a[j0], a[j1], a[j2], a[j3]
+    b0, b1, b2, b3 = b[j0], b[j1], b[j2], b[j3]
+    m0, m1, m2, m3 = _TOP, _TOP, _TOP, _TOP
     for i in range(n):
-        best = min(best, np.uint32(np.uint32(a * low[i]) + b))
-    return best
+        x = low[i]
+        m0 = min(m0, np.uint32(np.uint32(a0 * x) + b0))
+        m1 = min(m1, np.uint32(np.uint32(a1 * x) + b1))
+        m2 = min(m2, np.uint32(np.uint32(a2 * x) + b2))
+        m3 = min(m3, np.uint32(np.uint32(a3 * x) + b3))
+    out[j0], out[j1], out[j2], out[j3] = m0, m1, m2, m3
 
 
 @njit(cache=True, nogil=True)
@@ -49,43 +59,39 @@ def classic_by_shingle(low, n, a, b, out):
 
 @njit(cache=True, nogil=True)
 def classic(low, n, a, b, out):
-    """Fill ``out`` (uint32[slots]) with the classic MinHash of ``low[:n]`` (uint32), multipliers a, b.
+    """Fill ``out`` (uint32[slots]) with the classic MinHash of ``low[:n]``, multipliers a, b.
 
-    Slot-major, four slots to a pass over the shingles, minima in scalars: the form that LLVM keeps in vector
-    registers. It pays once there are shingles enough to fill them.
+    ``low`` is what ``low_halves`` gives: padded with repeats, which many shingles are read with.
     """
     if n < FEW:
         classic_by_shingle(low, n, a, b, out)
         return
-    slots = out.size
-    whole = slots & ~3
-    for j in range(0, whole, 4):
-        a0, a1, a2, a3 = a[j], a[j + 1], a[j + 2], a[j + 3]
-        b0, b1, b2, b3 = b[j], b[j + 1], b[j + 2], b[j + 3]
-        m0, m1, m2, m3 = _TOP, _TOP, _TOP, _TOP
-        for i in range(n):
-            x = low[i]
-            m0 = min(m0, np.uint32(np.uint32(a0 * x) + b0))
-            m1 = min(m1, np.uint32(np.uint32(a1 * x) + b1))
-            m2 = min(m2, np.uint32(np.uint32(a2 * x) + b2))
-            m3 = min(m3, np.uint32(np.uint32(a3 * x) + b3))
-        out[j], out[j + 1], out[j + 2], out[j + 3] = m0, m1, m2, m3
-    for j in range(whole, slots):
-        out[j] = classic_slot(low, n, a[j], b[j])
+    n = (n + 63) & ~63
+    last = out.size - 1
+    for j in range(0, out.size, 4):
+        classic_slots(low, n, a, b, (j, min(j + 1, last), min(j + 2, last), min(j + 3, last)), out)
 
 
 @njit(cache=True, nogil=True)
 def low_halves(hashes, n, out):
-    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n."""
+    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n, and the last again up to a multiple of 64; how many.
+
+    A minimum does not mind a repeat, and full vectors spare every slot a scalar rest. n ≥ 1; ``out`` is
+    uint32[≥ n + 63].
+    """
     for i in range(n):
         out[i] = np.uint32(hashes[i])
+    whole = (n + 63) & ~63
+    for i in range(n, whole):
+        out[i] = out[n - 1]
+    return whole
 
 
 @njit(cache=True, nogil=True)
 def one_permutation(hashes, n, a, b, scratch, out):
     """Fill ``out`` (uint32[slots], slots a power of two) with the one-permutation MinHash of ``hashes[:n]``.
 
-    ``scratch`` = (low uint32[≥ n], best uint64[slots], spare uint32[slots]). n must be at least 1. ``best``
+    ``scratch`` = (low uint32[≥ n + 63], best uint64[slots], spare uint32[slots]). n must be at least 1. ``best``
     then holds the empty mark (all ones) exactly in the slots that no shingle chose.
     """
     low, best, spare = scratch
@@ -106,13 +112,16 @@ def one_permutation(hashes, n, a, b, scratch, out):
         out[j] = np.uint32(best[j] >> _32)
         empty += best[j] == _EMPTY
     if empty > 0:
-        low_halves(hashes, n, low)
-        _fill_empty(low, n, a, b, best, spare, out)
+        _fill_empty(low, n, low_halves(hashes, n, low), a, b, (best, spare, out))
 
 
 @njit(cache=True, nogil=True)
-def _fill_empty(low, n, a, b, best, spare, out):
-    """Give the empty slots their classic values; all slots at once when the shingles are few."""
+def _fill_empty(low, n, whole, a, b, slots):
+    """Give the empty slots their classic values; all slots at once when the shingles are few.
+
+    ``low`` holds n shingles, padded to ``whole``; ``slots`` = (best, spare, out).
+    """
+    best, spare, out = slots
     if n < FEW:
         classic_by_shingle(low, n, a, b, spare)
         for j in range(out.size):
@@ -120,7 +129,16 @@ def _fill_empty(low, n, a, b, best, spare, out):
         return
     for j in range(out.size):
         if best[j] == _EMPTY:
-            out[j] = classic_slot(low, n, a[j], b[j])
+            out[j] = _classic_slot(low, whole, a[j], b[j])
+
+
+@njit(cache=True, nogil=True)
+def _classic_slot(low, n, a, b):
+    """min over ``low[:n]`` (uint32) of a·x + b mod 2³²; for the few slots of a large set that stay empty."""
+    best = _TOP
+    for i in range(n):
+        best = min(best, np.uint32(np.uint32(a * low[i]) + b))
+    return best
 
 
 @njit(cache=True, nogil=True)
@@ -135,8 +153,8 @@ def sketch_sets(hashes, offsets, use_classic, a, b, signatures, bucketed):
     for d in range(offsets.size - 1):
         part = hashes[offsets[d] : offsets[d + 1]]
         n = part.size
-        if n > low.size:
-            low = np.empty(2 * n, np.uint32)
+        if n + 63 > low.size:
+            low = np.empty(2 * n + 63, np.uint32)
         bucketed[d, :] = False
         if n == 0:
             signatures[d, :] = _TOP

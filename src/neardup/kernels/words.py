@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from neardup.kernels.memory import fold128, high_mask, load64, trailing_zeros, word_mask
+from neardup.kernels.memory import bit_count, fold128, high_mask, load64, trailing_zeros, word_mask
 
 PADDING = 64
 """Bytes that must be readable behind the last byte of a text given to these kernels."""
@@ -58,10 +58,13 @@ def is_ascii(data, start, end):
 
 
 @njit(cache=True, nogil=True)
-def ascii_tokens(data, start, end, out):
-    """Hash the tokens of ``data[start:end]`` into ``out`` (uint64, ≥ (end − start + 1) / 2); their number."""
-    edges = 0  # boundaries seen so far: even = outside a token
-    token = start
+def token_edges(data, start, end, edges):
+    """Positions where the tokens of ``data[start:end]`` begin and end, by turns; the number of tokens.
+
+    ``edges`` is int64[≥ end − start + 80]. Eight positions are written at a time whether there are that many or
+    not: what is too much is overwritten by the next block, and no loop has to be guessed by the processor.
+    """
+    n = 0
     carry = np.uint64(0)
     at = start
     while at < end:
@@ -70,16 +73,28 @@ def ascii_tokens(data, start, end, out):
             mask &= (_ONE << np.uint64(end - at)) - _ONE
         change = mask ^ ((mask << _ONE) | carry)
         carry = mask >> _63
-        while change != 0:
-            edge = at + trailing_zeros(change)
-            change &= change - _ONE
-            if edges & 1:
-                out[edges >> 1] = hash_token(data, token, edge, LOWER)
-            else:
-                token = edge
-            edges += 1
+        count = bit_count(change)
+        for block in range(0, 64, 8):
+            if block >= count:
+                break
+            for k in range(block, block + 8):
+                edges[n + k] = at + trailing_zeros(change)
+                change &= change - _ONE
+        n += count
         at += 64
-    if edges & 1:
-        out[edges >> 1] = hash_token(data, token, end, LOWER)
-        edges += 1
-    return edges >> 1
+    if n & 1:
+        edges[n] = end
+        n += 1
+    return n >> 1
+
+
+@njit(cache=True, nogil=True)
+def ascii_tokens(data, start, end, edges, out):
+    """Hash the tokens of ``data[start:end]`` into ``out`` (uint64, ≥ (end − start + 1) / 2); their number.
+
+    ``edges`` (int64[≥ end − start + 80]) is scratch.
+    """
+    n = token_edges(data, start, end, edges)
+    for i in range(n):
+        out[i] = hash_token(data, edges[2 * i], edges[2 * i + 1], LOWER)
+    return n
