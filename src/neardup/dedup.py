@@ -19,6 +19,7 @@ from neardup.decide import Decisions, classes, decide, leader_pairs, new_only, o
 from neardup.group import Grouped, group, merged
 from neardup.hubs import join_hubs
 from neardup.keep import keep_column, keep_rank
+from neardup.memory import release_memory
 from neardup.plan import Plan, plan
 from neardup.progress import Progress, Silent
 from neardup.readers import choose_columns, open_documents
@@ -80,6 +81,7 @@ def run(
     decisions, grouped = _decide(corpus, prints, evidence, reference, stages)
     if action == "group":
         decisions = decisions.all_kept()
+    release_memory()
     with stages.stage("tables", None, "rows"):
         ids = Ids(corpus, prints)
         found = Found(
@@ -132,6 +134,7 @@ def _search(corpus: Corpus, prints: Fingerprints, settings_plan: Plan, reference
     with stages.stage("candidates", len(settings_plan.bands), "bands") as advance:
         proposed = candidates(prints.signatures, settings_plan, reference, threads, advance)
         prints.signatures.clear()
+        release_memory()
     store, documents = ShingleStore(corpus, prints), len(prints.unique)
     with stages.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
         # where there are no pairs, pyarrow's unique values are of type null

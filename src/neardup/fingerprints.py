@@ -58,25 +58,24 @@ def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
     Releases the GIL while it computes.
     """
     slots = settings.sketch.slots
-    signatures = np.empty((len(texts), slots), np.uint32)
-    units, keys, invalid = sign(texts, settings, signatures)
+    keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
+    units, invalid = sign(texts, settings, signatures, keys)
     signature = pa.FixedSizeListArray.from_arrays(pa.array(signatures.reshape(-1)), slots)
     columns = [pa.array(column) for column in (units, keys[:, 0].copy(), keys[:, 1].copy())]
     return pa.record_batch([*columns, signature, pa.array(invalid)], schema=fingerprint_schema(slots))
 
 
-def sign(texts: pa.Array, settings: Settings, signatures: UInt32s) -> tuple[Int64s, UInt64s, Int64s]:
-    """Write the signature of each text to ``signatures`` (uint32[n, slots]); returns (units, keys, invalid).
+def sign(texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s) -> tuple[Int64s, Int64s]:
+    """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
 
-    int64[n] units of each text, uint64[n, 2] stream keys, int64[n] invalid UTF-8 sequences. The row of a
-    text without units means nothing. Releases the GIL while it computes.
+    Returns int64[n] units of each text and int64[n] invalid UTF-8 sequences. The row of a text without
+    units means nothing. Releases the GIL while it computes.
     """
-    n = len(texts)
-    units, invalid, keys = np.empty(n, np.int64), np.empty(n, np.int64), np.empty((n, 2), np.uint64)
+    units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     a, b = classic_coefficients(settings.sketch.slots)
     out = (units, keys, signatures, invalid)
     kernels.fingerprint(text_batch(texts), unicode_tables(), form_of(settings), a, b, out)
-    return units, keys, invalid
+    return units, invalid
 
 
 def shingle_sets(texts: pa.Array, rows: Int64s, settings: Settings) -> ShingleSets:

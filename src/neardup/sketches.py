@@ -89,7 +89,7 @@ class MinHash:
         at = 0
         for array in arrays:
             block = out[at : at + len(array)]
-            units, _, _ = sign(array, self.settings, block)
+            units, _ = sign(array, self.settings, block, np.empty((0, 2), np.uint64))
             block[units == 0] = 0xFFFFFFFF
             at += len(array)
         return out

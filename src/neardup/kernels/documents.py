@@ -89,8 +89,8 @@ def fingerprint(batch, tables, form, a, b, out):
     """Fingerprint every document of a TextBatch.
 
     ``form`` = (unit, shingle length, sketch kind), int64[3]; a, b: uint32[slots] classic coefficients;
-    ``out`` = (sizes int64[n] units, keys uint64[n, 2] stream keys, signatures uint32[n, slots], invalid
-    int64[n]). A document without units gets size 0 and a signature that means nothing.
+    ``out`` = (sizes int64[n] units, keys uint64[n, 2] stream keys or [0, 2] for none, signatures
+    uint32[n, slots], invalid int64[n]). A document without units gets size 0 and a signature that means nothing.
     """
     unit, length, kind = form[0], form[1], form[2]
     sizes, keys, signatures, invalid = out
@@ -102,7 +102,8 @@ def fingerprint(batch, tables, form, a, b, out):
         texts, n, wrong = unit_hashes(batch, d, tables, unit, texts)
         units = texts[0]
         sizes[d], invalid[d] = n, wrong
-        keys[d, 0], keys[d, 1] = stream_key(units, n)
+        if keys.shape[0] > 0:
+            keys[d, 0], keys[d, 1] = stream_key(units, n)
         if n == 0:
             continue
         hashes, low = _room(hashes, n), _room(low, n + 63)
