@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from neardup.kernels.hubs import Hubs
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
+from neardup.recall import found_with, missed_pairs
 from neardup.report import Found
 from neardup.results import Ids
 from neardup.tables import column
@@ -97,10 +99,10 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "counts": _counts(outcome),
         "bytes": _bytes(outcome),
         "plan": evidence.plan.as_dict(),
-        "recall": _recall(evidence.plan),
+        "recall": _recall(outcome),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
-            "documents": len(evidence.proposed.hub),
+            "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
             "largest": evidence.proposed.largest_bucket,
         },
         "crowds": _crowds(outcome, ids),
@@ -167,15 +169,22 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
     }
 
 
-def _recall(plan: Plan) -> dict[str, Any]:
+def _recall(outcome: Outcome) -> dict[str, Any]:
+    """What was planned, and how many pairs the run is estimated to have missed."""
+    settings, plan = outcome.corpus.settings, outcome.evidence.plan
+    if settings.search.method == "exact":
+        statement = f"exact: every pair at resemblance {plan.threshold:g} or above is found"
+        nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
+        return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
     at = plan.probability(plan.threshold)
-    # a point above the threshold shows how fast the curve rises; from .9 on there is none worth naming
-    above = min(1.0, round(plan.threshold + 0.05, 2))
+    # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
+    missed = missed_pairs(found_with(plan, settings.sketch.sketch, outcome.evidence.pairs))
     statement = (
-        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {similarity(at, 4)}, "
-        f"one at {above:g} with {similarity(plan.probability(above), 4)}"
+        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {similarity(at, 4)}; "
+        f"missed here: about {missed.value:,.0f} pairs (95 % interval {missed.low:,.0f} to {ceil(missed.high):,})"
     )
-    return {"planned": plan.recall, "at_threshold": at, "statement": statement}
+    interval = {"estimated": missed.value, "low": missed.low, "high": missed.high}
+    return {"planned": plan.recall, "at_threshold": at, "missed": interval, "statement": statement}
 
 
 def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.account import Action, Evidence, Outcome, Stages, account
+from neardup.candidates.exact import join_everything
 from neardup.candidates.lsh import candidates
 from neardup.corpus import Corpus, Fingerprints, Part
 from neardup.decide import Decisions, classes, decide, leader_pairs, new_only, only_contained
@@ -28,7 +29,7 @@ from neardup.readers.columns import Chosen, find_column
 from neardup.report import Found
 from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, require_ids
 from neardup.settings import Settings, ratio
-from neardup.shingle_store import ShingleStore
+from neardup.shingle_store import HELD_SHINGLES, ShingleStore
 from neardup.tables import CANDIDATES, VERIFIED
 from neardup.verify import at_least, verify
 
@@ -128,21 +129,25 @@ def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[s
 
 
 def _search(corpus: Corpus, prints: Fingerprints, settings_plan: Plan, reference: int, stages: Stages) -> Evidence:
-    """Candidates by LSH, each verified on its text; hub documents made ready to be joined."""
+    """Candidates, each verified on its text; hub documents (all, for the exact method) made ready to be joined."""
     settings = corpus.settings
     threads, least = settings.work.threads, ratio(settings.search.threshold)
-    with stages.stage("candidates", len(settings_plan.bands), "bands") as advance:
-        proposed = candidates(prints.signatures, settings_plan, reference, threads, advance)
-        prints.signatures.clear()
-        release_memory()
-    store, documents = ShingleStore(corpus, prints), len(prints.unique)
+    exact, documents = settings.search.method == "exact", len(prints.unique)
+    if exact:
+        proposed = join_everything(documents)
+    else:
+        with stages.stage("candidates", len(settings_plan.bands), "bands") as advance:
+            proposed = candidates(prints.signatures, settings_plan, reference, threads, advance)
+    prints.signatures.clear()
+    release_memory()
+    store = ShingleStore(corpus, prints)
     with stages.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
         # where there are no pairs, pyarrow's unique values are of type null
         involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
-        store.hold(np.union1d(proposed.hub, involved))
+        store.hold(np.union1d(proposed.hub, involved), None if exact else HELD_SHINGLES)
         pairs = verify(proposed.pairs, store, least, threads, advance)
-    with stages.stage("hubs", len(proposed.hub), "documents"):
-        hubs = join_hubs(proposed.hub, documents, store, least)
+    with stages.stage("join", len(proposed.hub), "documents"):
+        hubs = join_hubs(proposed.hub, documents, store, least, threads)
     return Evidence(settings_plan, proposed, pairs, hubs)
 
 

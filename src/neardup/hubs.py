@@ -16,7 +16,7 @@ import pyarrow as pa
 from neardup.kernels import hubs as kernels
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.order import equal_runs, sorted_by_key
-from neardup.parallel import ordered_map
+from neardup.parallel import ordered_map, worker_count
 from neardup.shingle_store import ShingleStore
 from neardup.tables import Bools, Int64s, UInt64s, verified_table
 
@@ -42,7 +42,7 @@ class HubSearch:
     least: tuple[int, int]
 
 
-def join_hubs(documents: Int64s, total: int, store: ShingleStore, least: tuple[int, int]) -> Hubs:
+def join_hubs(documents: Int64s, total: int, store: ShingleStore, least: tuple[int, int], threads: int) -> Hubs:
     """The prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a threshold p, q."""
     if not len(documents):
         return no_hubs(total)
@@ -50,8 +50,8 @@ def join_hubs(documents: Int64s, total: int, store: ShingleStore, least: tuple[i
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
-    repeats = _repeats(sets.hashes, starts, sizes)
-    entries, owner, largest = kernels.rare_prefixes(sets.hashes, starts, sizes, repeats, *least)
+    repeats = _repeats(sets.hashes, starts, sizes, threads)
+    entries, owner, largest = _prefixes(sets.hashes, starts, sizes, repeats, least, threads)
     members, first = _lists(entries, owner)
     begin, list_of, place = _entries(members, first, len(documents))
     numbers = documents[order]
@@ -99,12 +99,41 @@ def verified(hubs: Hubs, found: Int64s) -> pa.Table:
     return verified_table(*ends, found[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
 
 
-def _repeats(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+def _repeats(
+    hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int
+) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """How often each shingle comes again, by its low bits; about four bytes of scratch a shingle."""
     bits = max(16, int(sizes.sum()).bit_length())
-    repeats = np.zeros(1 << bits, np.uint8)
-    kernels.count_repeats(hashes, starts, sizes, np.zeros(1 << (bits - 2), np.uint64), repeats)
+    repeats, seen = np.zeros(1 << bits, np.uint8), np.zeros(1 << (bits - 2), np.uint64)
+    # each part reads all hashes and counts its own; fewer words than 2¹⁶ a part would be shared
+    parts = 1 << min(max(0, bits - 18), (worker_count(threads)).bit_length() - 1)
+
+    def work(part: int) -> None:
+        kernels.count_repeats(hashes, starts, sizes, seen, repeats, part, parts)
+
+    for _ in ordered_map(work, range(parts), threads):
+        pass
     return repeats
+
+
+def _prefixes(
+    hashes: UInt64s,
+    starts: Int64s,
+    sizes: Int64s,
+    repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
+    least: tuple[int, int],
+    threads: int,
+) -> tuple[UInt64s, np.ndarray[tuple[int], np.dtype[np.int32]], Int64s]:
+    """(entries, owners, largest) of all documents, in their order."""
+
+    def work(first: int) -> tuple[UInt64s, np.ndarray[tuple[int], np.dtype[np.int32]], Int64s]:
+        span = slice(first, first + 16 * _SLICE)
+        entries, owner, largest = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, *least)
+        return entries, owner + np.int32(first), largest
+
+    done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
+    entries, owners, largest = (np.concatenate([part[k] for part in done]) for k in range(3))
+    return entries, owners, largest
 
 
 def _lists(entries: UInt64s, owner: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Int64s, Int64s]:

@@ -99,8 +99,14 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Search:
-    """Which pairs are looked for."""
+    """Which pairs are looked for, and how."""
 
+    method: str = _setting(
+        "lsh",
+        _one_of("lsh", "exact"),
+        "lsh: candidates by locality-sensitive hashing, found with the planned recall; exact: a join that misses "
+        "no pair, for about 16 bytes of memory a shingle.",
+    )
     threshold: float = _setting(
         0.8,
         _similarity(0, "a number above 0 and at most 1"),

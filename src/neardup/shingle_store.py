@@ -33,9 +33,9 @@ class ShingleStore:
         self._corpus, self._prints = corpus, prints
         self._held: DocumentSets | None = None
 
-    def hold(self, documents: Int64s) -> None:
-        """Read the sets of ``documents`` (ascending) now and keep them, unless they are too large for that."""
-        if len(documents) and self.bound(documents).sum() <= HELD_SHINGLES:
+    def hold(self, documents: Int64s, at_most: int | None = HELD_SHINGLES) -> None:
+        """Read the sets of ``documents`` (ascending) now and keep them, unless there are too many shingles."""
+        if len(documents) and (at_most is None or self.bound(documents).sum() <= at_most):
             self._held = self._read(documents)
 
     def get(self, documents: Int64s) -> DocumentSets:

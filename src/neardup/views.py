@@ -126,6 +126,8 @@ def _documents(counts: Mapping[str, int]) -> str:
 
 def _pairs(run: Mapping[str, Any]) -> str:
     counts, threshold = run["counts"], run["settings"]["threshold"]
+    if run["settings"]["method"] == "exact":
+        return f"{number(counts['pairs'])} at resemblance {threshold:g} or above, joined exactly"
     return (
         f"{number(counts['pairs'])} at resemblance {threshold:g} or above, "
         f"of {number(counts['verified'])} compared exactly"

@@ -14,7 +14,7 @@ RUN: dict[str, Any] = {
     "neardup": "0.1.0",
     "format": 1,
     "action": "dedup",
-    "settings": {"threshold": 0.8},
+    "settings": {"threshold": 0.8, "method": "lsh"},
     "counts": {
         "read": 1204,
         "rejected": 3,

@@ -26,7 +26,7 @@ CELLS = st.sampled_from([1, 2, 8, 64, 1 << 16])
 
 def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None = None) -> Hubs:
     numbers = np.array(range(len(sets)) if documents is None else documents, np.int64)
-    return join_hubs(numbers, len(sets), MadeStore(sets), threshold.as_integer_ratio())  # type: ignore[arg-type]
+    return join_hubs(numbers, len(sets), MadeStore(sets), threshold.as_integer_ratio(), 2)  # type: ignore[arg-type]
 
 
 def found_pairs(
@@ -51,10 +51,11 @@ def search(
     return HubSearch(left_out, np.full(n, known, np.int64), limit, old, threshold.as_integer_ratio())
 
 
-def kernel_repeats(sets: list[set[int]], words: int, cells: int) -> list[int]:
+def kernel_repeats(sets: list[set[int]], words: int, cells: int, parts: int = 1) -> list[int]:
     seen, repeats = np.zeros(words, np.uint64), np.zeros(cells, np.uint8)
     hashes, starts, sizes = made_sets.laid_out(sets)
-    count_repeats(hashes, starts, sizes, seen, repeats)
+    for part in range(parts):
+        count_repeats(hashes, starts, sizes, seen, repeats, part, parts)
     return [int(count) for count in repeats]
 
 
@@ -62,6 +63,12 @@ def kernel_repeats(sets: list[set[int]], words: int, cells: int) -> list[int]:
 @settings(deadline=None)
 def test_repeats(sets: list[set[int]], words: int, cells: int) -> None:
     assert kernel_repeats(sets, words, cells) == reference_search.count_repeats(sets, words, cells)
+
+
+@given(made_sets.collections(), st.sampled_from([2, 4]))
+@settings(deadline=None, max_examples=20)
+def test_parts_counted_apart_are_the_whole(sets: list[set[int]], parts: int) -> None:
+    assert kernel_repeats(sets, 1 << 18, 1 << 18, parts) == kernel_repeats(sets, 1 << 18, 1 << 18)
 
 
 @given(st.lists(st.sets(strategies.words64(), max_size=9), max_size=9), CELLS, CELLS)

@@ -59,7 +59,7 @@ class Example:
     @property
     def hubs(self) -> Hubs:
         least: Any = self.threshold.as_integer_ratio()
-        return join_hubs(np.array(self.inside, np.int64), len(self.sets), MadeStore(self.sets), least)  # type: ignore[arg-type]
+        return join_hubs(np.array(self.inside, np.int64), len(self.sets), MadeStore(self.sets), least, 1)  # type: ignore[arg-type]
 
     def grouped(self, groups: str, pairs: str) -> Grouped:
         form = Settings.of(groups=groups, pairs=pairs, threshold=float(self.threshold), threads=2)

@@ -41,17 +41,22 @@ class Hubs(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def count_repeats(hashes, starts, sizes, seen, repeats):
+def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
     """Count in ``repeats`` (uint8[power of two], saturating) how often each hash comes again.
 
     ``seen`` (uint64[power of two], zeros) is a Bloom filter of two bits a hash. A cell of ``repeats`` is chosen
     by the low bits; it is 0 for a shingle that stands in one document, but for the few that meet others in
     both. Never 0 for one that stands in two.
+
+    Only the hashes of one ``part`` of ``parts`` (a power of two) are counted: those of another touch other
+    words and cells, if there are at least 2¹⁶·parts of these, so that threads can count side by side.
     """
     words, cells = np.uint64(seen.size - 1), np.uint64(repeats.size - 1)
     for x in range(starts.size):
         for i in range(starts[x], starts[x] + sizes[x]):
             value = hashes[i]
+            if (value >> _16) & np.uint64(parts - 1) != np.uint64(part):
+                continue
             at = (value >> _16) & words
             bits = (_ONE << (value >> _58)) | (_ONE << ((value >> _52) & _63))
             if seen[at] & bits == bits:
