@@ -84,7 +84,7 @@ class Outcome:
 def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
     """Everything ``run.json`` holds; the seconds go on counting until it is written."""
     settings, evidence = outcome.corpus.settings, outcome.evidence
-    parts = outcome.corpus.parts
+    parts, chaining = outcome.corpus.parts, _chaining(outcome, ids)
     return {
         "neardup": version("neardup"),
         "format": FORMAT_VERSION,
@@ -107,8 +107,8 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         },
         "crowds": _crowds(outcome, ids),
         "popular": _popular(outcome, ids),
-        "chaining": _chaining(outcome, ids),
-        "warnings": _warnings(outcome, ids),
+        "chaining": chaining,
+        "warnings": [*_large_group(outcome), *_chain(outcome, chaining)],
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
@@ -229,13 +229,8 @@ def _components_that_would_chain(outcome: Outcome) -> int:
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 
-def _warnings(outcome: Outcome, ids: Ids) -> list[str]:
-    return [*_large_group(outcome), *_chain(outcome, ids)]
-
-
-def _chain(outcome: Outcome, ids: Ids) -> list[str]:
+def _chain(outcome: Outcome, chaining: dict[str, Any]) -> list[str]:
     """Components whose members are below the threshold to their representative; what principal groups avoid."""
-    chaining = _chaining(outcome, ids)
     if not chaining["groups"]:
         return []
     link, threshold = chaining["weakest"], outcome.corpus.settings.search.threshold

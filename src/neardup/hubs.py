@@ -15,15 +15,13 @@ import pyarrow as pa
 
 from neardup.kernels import hubs as kernels
 from neardup.kernels.hubs import Hubs
-from neardup.kernels.order import equal_runs, sorted_by_key
+from neardup.kernels.order import equal_groups
 from neardup.parallel import ordered_map, worker_count
 from neardup.shingle_store import ShingleStore
 from neardup.tables import Bools, Int64s, UInt64s, verified_table
 
 _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
-
-_SORT_BITS = 11
 
 
 @dataclass(frozen=True)
@@ -138,9 +136,7 @@ def _prefixes(
 
 def _lists(entries: UInt64s, owner: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Int64s, Int64s]:
     """(members, first): the owners of each entry that more than one document has, by size."""
-    passes = max(1, min(4, (len(entries).bit_length() + 3) // _SORT_BITS + 1))
-    order = sorted_by_key(entries, passes)  # stable, and owners come by size
-    starts, lengths = equal_runs(entries, order, _SORT_BITS * passes)
+    order, starts, lengths = equal_groups(entries)  # in input order, and owners come by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
     return owner[order[at]].astype(np.int64), first

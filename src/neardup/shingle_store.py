@@ -48,10 +48,6 @@ class ShingleStore:
         """At most how many shingles each of ``documents`` has."""
         return self._prints.units[self._prints.unique[documents]]
 
-    def release(self) -> None:
-        """Forget what is held."""
-        self._held = None
-
     def _read(self, documents: Int64s) -> DocumentSets:
         return DocumentSets(
             documents, self._corpus.shingle_sets(self._prints.unique[documents], self.bound(documents))

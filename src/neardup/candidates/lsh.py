@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.kernels.buckets import band_keys, bucket_pairs
-from neardup.kernels.order import equal_runs, sorted_by_key
+from neardup.kernels.order import equal_groups
 from neardup.parallel import ordered_map
 from neardup.plan import Plan
 from neardup.progress import Advance
@@ -22,7 +22,6 @@ from neardup.tables import CANDIDATES, Bools, Int64s, UInt32s, UInt64s
 HUB = 100
 """A bucket of more documents than this is a hub: its 4 950 pairs would cost more than the exact join does."""
 
-_SORT_BITS = 11
 _MERGE_PAIRS = 1 << 24
 """Pairs of several bands are merged, and repeats dropped, whenever this many (128 MB) have come together."""
 
@@ -53,9 +52,7 @@ def candidates(
         for block in signatures:
             band_keys(block, firsts[band], plan.bands[band], band, keys[at : at + len(block)])
             at += len(block)
-        passes = max(1, min(4, (n.bit_length() + 3) // _SORT_BITS + 1))
-        order = sorted_by_key(keys, passes)
-        starts, sizes = equal_runs(keys, order, _SORT_BITS * passes)
+        order, starts, sizes = equal_groups(keys)
         hub = np.zeros(n, np.bool_)
         pairs, hubs, largest = bucket_pairs(order, starts, sizes, HUB, reference, hub)
         return pairs, hub, hubs, largest

@@ -75,6 +75,22 @@ def equal_runs(keys, order, top_bits):
 
 
 @njit(cache=True, nogil=True)
+def equal_groups(keys):
+    """(order int32, starts, sizes int64): the runs of equal ``keys`` (uint64, well mixed) of two or more.
+
+    Run k is ``order[starts[k]:starts[k] + sizes[k]]``, in input order. Two or three digits are enough to keep
+    the stretches that agree in them short.
+    """
+    bits = 0
+    while keys.size >> bits:
+        bits += 1
+    passes = max(1, min(4, (bits + 3) // _DIGIT + 1))
+    order = sorted_by_key(keys, passes)
+    starts, sizes = equal_runs(keys, order, _DIGIT * passes)
+    return order, starts, sizes
+
+
+@njit(cache=True, nogil=True)
 def copy_into(target, at, source, n):
     """``target[at:at + n] = source[:n]``; as a loop, for a slice costs seconds of compilation."""
     for i in range(n):

@@ -32,11 +32,7 @@ class CsvSink:
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the kept rows with the extra columns."""
-        table = native.table
-        if extra is not None:
-            for field, column in zip(extra.schema, extra.columns, strict=True):
-                table = table.append_column(field, column)
-        return kept_rows(table, keep)
+        return kept_rows(native.table, keep, extra)
 
     def write(self, item: Any) -> None:
         """Write the rows."""

@@ -60,11 +60,7 @@ class ParquetSink:
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the kept rows with the extra columns."""
-        table = native.table
-        if extra is not None:
-            for field, column in zip(extra.schema, extra.columns, strict=True):
-                table = table.append_column(field, column)
-        return kept_rows(table, keep)
+        return kept_rows(native.table, keep, extra)
 
     def write(self, item: Any) -> None:
         """Collect rows until they make a row group."""
@@ -102,8 +98,11 @@ class ParquetSink:
         self._file.write_table(table, row_group_size=self._rows)
 
 
-def kept_rows(table: Any, keep: npt.NDArray[np.bool_]) -> Any:
-    """Return the rows for which ``keep`` is true, or None if there are none."""
+def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+    """Return the rows for which ``keep`` is true, with the columns of ``extra``, or None if there are none."""
+    if extra is not None:
+        for field, column in zip(extra.schema, extra.columns, strict=True):
+            table = table.append_column(field, column)
     if keep.all():
         return table if table.num_rows else None
     return table.filter(pa.array(keep)) if keep.any() else None
