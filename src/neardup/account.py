@@ -15,20 +15,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
-from neardup.candidates.lsh import Candidates
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
 from neardup.group import CROWD, Grouped
-from neardup.kernels.hubs import Hubs
 from neardup.kernels.trees import best_of_tree, unite
-from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.recall import found_with, missed_pairs
 from neardup.report import Found
 from neardup.results import Ids
+from neardup.search import Evidence
 from neardup.tables import column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import similarity
@@ -56,16 +53,6 @@ class Stages:
         with self.progress.stage(name, total, unit) as advance:
             yield advance
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the search found: verified pairs, and how it went."""
-
-    plan: Plan
-    proposed: Candidates
-    pairs: pa.Table
-    hubs: Hubs
 
 
 @dataclass(frozen=True)
@@ -98,6 +85,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "columns": {"text": parts[-1].text, "id": parts[-1].id},
         "counts": _counts(outcome),
         "bytes": _bytes(outcome),
+        "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
         "recall": _recall(outcome),
         "hubs": {
@@ -172,8 +160,8 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
 def _recall(outcome: Outcome) -> dict[str, Any]:
     """What was planned, and how many pairs the run is estimated to have missed."""
     settings, plan = outcome.corpus.settings, outcome.evidence.plan
-    if settings.search.method == "exact":
-        statement = f"exact: every pair at resemblance {plan.threshold:g} or above is found"
+    if outcome.evidence.choice.method == "exact":
+        statement = f"exact: every pair at {settings.search.measure} {plan.threshold:g} or above is found"
         nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
         return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
     at = plan.probability(plan.threshold)

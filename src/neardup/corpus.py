@@ -103,10 +103,11 @@ class Corpus:
         self._pieces = growing.pieces
         return growing.finish()
 
-    def shingle_sets(self, rows: Int64s, at_most: Int64s) -> ShingleSets:
+    def shingle_sets(self, rows: Int64s, hashes: UInt64s) -> ShingleSets:
         """The shingle sets of the given rows (ascending), from a pass over the chunks that hold them.
 
-        ``at_most`` bounds the size of each set.
+        ``hashes`` has room for the most there can be, of which only what is written takes memory: joining the
+        pieces afterwards would hold everything twice.
         """
         firsts = np.array([piece.first for piece in self._pieces], np.int64)
         owner = np.searchsorted(firsts, rows, side="right") - 1
@@ -119,9 +120,6 @@ class Corpus:
             texts = _one_array(chunk.read([part.text]).table.column(0))
             return shingle_sets(texts, wanted[piece], self.settings)
 
-        # room for the most there can be, of which only what is written takes memory: joining the pieces
-        # afterwards would hold everything twice
-        hashes = np.empty(int(at_most.sum()), np.uint64)
         sizes, used = [np.zeros(1, np.int64)], 0
         for sets in ordered_map(work, self._chunks(wanted), self.settings.work.threads):
             hashes[used : used + len(sets.hashes)] = sets.hashes
