@@ -54,6 +54,15 @@ class Choice:
         }
 
 
+def surely_exact(search: Search) -> bool:
+    """Whether LSH is out of the question before anything is read.
+
+    >>> surely_exact(Search(measure="overlap")), surely_exact(Search())
+    (True, False)
+    """
+    return search.method == "exact" or search.measure != "resemblance"
+
+
 def choose(search: Search, shingles: int) -> Choice:
     """The method by what was asked and by the memory that an exact join would take.
 
@@ -73,17 +82,17 @@ def choose(search: Search, shingles: int) -> Choice:
     return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
 
 
-def reconsider(choice: Choice, measure: str, lookups: int) -> Choice:
+def reconsider(choice: Choice, search: Search, lookups: int) -> Choice:
     """The choice when the prefix lists stand and the number of look-ups is known.
 
-    >>> reconsider(choose(Search(), 1_000), "resemblance", 50).method
+    >>> reconsider(choose(Search(), 1_000), Search(), 50).method
     'exact'
-    >>> reconsider(choose(Search(), 1_000), "resemblance", 50_000_000).why
+    >>> reconsider(choose(Search(), 1_000), Search(), 50_000_000).why
     'an exact join would look at 50,000,000 pairs for 1,000 shingles'
     """
     counted = replace(choice, lookups=lookups)
     affordable = lookups <= max(FREE_LOOKUPS, choice.shingles)
-    if choice.asked != "auto" or measure != "resemblance" or affordable:
+    if surely_exact(search) or affordable:
         return counted
     why = f"an exact join would look at {lookups:,} pairs for {choice.shingles:,} shingles"
     return replace(counted, method="lsh", why=why)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.account import Action, Outcome, Stages, account
+from neardup.choose import surely_exact
 from neardup.corpus import Corpus, Fingerprints, Part
 from neardup.criterion import NUMBERS, at_least, criterion_of, every_pair
 from neardup.decide import Decisions, classes, decide, leader_pairs, new_only, only_contained
@@ -73,7 +74,7 @@ def run(
     stages = Stages(progress)
     settings_plan = plan(settings.search.threshold, settings.search.recall, settings.sketch.slots)
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
-    prints = corpus.fingerprint(stages)
+    prints = corpus.fingerprint(stages, 0 if surely_exact(settings.search) else settings.sketch.slots)
     notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
     reference = prints.part_first(len(corpus.parts) - 1)
     evidence = search(corpus, prints, settings_plan, prints.documents_before(reference), stages)

@@ -45,7 +45,7 @@ def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, pro
     if choice.method == "exact":
         proposed = join_everything(len(prints.unique))
         hubs = _joined(proposed, store, corpus, progress)
-        choice = reconsider(choice, wanted.measure, lookups(hubs, MOST_OF_A_LIST))
+        choice = reconsider(choice, wanted, lookups(hubs, MOST_OF_A_LIST))
         if choice.method == "exact":
             prints.signatures.clear()
             return Evidence(choice, plan, proposed, VERIFIED.empty_table(), hubs)

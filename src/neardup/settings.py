@@ -124,7 +124,7 @@ class Search:
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
     memory: float = _setting(
-        2.0,
+        1.0,
         _number(0.001, 1_000_000, "GB"),
         "Memory for the exact join, at 16 bytes a shingle: auto takes lsh above it, and exact keeps its shingles "
         "in a temporary file.",

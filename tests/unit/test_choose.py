@@ -48,7 +48,7 @@ def test_the_method_by_memory(search: Search, shingles: int, method: str) -> Non
     ],
 )
 def test_the_method_by_look_ups(search: Search, lookups: int, method: str) -> None:
-    choice = reconsider(choose(search, 5_000_000), search.measure, lookups)
+    choice = reconsider(choose(search, 5_000_000), search, lookups)
     assert (choice.method, choice.lookups) == (method, lookups)
 
 
@@ -56,7 +56,7 @@ def test_what_was_chosen_and_why_is_in_the_account() -> None:
     found = nd.find(TEXTS, threshold=0.7)
     choice = found.run["choice"]
     assert (choice["asked"], choice["method"]) == ("auto", "exact")
-    assert choice["why"].endswith("2.0 GB are allowed")
+    assert choice["why"].endswith("1.0 GB are allowed")
     assert choice["shingles"] >= sum(found.pairs["size_a"].unique().to_pylist())
     assert choice["exact_lookups"] >= found.pairs.num_rows
     assert nd.find(TEXTS, threshold=0.7, memory=0.001).run["choice"]["method"] == "lsh"
