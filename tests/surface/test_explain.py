@@ -75,6 +75,7 @@ def test_literal_texts(run: Run) -> None:
         ([], "error: No document was given\n"),
         (["--example", "x"], "error: --example was given with documents\n"),
         (["--literal", "x"], "error: There is only one document\n"),
+        (["-", "-"], "error: - was given twice\n"),
         (["--example", "--slots", "4,x"], "error: --slots has 'x'\n"),
         (["--example", "--coefficients", "4:9,14"], "error: --coefficients has '14'\n"),
         (["--example", "--coefficients", "4:9,a:b"], "error: --coefficients has 'a'\n"),

@@ -210,6 +210,13 @@ def test_documents_without_a_shingle_are_equal_and_in_no_bucket() -> None:
     assert "count as equal" in tables.notes[0]
 
 
+def test_a_document_shorter_than_a_shingle_is_one() -> None:
+    tables = nd.explain(["a b", "a b c d"])
+    assert tables.shingles == ("a b", "a b c", "b c d")
+    assert tables.notes == ("A document shorter than a shingle is one shingle, all of it.",)
+    assert nd.explain(["a b c", "a b c d"]).notes == ()
+
+
 def test_families_and_numbers_of_slots_are_combined() -> None:
     tables = nd.explain(EXAMPLE, family=["mod-p", "classic"], slots=[4, 9])
     made = [(drawn.family, drawn.slots) for drawn in tables.drawn]

@@ -71,6 +71,8 @@ def _documents(given: Given) -> Any:
         )
     if given.literal:
         return list(given.names)
+    if given.names.count("-") > 1:
+        raise InputError("- was given twice", "Standard input is one document", "Write the others to files")
     import pyarrow as pa
 
     named = [document for name in given.names for document in _read(name)]

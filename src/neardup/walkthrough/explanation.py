@@ -96,7 +96,7 @@ def explain(
         pairs=pairs,
         drawn=drawn,
         chunks=contributions(length) if unit == "word" else (),
-        notes=tuple(_remarks(sets, len(rows), max(counts))),
+        notes=tuple(_remarks(sets, rows, length, max(counts))),
     )
 
 
@@ -233,11 +233,15 @@ def _bands(signatures: UInt64s, rows: int) -> Bands:
     return Bands(rows, slots % rows, tuple(bands))
 
 
-def _remarks(sets: Sequence[Collection[object]], rows: int, slots: int) -> Iterator[str]:
+def _remarks(
+    sets: Sequence[Collection[object]], rows: Sequence[Collection[str]], length: int, slots: int
+) -> Iterator[str]:
     """What is special, and what the tables leave out."""
     if not all(sets):
         yield "Documents without a shingle count as equal to each other and nothing else; they are in no bucket."
-    if rows > SHOWN_ROWS:
-        yield f"Of {rows:,} different shingles the first {SHOWN_ROWS} are shown; all of them count."
+    if any(len(row) < length for row in rows):
+        yield "A document shorter than a shingle is one shingle, all of it."
+    if len(rows) > SHOWN_ROWS:
+        yield f"Of {len(rows):,} different shingles the first {SHOWN_ROWS} are shown; all of them count."
     if slots > SHOWN_FUNCTIONS:
         yield f"Of more than {SHOWN_FUNCTIONS} hash functions the first {SHOWN_FUNCTIONS} are shown; all count."
