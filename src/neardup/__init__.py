@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neardup.dedup import find
     from neardup.report import Found
     from neardup.sketches import MinHash
+    from neardup.walkthrough import explain
 
     __version__: str
 
@@ -36,11 +37,17 @@ __all__ = [
     "SettingError",
     "Settings",
     "__version__",
+    "explain",
     "find",
     "plan",
 ]
 
-_LAZY = {"Found": "neardup.report", "MinHash": "neardup.sketches", "find": "neardup.dedup"}
+_LAZY = {
+    "Found": "neardup.report",
+    "MinHash": "neardup.sketches",
+    "explain": "neardup.walkthrough",
+    "find": "neardup.dedup",
+}
 
 
 def __getattr__(name: str) -> object:
