@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 LAYERS = (
     ("errors",),
     ("settings",),
-    ("progress", "parallel", "memory", "tables", "kernels", "unicode_data", "views", "plan", "demo"),
+    ("progress", "parallel", "memory", "tables", "kernels", "unicode_data", "views", "plan", "demo", "formats"),
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),
     ("corpus", "sketches"),
