@@ -67,12 +67,12 @@ class _VisibleText(HTMLParser):
         return "".join(self._parts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._skipped is None:
-            self._end_word(tag)
-            if tag in _SKIPPED:
-                self._skipped, self._depth = tag, 1
-        elif tag == self._skipped:
+        if tag == self._skipped:
             self._depth += 1
+        elif self._skipped is None and tag in _SKIPPED:
+            self._skipped, self._depth = tag, 1
+        elif self._skipped is None:
+            self._end_word(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # "<script/>" is no end in HTML; "<br/>" is a start tag like any other
@@ -92,13 +92,22 @@ class _VisibleText(HTMLParser):
         if self._skipped is None:
             self._parts.append(data)
 
+    # What begins with "<!" or "<?" is skipped as the HTML Standard says: the standard parser takes some of it for
+    # text, fails on some, and differs between versions of Python.
+
+    def parse_comment(self, i: int, report: int = 1) -> int:
+        """Return where the comment that begins at ``i`` ends."""
+        end = _COMMENT_END.search(self.rawdata, i + 2)
+        return end.end() if end else len(self.rawdata)
+
     def parse_html_declaration(self, i: int) -> int:
-        """Skip what begins with "<!": the standard parser fails on some that are in real pages."""
+        """Return where the declaration that begins at ``i`` ends."""
         if self.rawdata.startswith("<!--", i):
-            end = _COMMENT_END.search(self.rawdata, i + 2)
-            return end.end() if end else len(self.rawdata)
-        end_of_it = self.rawdata.find(">", i)
-        return end_of_it + 1 if end_of_it >= 0 else len(self.rawdata)
+            return self.parse_comment(i)
+        end = self.rawdata.find(">", i)
+        return end + 1 if end >= 0 else len(self.rawdata)
+
+    parse_pi = parse_html_declaration
 
     def _end_word(self, tag: str) -> None:
         if tag not in _INLINE and self._parts and self._parts[-1] != "\n":
