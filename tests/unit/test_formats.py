@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +23,7 @@ from made_files import (
     stream,
 )
 from neardup.errors import InputError
-from neardup.formats import SUFFIXES, extract, format_of, packages
+from neardup.formats import SUFFIXES, extract, format_of, limits, packages
 
 TEXT = "The quick brown fox\njumps over the lazy dog & runs (far) away — ünïcode <b>"
 MAKERS = {"a.html": html_of, "a.docx": docx_of, "a.eml": eml_of, "a.msg": msg_of, "a.pdf": pdf_of}
@@ -236,6 +238,22 @@ def test_without_the_package_of_a_format(name: str, module: str, monkeypatch: py
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(InputError, match=r'needs .* not installed\. Run: pip install "neardup\[formats\]"'):
         extract(MAKERS[name]("words"), name)
+
+
+def test_the_page_names_every_suffix_and_limit() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
+    table = page.partition("| suffix")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\.\w+)`", table)) == set(SUFFIXES)
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", page.partition("| limit")[2], re.MULTILINE))
+    assert rows == {
+        "size of a file": f"{limits.FILE_BYTES >> 20} MB",
+        "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
+        "text of a PDF or DOCX": f"{limits.TEXT_CHARACTERS // 10**6} million characters",
+        "pages of a PDF": f"{limits.PAGES:,}".replace(",", " "),
+        "nested parts of a mail": f"{limits.NESTED_PARTS}",
+        "memory of the process": f"{limits.MEMORY_BYTES >> 30} GB",
+        "time for one file": f"{limits.SECONDS:g} s",
+    }
 
 
 def test_versions_of_the_packages() -> None:

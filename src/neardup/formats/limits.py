@@ -9,7 +9,7 @@ UNPACKED_BYTES = 256 << 20
 """What a part of a DOCX may unpack to. The markup of a book of a thousand pages is about 20 MB; a zip bomb
 makes gigabytes of kilobytes."""
 
-TEXT_CHARACTERS = 64 << 20
+TEXT_CHARACTERS = 64_000_000
 """Length of the text. The longest novels have 10 million characters."""
 
 PAGES = 20_000

@@ -18,7 +18,7 @@ def missing(what: str, package: str) -> InputError:
 def too_long() -> InputError:
     """Return the error for a text that is longer than allowed."""
     return InputError(
-        f"Its text has more than {TEXT_CHARACTERS >> 20} million characters",
+        f"Its text has more than {TEXT_CHARACTERS // 10**6} million characters",
         "Documents that people read",
         "Split it, or leave it out",
     )
