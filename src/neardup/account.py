@@ -19,6 +19,7 @@ import numpy as np
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
+from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.progress import Advance, Progress
@@ -116,7 +117,7 @@ def peak_memory() -> int:
 
 def _versions() -> dict[str, str]:
     names = ("numpy", "numba", "pyarrow")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {"python": platform.python_version(), **{name: version(name) for name in names}, **packages()}
 
 
 def _first_new_row(outcome: Outcome) -> int:

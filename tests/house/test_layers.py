@@ -24,6 +24,7 @@ LAYERS = (
         "demo",
         "choose",
         "criterion",
+        "formats",
     ),
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),

@@ -56,7 +56,7 @@ class Option:
         return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
 
 
-INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, plain text.", "IN")
+INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, documents.", "IN")
 OUT = Option(
     "out",
     ("-o", "--out"),
