@@ -117,6 +117,12 @@ class Search:
         Rule("a number from 0.5 to 0.999999", lambda value: 0.5 <= value <= 0.999999),
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
+    audit: int = _setting(
+        0,
+        Rule("a number from 0 to 1 000 000 documents", lambda value: 0 <= value <= 1_000_000),
+        "So many documents, drawn by strata, are compared exactly with all others to measure the recall and to "
+        "list the pairs that were missed; 0: off.",
+    )
 
 
 @dataclass(frozen=True)

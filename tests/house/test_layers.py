@@ -12,12 +12,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 LAYERS = (
     ("errors",),
     ("settings",),
-    ("progress", "parallel", "memory", "tables", "kernels", "unicode_data", "views", "plan", "demo"),
+    ("progress", "parallel", "memory", "tables", "kernels", "unicode_data", "views", "plan", "intervals", "demo"),
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),
     ("corpus", "sketches"),
     ("shingle_store",),
-    ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "report", "account"),
+    ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "report", "audit", "account"),
     ("dedup", "save"),
     ("cli",),
 )

@@ -33,6 +33,7 @@ RUN: dict[str, Any] = {
     },
     "bytes": {"text": 2_000_000, "removed_text": 3000},
     "recall": {"planned": 0.9918, "statement": "planned to find 99.1 % of the pairs at .8"},
+    "audit": None,
     "crowds": [],
     "chaining": {"groups": 0, "weakest": None},
     "warnings": [],

@@ -1,0 +1,135 @@
+"""Drawn documents against all others: one walk over the shingles of a document counts what it shares with each.
+
+No prefix, no filter by frequency and no signature: what is counted here shares nothing with the search that it
+checks but the shingle sets and the criterion itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.hubs import more_rows
+from neardup.kernels.sets import least_shared
+
+
+class Drawn(NamedTuple):
+    """The drawn documents, numbered by size, and in which of them each of their shingles stands.
+
+    Shingle k of ``keys`` stands in ``members[first[k]:first[k + 1]]``, ascending. Those whose hash begins with
+    the bits of c are ``keys[cells[c]:cells[c + 1]]``; there are a power of two of such cells.
+    """
+
+    keys: Any  # uint64[shingles], ascending
+    first: Any  # int64[shingles + 1]
+    members: Any  # int32[entries]
+    cells: Any  # int64[cells + 1]
+    sizes: Any  # int64[drawn], ascending
+
+
+@njit(cache=True, nogil=True, inline="always")
+def is_pair(shared, size_a, size_b, ratio):
+    """Whether two sets with ``shared`` elements in common are a pair: the one criterion of this module."""
+    return shared >= least_shared(size_a, size_b, ratio[0], ratio[1])
+
+
+@njit(cache=True, nogil=True)
+def sizes_that_fit(sizes, size, ratio):
+    """(low, high): ``sizes[low:high]`` (ascending) are those of which a set of ``size`` could be a partner.
+
+    A pair of sets of which one holds the other is the best that two sizes can be, and it gets no better
+    the farther they are apart.
+    """
+    low, high = np.int64(0), np.int64(np.searchsorted(sizes, size))
+    begin = high
+    while low < high:  # the smaller ones: first that fits
+        middle = (low + high) // 2
+        if is_pair(sizes[middle], sizes[middle], size, ratio):
+            high = middle
+        else:
+            low = middle + 1
+    last = np.int64(sizes.size)
+    while begin < last:  # those as large or larger: first that does not fit
+        middle = (begin + last) // 2
+        if is_pair(size, sizes[middle], size, ratio):
+            begin = middle + 1
+        else:
+            last = middle
+    return low, last
+
+
+@njit(cache=True, nogil=True)
+def _place(drawn, value, shift):
+    """The number of a shingle among the keys, or −1."""
+    cell = np.int64(value >> shift)
+    low, high = drawn.cells[cell], drawn.cells[cell + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if drawn.keys[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    if low < drawn.cells[cell + 1] and drawn.keys[low] == value:
+        return low
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def _first_from(members, begin, end, least):
+    """First place in ``members[begin:end]`` (ascending) of a number of ``least`` or more; or end."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if members[middle] < least:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(cache=True, nogil=True)
+def partners(hashes, offsets, begin, drawn, ratio, enough):
+    """The pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
+
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, distinct); ``ratio`` int64[2] is the threshold. A
+    drawn document is a partner of itself. Stops after the set with which there are ``enough`` pairs; returns
+    (pairs, the set to go on with).
+    """
+    bits = 0
+    while (drawn.cells.size - 1) >> (bits + 1):
+        bits += 1
+    shift = np.uint64(64 - bits)
+    counts = np.zeros(drawn.sizes.size, np.int32)
+    touched = np.empty(drawn.sizes.size, np.int64)
+    found = np.empty((64, 3), np.int64)
+    used = 0
+    d = begin
+    while d < offsets.size - 1 and used < enough:
+        size = offsets[d + 1] - offsets[d]
+        low, high = sizes_that_fit(drawn.sizes, size, ratio)
+        n_touched = 0
+        for i in range(offsets[d], offsets[d + 1] if low < high else offsets[d]):
+            k = _place(drawn, hashes[i], shift)
+            if k < 0:
+                continue
+            last = drawn.first[k + 1]
+            for j in range(_first_from(drawn.members, drawn.first[k], last, low), last):
+                s = np.int64(drawn.members[j])
+                if s >= high:
+                    break
+                if counts[s] == 0:
+                    touched[n_touched] = s
+                    n_touched += 1
+                counts[s] += 1
+        for j in range(n_touched):
+            s = touched[j]
+            shared = np.int64(counts[s])
+            counts[s] = 0
+            if is_pair(shared, size, drawn.sizes[s], ratio):
+                if used == found.shape[0]:
+                    found = more_rows(found, used)
+                found[used, 0], found[used, 1], found[used, 2] = d, s, shared
+                used += 1
+        d += 1
+    return found[:used], d
