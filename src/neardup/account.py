@@ -251,7 +251,7 @@ def _below_plan(outcome: Outcome) -> list[str]:
     planned = 1.0 if exact else outcome.evidence.plan.recall
     if recall is None or recall.high >= planned:
         return []
-    todo = "this is a defect, please report it" if exact else "use more --slots, a higher --recall or --method exact"
+    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
     return [
         f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
         f"below the {similarity(planned)} that was planned: {todo}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, log1p, sqrt
+from math import hypot, inf, log1p, sqrt
 
 import numpy as np
 
@@ -14,6 +14,8 @@ Z95 = 1.959963984540054
 """Standard normal quantile of a two-sided 95 % interval."""
 
 _TAIL = 0.05
+_NO_SPREAD = 1e-18
+"""A variance that is nothing but the rounding of equal numbers."""
 
 
 @dataclass(frozen=True)
@@ -84,28 +86,34 @@ def share_of_totals(strata: Sequence[Sampled], adds: int = 1) -> Share | None:
     drawn add: Σ N² (1 − n/N) s² / n, s² the variance of hits − share·of. The interval is Wilson's for as many
     independent trials as would have that variance (Korn and Graubard 1998).
 
-    That variance is 0 where no miss was seen, and it knows nothing of misses in strata where none was
-    seen. So the lower end is never above what no miss at all would prove. A thing to be counted that adds
+    That variance knows nothing of misses in strata where none was seen. A thing to be counted that adds
     ``adds`` or less to each of its documents, and t to all of them, is seen with a probability of at least
-    1 − (1 − f)^(t/adds), where f is the smallest n/N: so the sample is worth M = −ln(1 − f) · total / adds trials
-    of the rarest kind, and the bound is .05^(1/M). M is about the total seen if there is one stratum, and
-    infinite if all documents were drawn: then the share is no estimate.
+    1 − (1 − f)^(t/adds), where f is the smallest n/N of those strata: so the sample is worth
+    M = −ln(1 − f) · total / adds trials of the rarest kind, and at least .05^(1/M) of the total is there to be
+    seen. M is about the total seen if there is one stratum, and infinite if all documents were drawn. Both
+    distances are added as squares (Zou and Donner 2008). Where all strata were drawn whole, nothing is estimated.
     """
     total = sum(part.weight * int(part.of.sum()) for part in strata)
     if not total:
         return None
-    if all(np.array_equal(part.hits, part.of) for part in strata):
-        share = 1.0  # not a quotient of two sums that may be rounded
-    else:
-        share = sum(part.weight * int(part.hits.sum()) for part in strata) / total
-    fraction = min(part.drawn / part.documents for part in strata)
-    trials = inf if fraction == 1 else -log1p(-fraction) * total / adds
-    least = least_share(trials)
-    if share in (0.0, 1.0):
-        return Share(share, least if share else 0.0, 1.0 if share else 1 - least)
+    misses = [not np.array_equal(part.hits, part.of) for part in strata]
+    hits = sum(part.weight * int(part.hits.sum()) for part in strata)
+    share = hits / total if any(misses) else 1.0  # not a quotient of two sums that may be rounded
+    unseen = [part for part, missed in zip(strata, misses, strict=True) if not missed]
+    least = least_share(_trials(unseen, total / adds))
+    if share == 0:
+        return Share(share, 0.0, 1 - least_share(_trials(strata, total / adds)))
     variance = sum(_variance(part, share) for part in strata) / total**2
-    interval = wilson(share, share * (1 - share) / variance if variance else trials)
-    return Share(share, min(interval.low, least), interval.high)
+    even = variance <= _NO_SPREAD
+    trials = _trials(strata, total / adds) if even else share * (1 - share) / variance
+    seen = wilson(share, trials) if share < 1 else Share(1.0, 1.0, 1.0)
+    return Share(share, max(0.0, share - hypot(share - seen.low, share - share * least)), seen.high)
+
+
+def _trials(strata: Sequence[Sampled], total: float) -> float:
+    """How many trials of the rarest kind a sample is worth, of a ``total``; see :func:`share_of_totals`."""
+    fraction = min((part.drawn / part.documents for part in strata), default=1.0)
+    return inf if fraction == 1 else -log1p(-fraction) * total
 
 
 def _variance(part: Sampled, share: float) -> float:

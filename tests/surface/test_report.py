@@ -166,6 +166,32 @@ def test_summary_tells_what_is_unusual() -> None:
     assert said["crowds"].startswith("1 crowd of 3,000 documents that are all alike; 4,495,501 pairs")
 
 
+AUDIT = {
+    "documents": 1200,
+    "drawn": 200,
+    "pairs": 41,
+    "found": 40,
+    "recall": 0.9756,
+    "low": 0.8739,
+    "high": 0.9957,
+}
+
+
+def test_summary_of_an_audit() -> None:
+    assert "audit" not in dict(summary(RUN))
+    said = dict(summary({**RUN, "audit": AUDIT}))
+    assert said["audit"] == (
+        "200 of 1,200 documents compared with all others: 40 of their 41 pairs found; "
+        "recall about 0.975 over all documents (95 % interval 0.873 to 0.995)"
+    )
+    everything = {**AUDIT, "drawn": 1200}
+    assert dict(summary({**RUN, "audit": everything}))["audit"].endswith(
+        "40 of their 41 pairs found; recall 0.975"
+    )
+    nothing = {**AUDIT, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}
+    assert dict(summary({**RUN, "audit": nothing}))["audit"].endswith("with all others: they have no pairs")
+
+
 def test_labels_are_aligned() -> None:
     assert list(aligned([("a", "1"), ("long", "2")])) == ["a     1", "long  2"]
     assert list(aligned([("long", "one two three")], 16)) == ["long  one two\n      three"]

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from neardup.fingerprints import ShingleSets
 from neardup.kernels.audit import Drawn, partners
+from neardup.shingle_store import DocumentSets
 from neardup.tables import Bools, Int64s, column, verified_table
 
 _ENOUGH = 1 << 20
@@ -76,18 +77,20 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         mine, others = vars(self), vars(other)
         counts = {name: mine[name] + others[name] for name in mine if name != "missed"}
-        return Tally(**counts, missed=pa.concat_tables([self.missed, other.missed]))
+        # most tallies have none: thousands of empty chunks would be dragged along
+        missed = [table for table in (self.missed, other.missed) if table.num_rows]
+        return Tally(**counts, missed=pa.concat_tables(missed) if missed else self.missed)
 
 
 class Count:
     """Counts the pairs of the drawn documents with those that stream by."""
 
-    def __init__(self, drawn: Int64s, sets: ShingleSets, stratum: Int64s, known: Known) -> None:
-        self._order = np.argsort(sets.sizes, kind="stable")
-        self._table = posted(sets, self._order)
-        self._numbers, self._stratum = drawn[self._order], stratum[self._order]
+    def __init__(self, drawn: DocumentSets, stratum: Int64s, known: Known) -> None:
+        self._order = np.argsort(drawn.sets.sizes, kind="stable")
+        self._table = posted(drawn.sets, self._order)
+        self._numbers, self._stratum = drawn.documents[self._order], stratum[self._order]
         self._place = np.full(len(known.rows), -1, np.int64)
-        self._place[self._numbers] = np.arange(len(drawn))
+        self._place[self._numbers] = np.arange(len(self._order))
         self._known, self._keys = known, known.reported.keys(self._place >= 0)
 
     def of_chunk(self, rows: Int64s, sets: ShingleSets) -> Tally:

@@ -87,9 +87,8 @@ def audit(corpus: Corpus, prints: Fingerprints, reported: Reported, advance: Adv
     wanted = corpus.settings.search.audit
     strata = strata_of(units, reported.has_pair()[reference:], wanted)
     drawn = draw(strata, wanted)
-    sets = ShingleStore(corpus, prints).get(drawn + reference).sets
     known = Known(prints.unique, reference, ratio(corpus.settings.search.threshold), reported)
-    count = Count(drawn + reference, sets, strata.of[drawn], known)
+    count = Count(ShingleStore(corpus, prints).get(drawn + reference), strata.of[drawn], known)
     tally = _total(corpus.with_shingle_sets(prints.unique, count.of_chunk), advance)
     return _outcome(strata, strata.of[drawn], tally, most=2 if reference else 1)
 
