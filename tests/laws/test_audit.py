@@ -201,11 +201,12 @@ def test_pairs_of_two_reference_documents_are_not_looked_for() -> None:
     assert thinly["low"] < said["recall"] < thinly["high"]
 
 
-def test_pairs_left_out_of_a_crowd_are_not_missed() -> None:
+@pytest.mark.parametrize("groups", ["principal", "components", "complete"])
+def test_pairs_left_out_of_a_crowd_are_not_missed(groups: str) -> None:
     """1 100 forms of one page: each pair is known, only those with the representative are written."""
     page = Writer(seed=3).words(150)
     texts = [punctuated([*page[:75], f"number{k}", *page[75:]]) for k in range(1100)]
-    found = nd.find(texts, threshold=0.8, audit=300)
+    found = nd.find(texts, threshold=0.8, groups=groups, audit=300)
     said = found.run["audit"]
     assert found.pairs.num_rows < 1100
     assert said["pairs"] == said["found"] == 300 * 299 // 2 + 300 * 800
