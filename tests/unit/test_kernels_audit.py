@@ -23,14 +23,16 @@ def shingle_sets(sets: list[set[int]]) -> ShingleSets:
     return ShingleSets(hashes, np.append(starts, sizes.sum()))
 
 
-def counted(sets: list[set[int]], drawn: list[set[int]], threshold: Fraction, enough: int = EVERYTHING) -> set:
+def counted(
+    sets: list[set[int]], drawn: list[set[int]], threshold: Fraction, enough: int = EVERYTHING, often: int = 3
+) -> set:
     """Return (k, s, shared) as the kernel counts them, stopping and going on as it asks."""
     of_drawn, of_all = shingle_sets(drawn), shingle_sets(sets)
     order = np.argsort(of_drawn.sizes, kind="stable")
     table, ratio = posted(of_drawn, order), np.array(threshold.as_integer_ratio())
     rows, at = [], 0
     while at < len(sets):
-        found, at = partners(of_all.hashes, of_all.offsets, at, table, ratio, enough)
+        found, at = partners(of_all.hashes, of_all.offsets, at, table, ratio, enough, often)
         rows += [(k, int(order[s]), shared) for k, s, shared in found.tolist()]
     assert len(rows) == len(set(rows))
     return set(rows)
@@ -43,7 +45,8 @@ def test_every_pair_and_no_other(sets: list[set[int]], data: st.DataObject) -> N
     drawn = data.draw(st.lists(st.sampled_from(sets), min_size=1, max_size=12))
     threshold = data.draw(st.sampled_from(THRESHOLDS))
     enough = data.draw(st.sampled_from([1, 2, EVERYTHING]))
-    assert counted(sets, drawn, threshold, enough) == reference_audit.partners(sets, drawn, threshold)
+    often = data.draw(st.sampled_from([0, 1, 4, EVERYTHING]))
+    assert counted(sets, drawn, threshold, enough, often) == reference_audit.partners(sets, drawn, threshold)
 
 
 def test_a_pair_exactly_at_the_threshold_counts() -> None:
@@ -54,13 +57,16 @@ def test_a_pair_exactly_at_the_threshold_counts() -> None:
         assert counted([at, below], [shared], Fraction(4, 5)) == {(0, 0, 4 * k)}
 
 
-def test_boilerplate_in_every_document_leaves_exact_counts() -> None:
-    """Every list of the table holds all drawn documents; counts of one document must not leak into the next."""
-    page = set(range(1, 50))
-    sets = [page | set(range(1000 * k, 1000 * k + 10 + k)) for k in range(1, 40)]
-    threshold = Fraction(3, 5)
-    assert counted(sets, sets, threshold) == reference_audit.partners(sets, sets, threshold)
-    assert len(counted(sets, sets, threshold)) > len(sets)
+@pytest.mark.parametrize("often", [0, 3, 38, 39, EVERYTHING])
+@pytest.mark.parametrize("page", [5, 20, 50])
+def test_boilerplate_in_every_document_leaves_exact_counts(often: int, page: int) -> None:
+    """A page stands in all documents, and neighbours share more; counts must not leak into the next document."""
+    sets = [set(range(1, page)) | set(range(1000 + 7 * k, 1050 + 8 * k)) for k in range(39)]
+    sets += [set(range(1, page)) | {10_000 + k} for k in range(9)]
+    for threshold in (Fraction(3, 5), Fraction(4, 5)):
+        expected = reference_audit.partners(sets, sets, threshold)
+        assert len(expected) > len(sets)
+        assert counted(sets, sets, threshold, often=often) == expected
 
 
 @given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 60), st.sampled_from(THRESHOLDS))

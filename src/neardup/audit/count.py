@@ -15,6 +15,9 @@ from neardup.tables import Bools, Int64s, column, verified_table
 _ENOUGH = 1 << 20
 """Pairs that a thread holds before it looks which of them were found."""
 
+_OFTEN = 16
+"""A shingle in more drawn documents than this is boilerplate, and costs less if it is counted last."""
+
 
 @dataclass(frozen=True)
 class Reported:
@@ -99,7 +102,7 @@ class Count:
         threshold = np.array(self._known.least)
         tally = self._tally(len(rows), np.empty((0, 3), np.int64), numbers, sets.sizes)
         while at < len(rows):
-            pairs, at = partners(sets.hashes, sets.offsets, at, self._table, threshold, _ENOUGH)
+            pairs, at = partners(sets.hashes, sets.offsets, at, self._table, threshold, _ENOUGH, _OFTEN)
             tally += self._tally(0, pairs, numbers, sets.sizes)
         return tally
 

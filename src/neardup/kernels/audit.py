@@ -1,7 +1,8 @@
 """Drawn documents against all others: one walk over the shingles of a document counts what it shares with each.
 
-No prefix, no filter by frequency and no signature: what is counted here shares nothing with the search that it
-checks but the shingle sets and the criterion itself.
+No prefix and no signature: what is counted here shares nothing with the search that it checks but the shingle sets
+and the criterion itself. Shingles that stand in many drawn documents are only put off: a document with
+too few of them to make a pair is counted on with the drawn documents alone that it met already.
 """
 
 from __future__ import annotations
@@ -61,17 +62,18 @@ def sizes_that_fit(sizes, size, ratio):
 
 
 @njit(cache=True, nogil=True)
-def _place(drawn, value, shift):
+def _place(keys, cells, value, shift):
     """The number of a shingle among the keys, or −1."""
     cell = np.int64(value >> shift)
-    low, high = drawn.cells[cell], drawn.cells[cell + 1]
+    low, high = cells[cell], cells[cell + 1]
+    end = high
     while low < high:
         middle = (low + high) // 2
-        if drawn.keys[middle] < value:
+        if keys[middle] < value:
             low = middle + 1
         else:
             high = middle
-    if low < drawn.cells[cell + 1] and drawn.keys[low] == value:
+    if low < end and keys[low] == value:
         return low
     return np.int64(-1)
 
@@ -89,40 +91,96 @@ def _first_from(members, begin, end, least):
 
 
 @njit(cache=True, nogil=True)
-def partners(hashes, offsets, begin, drawn, ratio, enough):
-    """The pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
+def _count_lists(drawn, lists, n_lists, span, state):
+    """Count the members within ``span`` = (low, high) of some lists; ``state`` = (counts, touched, how many).
 
-    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, distinct); ``ratio`` int64[2] is the threshold. A
-    drawn document is a partner of itself. Stops after the set with which there are ``enough`` pairs; returns
-    (pairs, the set to go on with).
+    ``touched`` holds the numbers whose counts are not 0. Returns how many these are.
     """
+    counts, touched, n_touched = state
+    members, first = drawn.members, drawn.first  # a field in a loop would be counted as referred to each time
+    for i in range(n_lists):
+        last = first[lists[i] + 1]
+        for j in range(_first_from(members, first[lists[i]], last, span[0]), last):
+            s = np.int64(members[j])
+            if s >= span[1]:
+                break
+            if counts[s] == 0:
+                touched[n_touched] = s
+                n_touched += 1
+            counts[s] += 1
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def _count_on(drawn, lists, n_lists, s):
+    """In how many of the lists a drawn document stands."""
+    members, first, count = drawn.members, drawn.first, 0
+    for i in range(n_lists):
+        last = first[lists[i] + 1]
+        at = _first_from(members, first[lists[i]], last, s)
+        count += at < last and members[at] == s
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _met(hashes, begin, end, drawn, ratio, often, scratch):
+    """Count what a set shares with each drawn document that could be its partner; how many were touched.
+
+    Counts of those that cannot be partners may be too small. ``scratch`` = (counts, touched, rare, frequent).
+    """
+    counts, touched, rare, frequent = scratch
+    size = end - begin
+    span = sizes_that_fit(drawn.sizes, size, ratio)
+    if span[0] == span[1]:
+        return 0
     bits = 0
     while (drawn.cells.size - 1) >> (bits + 1):
         bits += 1
     shift = np.uint64(64 - bits)
-    counts = np.zeros(drawn.sizes.size, np.int32)
-    touched = np.empty(drawn.sizes.size, np.int64)
+    keys, cells, first = drawn.keys, drawn.cells, drawn.first
+    n_rare = n_frequent = 0
+    for i in range(begin, end):
+        k = _place(keys, cells, hashes[i], shift)
+        if k < 0:
+            continue
+        if first[k + 1] - first[k] > often:
+            frequent[n_frequent] = k
+            n_frequent += 1
+        else:
+            rare[n_rare] = k
+            n_rare += 1
+    n = _count_lists(drawn, rare, n_rare, span, (counts, touched, 0))
+    # the smallest partner asks for the fewest shingles in common
+    if is_pair(n_frequent, size, drawn.sizes[span[0]], ratio):
+        return _count_lists(drawn, frequent, n_frequent, span, (counts, touched, n))
+    for j in range(n):
+        s = touched[j]
+        if is_pair(counts[s] + n_frequent, size, drawn.sizes[s], ratio):
+            counts[s] += _count_on(drawn, frequent, n_frequent, s)
+    return n
+
+
+@njit(cache=True, nogil=True)
+def partners(hashes, offsets, begin, drawn, ratio, enough, often):
+    """The pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
+
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, distinct); ``ratio`` int64[2] is the threshold. A
+    drawn document is a partner of itself. Stops after the set with which there are ``enough`` pairs; returns
+    (pairs, the set to go on with). Shingles in more than ``often`` drawn documents are put off: this changes
+    the time, never a pair.
+    """
+    largest = np.int64(0)
+    for d in range(begin, offsets.size - 1):
+        largest = max(largest, offsets[d + 1] - offsets[d])
+    counts, touched = np.zeros(drawn.sizes.size, np.int32), np.empty(drawn.sizes.size, np.int64)
+    scratch = (counts, touched, np.empty(largest, np.int64), np.empty(largest, np.int64))
     found = np.empty((64, 3), np.int64)
     used = 0
     d = begin
     while d < offsets.size - 1 and used < enough:
         size = offsets[d + 1] - offsets[d]
-        low, high = sizes_that_fit(drawn.sizes, size, ratio)
-        n_touched = 0
-        for i in range(offsets[d], offsets[d + 1] if low < high else offsets[d]):
-            k = _place(drawn, hashes[i], shift)
-            if k < 0:
-                continue
-            last = drawn.first[k + 1]
-            for j in range(_first_from(drawn.members, drawn.first[k], last, low), last):
-                s = np.int64(drawn.members[j])
-                if s >= high:
-                    break
-                if counts[s] == 0:
-                    touched[n_touched] = s
-                    n_touched += 1
-                counts[s] += 1
-        for j in range(n_touched):
+        n = _met(hashes, offsets[d], offsets[d + 1], drawn, ratio, often, scratch)
+        for j in range(n):
             s = touched[j]
             shared = np.int64(counts[s])
             counts[s] = 0
