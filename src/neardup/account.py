@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from neardup.audit.outcome import Audit
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
@@ -67,6 +68,7 @@ class Outcome:
     grouped: Grouped
     decisions: Decisions
     stages: Stages
+    audited: Audit | None = None
 
 
 def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
@@ -89,6 +91,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
         "recall": _recall(outcome),
+        "audit": None if outcome.audited is None else outcome.audited.as_dict(),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
             "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
@@ -97,7 +100,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "crowds": _crowds(outcome, ids),
         "popular": _popular(outcome, ids),
         "chaining": chaining,
-        "warnings": [*_large_group(outcome), *_chain(outcome, chaining)],
+        "warnings": [*_large_group(outcome), *_chain(outcome, chaining), *_below_plan(outcome)],
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
@@ -227,6 +230,20 @@ def _chain(outcome: Outcome, chaining: dict[str, Any]) -> list[str]:
         f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
         f"joined by chains of pairs; the weakest: {link['id_b']} in the group of {link['id_a']}, at "
         f"{similarity(link['similarity'])}. --groups principal (the default) does not chain"
+    ]
+
+
+def _below_plan(outcome: Outcome) -> list[str]:
+    """An audit that found less than was planned."""
+    recall = None if outcome.audited is None else outcome.audited.recall
+    exact = outcome.evidence.choice.method == "exact"
+    planned = 1.0 if exact else outcome.evidence.plan.recall
+    if recall is None or recall.high >= planned:
+        return []
+    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
+    return [
+        f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
+        f"below the {similarity(planned)} that was planned: {todo}"
     ]
 
 

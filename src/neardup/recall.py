@@ -13,11 +13,9 @@ from math import sqrt
 import numpy as np
 import pyarrow as pa
 
+from neardup.intervals import Z95
 from neardup.plan import Plan
 from neardup.tables import Floats, column
-
-_Z = 1.959963984540054
-"""Standard normal quantile of a 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -65,5 +63,5 @@ def missed_pairs(probabilities: Floats) -> Missed:
     # a pair that could hardly be found at all would stand for millions: it is no evidence of as many others
     likely = probabilities[probabilities > 1e-3]
     value = float((1 / likely - 1).sum())
-    spread = _Z * sqrt(float(((1 - likely) / likely**2).sum()))
+    spread = Z95 * sqrt(float(((1 - likely) / likely**2).sum()))
     return Missed(len(probabilities), value, max(0.0, value - spread), value + spread)
