@@ -82,6 +82,7 @@ def test_members_of_a_result_are_documented() -> None:
 def test_keys_of_the_run_are_documented(found: Found) -> None:
     text = page("files.md").partition("## run.json")[2]
     keys = [*found.run, *found.run["counts"], *found.run["bytes"], *found.run["hubs"], *found.run["chaining"]]
+    keys += [*found.run["recall"], *found.run["recall"]["missed"], *found.run["recall"]["predicted"]]
     assert not [key for key in keys if f"`{key}`" not in text]
     json.dumps(found.run)
 
