@@ -127,9 +127,9 @@ def real(report: Report) -> None:
     columns = ["set", "threshold", "pairs", "sketch", "missed", "estimated", "spread", "hold the truth"]
     note = (
         f"{REAL_RUNS} runs with other seeds, planned .9. *Spread*: standard deviation of (estimated − missed), "
-        "over that of independent pairs. Pairs that share a document are missed together, so that the truth varies "
-        "more than the interval reckons with, while the estimate stays unbiased. Standard error of the last "
-        "column: 1.1 points."
+        "over that of independent pairs. Pairs that share a document are missed together, so that the truth "
+        "varies more than the interval reckons with, while the estimate stays unbiased. Standard error of the "
+        "last column: 1.1 points."
     )
     report.table("Pairs of real texts, which share documents", columns, rows, note)
 

@@ -50,8 +50,8 @@ def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Float
     similarity, missed = shared / union, np.ones(len(shared))
     for rows in sorted(set(plan.bands)):
         missed *= (1 - similarity**rows) ** plan.bands.count(rows)
-    if sketch == "one-permutation":
-        close = np.flatnonzero(missed > _NEVER)
+    close = np.flatnonzero(missed > _NEVER)
+    if sketch == "one-permutation" and len(close):
         # many pairs have the same two numbers; ascending unions are what the kernel asks for
         numbers, of = np.unique((union[close] << 32) | shared[close], return_inverse=True)
         exact = np.empty(len(numbers))
