@@ -8,9 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,11 +23,11 @@ from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.progress import Advance, Progress
-from neardup.recall import found_with, missed_pairs
+from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
 from neardup.report import Found
 from neardup.results import Ids
 from neardup.search import Evidence
-from neardup.tables import column
+from neardup.tables import VERIFIED, Floats, column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import similarity
 
@@ -162,21 +161,41 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
 
 
 def _recall(outcome: Outcome) -> dict[str, Any]:
-    """What was planned, and how many pairs the run is estimated to have missed."""
+    """What was planned, what that comes to here, and how many pairs the run is estimated to have missed."""
     settings, plan = outcome.corpus.settings, outcome.evidence.plan
     if outcome.evidence.choice.method == "exact":
         statement = f"exact: every pair at {settings.search.measure} {plan.threshold:g} or above is found"
-        nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
-        return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
+        return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
     at = plan.probability(plan.threshold)
-    # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
-    missed = missed_pairs(found_with(plan, settings.sketch.sketch, outcome.evidence.pairs))
+    missed = missed_pairs(_chances_of_missing(outcome), 1 - at)
+    predicted = predicted_recall(outcome.found.pairs.num_rows, missed)
     statement = (
-        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {similarity(at, 4)}; "
-        f"missed here: about {missed.value:,.0f} pairs (95 % interval {missed.low:,.0f} to {ceil(missed.high):,})"
+        f"planned {similarity(at, 4)} for a pair at resemblance {plan.threshold:g}; "
+        f"predicted {similarity(predicted.estimated, 4)} of all pairs here; "
+        f"missed: about {missed.estimated:,.0f} (95 % interval {missed.low:,} to {missed.high:,})"
     )
-    interval = {"estimated": missed.value, "low": missed.low, "high": missed.high}
-    return {"planned": plan.recall, "at_threshold": at, "missed": interval, "statement": statement}
+    return _recall_of(plan.recall, at, missed, predicted, statement)
+
+
+def _recall_of(planned: float, at: float, missed: Interval, predicted: Interval, statement: str) -> dict[str, Any]:
+    return {
+        "planned": planned,
+        "at_threshold": at,
+        "predicted": asdict(predicted),
+        "missed": asdict(missed),
+        "statement": statement,
+    }
+
+
+def _chances_of_missing(outcome: Outcome) -> Floats:
+    """1 − π of the pairs that only LSH could propose; those of two hub documents are joined exactly besides."""
+    evidence = outcome.evidence
+    is_hub = np.zeros(len(outcome.prints.unique), np.bool_)
+    is_hub[evidence.proposed.hub] = True
+    a, b, shared, size_a, size_b = (column(evidence.pairs, name) for name in VERIFIED.names)
+    left = ~(is_hub[a] & is_hub[b])
+    sketch, union = outcome.corpus.settings.sketch.sketch, size_a + size_b - shared
+    return missed_with(evidence.plan, sketch, shared[left], union[left])
 
 
 def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:

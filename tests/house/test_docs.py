@@ -84,6 +84,7 @@ def test_keys_of_the_run_are_documented(found: Found) -> None:
     keys = [*found.run, *found.run["counts"], *found.run["bytes"], *found.run["hubs"], *found.run["chaining"]]
     audit = found.run["audit"]
     keys += [*audit, *audit["by_document"], *audit["strata"][0]]
+    keys += [*found.run["recall"], *found.run["recall"]["missed"], *found.run["recall"]["predicted"]]
     assert not [key for key in keys if f"`{key}`" not in text]
     json.dumps(found.run)
 
