@@ -20,12 +20,14 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.dedup import find
+    from neardup.measures import Comparison, compare
     from neardup.report import Found
     from neardup.sketches import MinHash
 
     __version__: str
 
 __all__ = [
+    "Comparison",
     "FormatError",
     "Found",
     "InputError",
@@ -36,11 +38,18 @@ __all__ = [
     "SettingError",
     "Settings",
     "__version__",
+    "compare",
     "find",
     "plan",
 ]
 
-_LAZY = {"Found": "neardup.report", "MinHash": "neardup.sketches", "find": "neardup.dedup"}
+_LAZY = {
+    "Comparison": "neardup.measures",
+    "Found": "neardup.report",
+    "MinHash": "neardup.sketches",
+    "compare": "neardup.measures",
+    "find": "neardup.dedup",
+}
 
 
 def __getattr__(name: str) -> object:

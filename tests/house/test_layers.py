@@ -15,9 +15,9 @@ LAYERS = (
     ("progress", "parallel", "memory", "tables", "kernels", "unicode_data", "views", "plan", "demo"),
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),
-    ("corpus", "sketches"),
-    ("shingle_store",),
-    ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "report", "account"),
+    ("corpus", "sketches", "units"),
+    ("shingle_store", "simhash", "stop_words", "matching"),
+    ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "report", "account", "measures"),
     ("dedup", "save"),
     ("cli",),
 )

@@ -43,7 +43,7 @@ def enter_leader(x, hubs, listed):
 
 
 @njit(cache=True, nogil=True)
-def _next_bit(bits, at, end):
+def next_bit(bits, at, end):
     """The first set bit of ``bits`` (uint64) from ``at`` on and below ``end``; or end."""
     if at >= end:
         return end
@@ -64,8 +64,8 @@ def next_leader(listed, at, end):
     if at >= end:
         return end
     boundary = min(end, ((at >> 6) + 1) << 6)
-    found = _next_bit(listed.leads, at, boundary)
+    found = next_bit(listed.leads, at, boundary)
     if found < boundary or boundary == end:
         return found
-    word = _next_bit(listed.words, boundary >> 6, ((end - 1) >> 6) + 1)
-    return _next_bit(listed.leads, word << 6, end) if word << 6 < end else end
+    word = next_bit(listed.words, boundary >> 6, ((end - 1) >> 6) + 1)
+    return next_bit(listed.leads, word << 6, end) if word << 6 < end else end
