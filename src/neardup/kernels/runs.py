@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 _ONE, _32, _63 = np.uint64(1), np.uint64(32), np.int64(63)
-_SCANNED = 64
+_SCANNED = 16
 """Windows that are looked at for one window when not all are, at most."""
 
 

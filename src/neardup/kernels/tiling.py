@@ -14,16 +14,18 @@ capped.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-from neardup.kernels.listed import next_bit
+from neardup.kernels.listed import next_set
 from neardup.kernels.runs import all_runs, count_runs, free_lengths, group_windows, longest, near_runs, run_key
 from neardup.kernels.windows import count_names, name_pairs
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _32, _63 = np.uint64(32), np.int64(63)
-_ROUNDS = 8
+_ROUNDS = 4
 """How often a capped phase is repeated at most, each time with what is still free."""
 
 
@@ -38,17 +40,46 @@ def equal_pairs(names, m, n, length, n_names):
     return pairs
 
 
+class Places(NamedTuple):
+    """Which places are free and which are in a tile: a bit each, and a bit for each word that is not 0."""
+
+    free: Any  # uint64[places / 64 + 1]
+    free_words: Any  # uint64[places / 4096 + 1]
+    marked: Any
+    marked_words: Any
+
+
 @njit(cache=True, nogil=True)
-def _mark(free, marked, begin, end):
-    """Take the places [begin, end) out of ``free`` and into ``marked``, bits in words."""
+def _all_free(n):
+    """The first n places are free, none is marked."""
+    size, above = (n >> 6) + 1, (n >> 12) + 1
+    free, free_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
+    marked, marked_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
+    _move(0, n, (marked, marked_words), (free, free_words))
+    return Places(free, free_words, marked, marked_words)
+
+
+@njit(cache=True, nogil=True)
+def _mark(places, begin, end):
+    """The places [begin, end) are free no more."""
+    _move(begin, end, (places.free, places.free_words), (places.marked, places.marked_words))
+
+
+@njit(cache=True, nogil=True)
+def _move(begin, end, source, target):
+    """Clear the bits [begin, end) in ``source`` and set them in ``target``, each (bits, words)."""
     for word in range(begin >> 6, ((end - 1) >> 6) + 1):
         bits = _ALL
         if word == begin >> 6:
             bits &= _ALL << np.uint64(begin & _63)
         if word == (end - 1) >> 6:
             bits &= _ALL >> np.uint64(63 - ((end - 1) & _63))
-        free[word] &= ~bits
-        marked[word] |= bits
+        source[0][word] &= ~bits
+        target[0][word] |= bits
+        above = _ONE << np.uint64(word & _63)
+        if source[0][word] == 0:
+            source[1][word >> 6] &= ~above
+        target[1][word >> 6] |= above
 
 
 # The heap: the longest run first, of equal ones the one with the smallest key.
@@ -86,15 +117,24 @@ def _rise(lengths, keys, at):
 
 
 @njit(cache=True, nogil=True)
-def _take(runs, least, m, bits, tiles, n_tiles):
+def _next_free(places, at, end):
+    return next_set(places.free, places.free_words, at, end)
+
+
+@njit(cache=True, nogil=True)
+def _next_marked(places, at, end):
+    return next_set(places.marked, places.marked_words, at, end)
+
+
+@njit(cache=True, nogil=True)
+def _take(runs, least, m, places, tiles, n_tiles):
     """Take tiles of at least ``least`` tokens from ``runs`` (lengths, keys), the first in order first.
 
-    ``bits`` = (free, marked) words over the places of A and then B; returns the new number of tiles. What cuts a
+    ``places`` are those of A and then of B; returns the new number of tiles. What cuts a
     run is at least as long as the run and so reaches over one of its ends: one stretch at most is left of it,
     the heap never grows, and a run comes back five times at most.
     """
     lengths, keys = runs
-    free, marked = bits
     size = lengths.size
     for at in range(size // 2 - 1, -1, -1):
         _sink(lengths, keys, size, at)
@@ -106,13 +146,13 @@ def _take(runs, least, m, bits, tiles, n_tiles):
         size -= 1
         lengths[0], keys[0] = lengths[size], keys[size]
         _sink(lengths, keys, size, 0)
-        start = next_bit(free, i, i + length) - i
-        start = max(start, next_bit(free, m + j, m + j + length) - m - j)
-        stop = next_bit(marked, i + start, i + length) - i
-        stop = min(stop, next_bit(marked, m + j + start, m + j + length) - m - j)
+        start = _next_free(places, i, i + length) - i
+        start = max(start, _next_free(places, m + j, m + j + length) - m - j)
+        stop = _next_marked(places, i + start, i + length) - i
+        stop = min(stop, _next_marked(places, m + j + start, m + j + length) - m - j)
         if stop - start == length:
-            _mark(free, marked, i, i + length)
-            _mark(free, marked, m + j, m + j + length)
+            _mark(places, i, i + length)
+            _mark(places, m + j, m + j + length)
             tiles[n_tiles, 0], tiles[n_tiles, 1], tiles[n_tiles, 2] = i, j, length
             n_tiles += 1
         elif stop - start >= least:
@@ -156,15 +196,13 @@ def tile(tokens, m, w, names, n_names, most_runs):
     tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
     n_tiles, capped = 0, False
     levels, counts = _name_levels(tokens, m, w, names, n_names, most_runs)
-    words = (total >> 6) + 1
-    free, marked = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    _mark(marked, free, 0, total)
+    places = _all_free(total)
     left_over = 2 * most_runs  # runs that all capped phases together may hold
     for level in range(levels.shape[0] - 1, -1, -1):
         length, done = w << level, False
         rounds = 0
         while not done:
-            lengths = free_lengths(free, m, total)
+            lengths = free_lengths(places.free, m, total)
             if longest(lengths, 0, m) < w or longest(lengths, m, total) < w:
                 return tiles[:n_tiles], capped
             form = (m, length, counts[level])
@@ -181,8 +219,8 @@ def tile(tokens, m, w, names, n_names, most_runs):
                 found = near_runs(tokens, levels, (m, w, level), lengths, groups, allowed)
                 left_over = max(0, left_over - found[0].size)
                 rounds += 1
-            n_tiles = _take(found, length, m, (free, marked), tiles, n_tiles)
-            done = done or n_tiles == before or rounds == _ROUNDS or level > 0
+            n_tiles = _take(found, length, m, places, tiles, n_tiles)
+            done = done or n_tiles == before or rounds == _ROUNDS or left_over == 0 or level > 0
     return tiles[:n_tiles], capped
 
 
