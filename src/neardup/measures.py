@@ -200,41 +200,43 @@ def compare(
     checked = Settings.of(length=length, unit=unit)
     if min_chunk is not None:
         matching.check_length("min_chunk", min_chunk)
-    length, unit = checked.shingles.length, checked.shingles.unit
-    min_chunk = min_chunk or length
     left_out = stop_word_hashes(stop_words)
-    reading_a, reading_b = (read(text, ignore_numbers=ignore_numbers) for text in (a, b))
-    units_a, units_b = (r.words if unit == "word" else r.characters for r in (reading_a, reading_b))
-    pair = matching.pair_of(units_a.hashes, units_b.hashes)
-    literal, information = matching.literal(pair, min_chunk), matching.information(pair, min_chunk)
-    common, lcs_capped = matching.lcs(pair, literal.tiles)
-    measures = {
-        **_set_measures(matching.shingle_counts(pair, length), len(units_a), len(units_b)),
-        "bag_of_words": _bag_of_words(reading_a, reading_b, left_out),
-        **_chunk_measures(literal, information, len(units_a), len(units_b)),
-        "lcs": _ratio(2 * common, len(units_a) + len(units_b)),
-        "minhash": _minhash(units_a, units_b, length),
-        "simhash_distance": distance(*(of_codepoints(r.codepoints) for r in (reading_a, reading_b))),
-    }
     settings: dict[str, Any] = {
-        "length": length,
-        "unit": unit,
-        "min_chunk": min_chunk,
+        "length": checked.shingles.length,
+        "unit": checked.shingles.unit,
+        "min_chunk": min_chunk or checked.shingles.length,
         "ignore_numbers": bool(ignore_numbers),
+        "stop_words": stop_words if isinstance(stop_words, str) else len(left_out),
     }
-    caps = [matching.TILING_CAP] * literal.capped + [matching.LCS_CAP] * lcs_capped
-    settings["stop_words"] = stop_words if isinstance(stop_words, str) else len(left_out)
+    readings = (read(a, ignore_numbers=ignore_numbers), read(b, ignore_numbers=ignore_numbers))
+    return _compare(*readings, settings, left_out)
+
+
+def _compare(reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s) -> Comparison:
+    length, min_chunk, by_word = settings["length"], settings["min_chunk"], settings["unit"] == "word"
+    a, b = (reading.words if by_word else reading.characters for reading in (reading_a, reading_b))
+    pair = matching.pair_of(a.hashes, b.hashes)
+    literal, information = matching.literal(pair, min_chunk), matching.information(pair, min_chunk)
+    in_order, lcs_capped = matching.lcs(pair, literal.tiles)
+    measures = {
+        **_set_measures(matching.shingle_counts(pair, length), len(a), len(b)),
+        "bag_of_words": _bag_of_words(reading_a, reading_b, left_out),
+        **_chunk_measures(literal, information, len(a), len(b)),
+        "lcs": _ratio(2 * in_order, len(a) + len(b)),
+        "minhash": _minhash(a, b, length),
+        "simhash_distance": distance(of_codepoints(reading_a.codepoints), of_codepoints(reading_b.codepoints)),
+    }
     return Comparison(
         settings,
         {name: measures[name] for name in DESCRIPTIONS},
-        units_a,
-        units_b,
+        a,
+        b,
         literal.tiles,
         information.redundant_a,
         information.redundant_b,
         information.covered_a & ~information.redundant_a,
         information.covered_b & ~information.redundant_b,
-        tuple(caps),
+        tuple([matching.TILING_CAP] * literal.capped + [matching.LCS_CAP] * lcs_capped),
     )
 
 
