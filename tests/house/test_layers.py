@@ -29,8 +29,8 @@ LAYERS = (
     ),
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),
-    ("corpus", "sketches"),
-    ("shingle_store",),
+    ("corpus", "sketches", "units"),
+    ("shingle_store", "simhash", "stop_words", "matching"),
     (
         "candidates",
         "hubs",
@@ -43,6 +43,7 @@ LAYERS = (
         "report",
         "audit",
         "account",
+        "measures",
         "walkthrough",
     ),
     ("dedup", "save"),
