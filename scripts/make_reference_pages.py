@@ -50,7 +50,11 @@ def default(option: Option) -> str:
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
     options = COMMANDS[name]
-    arguments = "".join(f" {option.shown}..." for option in options if not option.spelling)
+    arguments = "".join(
+        f" {option.shown}..." if option.default is REQUIRED else f" [{option.shown}...]"
+        for option in options
+        if not option.spelling
+    )
     yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
     yield from (
         f"`neardup {name} [OPTIONS]{arguments}`",

@@ -19,6 +19,7 @@ from neardup.plan import Plan, plan
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.advice import Advice, advise
     from neardup.dedup import find
     from neardup.report import Found
     from neardup.sketches import MinHash
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Advice",
     "FormatError",
     "Found",
     "InputError",
@@ -36,11 +38,18 @@ __all__ = [
     "SettingError",
     "Settings",
     "__version__",
+    "advise",
     "find",
     "plan",
 ]
 
-_LAZY = {"Found": "neardup.report", "MinHash": "neardup.sketches", "find": "neardup.dedup"}
+_LAZY = {
+    "Advice": "neardup.advice",
+    "Found": "neardup.report",
+    "MinHash": "neardup.sketches",
+    "advise": "neardup.advice",
+    "find": "neardup.dedup",
+}
 
 
 def __getattr__(name: str) -> object:

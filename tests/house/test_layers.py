@@ -19,6 +19,7 @@ LAYERS = (
     ("shingle_store",),
     ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "report", "account"),
     ("dedup", "save"),
+    ("advice",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
