@@ -14,7 +14,7 @@ from neardup.advice.choices import TRIED_BYTES, band_choices, shingle_choices, u
 from neardup.advice.recommend import recommend
 from neardup.advice.record import Advice, Boilerplate, Taken
 from neardup.advice.sample import Sample, take
-from neardup.advice.spread import STEPS, at, exactly, histogram, left_out, lowest, near, steps
+from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
 from neardup.advice.traps import numbers_only, traps
 from neardup.errors import InputError, SettingError
 from neardup.plan import plan
@@ -91,7 +91,7 @@ def advise_on(
         raise InputError("The documents hold no row that can be read", "At least one document", way)
     threshold, low = settings.search.threshold, lowest(settings.search.threshold)
     with progress.stage("pairs", None, "documents"):
-        found = exactly(sample.texts, low, settings)
+        found = all_pairs(sample, low, settings)
     tried = sorted({*STEPS, threshold})
     with progress.stage("thresholds", len(tried), "thresholds") as advance:
         results = {}
@@ -110,7 +110,7 @@ def advise_on(
         settings={name: settings.as_dict()[name] for name in ADVISED if name != "threads"},
         sample=taken,
         histogram=bins,
-        thresholds=tuple(steps(results)),
+        thresholds=tuple(reversed([*steps(found, results)])),
         near=close,
         bands=bands,
         shingles=shingles,

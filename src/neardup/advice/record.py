@@ -11,7 +11,8 @@ class Taken:
     """What was read of the documents; ``complete`` is False where the adviser stopped at its limit.
 
     ``first_problem`` says why the first of the ``rejected`` rows could not be read.
-    ``pairs_left_out``: at least so many pairs within crowds (more than 1,000 documents all alike) are in no count.
+    ``pairs_left_out``: about so many pairs within crowds (more than 1,000 documents all alike) are in no count of
+    pairs, so that these counts are lower bounds.
     """
 
     documents: int

@@ -32,6 +32,9 @@ WIDTH = Fraction(1, PARTS)
 
 EXAMPLES = 5
 
+MOST_PAIRS = 5_000_000
+"""More pairs than this are not listed only to be counted."""
+
 EXACT: dict[str, Any] = {"method": "exact", "slots": 16, "recall": 0.5}
 """The engine without a miss. It signs documents all the same: 16 slots are the cheapest it accepts from .05 up."""
 
@@ -57,6 +60,14 @@ def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
     )
 
 
+def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
+    """Every pair from ``low`` up; where crowds make them too many, only those a run would report."""
+    found = exactly(sample.texts, low, settings)
+    if 0 < left_out(found) <= MOST_PAIRS:
+        return exactly(sample.texts, low, settings, pairs="all")
+    return found
+
+
 def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Found:
     """The result a run at this stricter threshold would have; run again where ``found`` lacks pairs it would need."""
     if hasattr(found, "at") and not left_out(found):
@@ -66,7 +77,7 @@ def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Fo
 
 
 def left_out(found: Found) -> int:
-    """At least how many pairs ``found`` does not hold: those within crowds."""
+    """About how many pairs ``found`` does not hold: those within crowds."""
     crowds: int = sum(crowd["pairs_left_out"] for crowd in found.run["crowds"])
     return crowds + int(found.run["popular"]["pairs_left_out_at_least"])
 
@@ -77,13 +88,18 @@ def exactly(texts: pa.Array, threshold: float, settings: Settings, **named: Any)
     return find(pa.table({"text": texts}), threshold=threshold, **{**given, **EXACT, **named})
 
 
-def steps(results: dict[float, Found]) -> Iterator[Step]:
-    """What each threshold would do, from the result at each."""
-    for threshold, stricter in sorted(results.items()):
+def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
+    """What each threshold would do, from the ``results`` at each, highest first.
+
+    Pairs that crowds left out of ``found`` may stand in a stricter result; a lower threshold has no fewer.
+    """
+    most = 0
+    for threshold, stricter in sorted(results.items(), reverse=True):
         counts = stricter.run["counts"]
+        most = max(most, stricter.pairs.num_rows, int(at_least(found.pairs, ratio(threshold)).sum()))
         yield Step(
             threshold=threshold,
-            pairs=stricter.pairs.num_rows,
+            pairs=most,
             groups=counts["groups"],
             removed=counts["removed"],
             removed_share=counts["removed"] / max(counts["read"], 1),
