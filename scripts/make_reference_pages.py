@@ -27,7 +27,8 @@ CLI_CLOSING = """\
 
 Results and `--json` go to standard output; errors, warnings and progress bars to standard error. Bars are
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
-`group` add `out` (the folder, null after a dry run) and `files` (the names in it).
+`group` add `out` (the folder, null after a dry run) and `files` (the names in it). `plan` prints the plan; with
+documents, the [advice](python.md#advise-and-advice).
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """

@@ -131,4 +131,5 @@ def _panel(panel: Bars, top: int) -> Iterator[str]:
         yield f'<text{at} x="{middle:.1f}" y="{base + 18}">{escape(label)}</text>'
     yield f'<line class="axis" x1="{LEFT}" y1="{base}" x2="{WIDTH - LEFT}" y2="{base}"/>'
     broken = "; a bar with a gap is longer than drawn" * any(share > 1 for _, _, share, _ in panel.bars)
-    yield f'<text class="small left" x="{LEFT}" y="{base + 36}">{panel.axis}; framed: where the threshold is{broken}</text>'
+    legend = f"{panel.axis}; framed: where the threshold is{broken}"
+    yield f'<text class="small left" x="{LEFT}" y="{base + 36}">{legend}</text>'

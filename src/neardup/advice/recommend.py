@@ -150,7 +150,7 @@ def _why_threshold(near: Near, histogram: Sequence[Bin]) -> Iterator[str]:
         )
         other = quieter(near, histogram)
         if other is not None:
-            pairs = counted(other[1], "pair is", "pairs are")
-            yield f"Around {other[0]:g} only {pairs} as close: fewer doubtful cases."
+            pairs = f"only {counted(other[1], 'pair is', 'pairs are')}" if other[1] else "no pair is"
+            yield f"Around {other[0]:g} {pairs} as close: fewer doubtful cases."
     else:
         yield f"Threshold {near.threshold:g} as asked: no pair is within {near.width:g} of it."

@@ -185,11 +185,12 @@ def _shingles(advice: Advice) -> Section:
         (
             f"What runs of other lengths would find.{part} Short: documents that one changed word takes below the "
             "threshold. Random: how alike two documents taken at random are: the middle case, and what 1 such "
-            "pair in 20 exceeds. Near 0 is good; near the threshold, pairs are found that mean nothing.",
+            "pair in 20 exceeds. Near 0 is good; near the threshold, pairs are found that mean nothing. <- marks "
+            "what was asked for.",
         ),
         ("a run of", "pairs", "removed", "runs (median)", "short", "random"),
         tuple(_shingle_row(choice) for choice in advice.shingles),
-        marks=tuple("<- asked for" if k == 0 else "" for k in range(len(advice.shingles))),
+        marks=tuple("<-" if k == 0 else "" for k in range(len(advice.shingles))),
     )
 
 

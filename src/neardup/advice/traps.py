@@ -50,8 +50,8 @@ def traps(
         yield Trap("exact-copies", share, text)
     if taken.pairs_left_out:
         text = (
-            f"Some documents are alike by the thousand. About {counted(taken.pairs_left_out, 'pair')} within these "
-            "crowds were not listed: counts of pairs are lower bounds; groups and removals are complete."
+            f"Some documents are alike by the thousand. About {counted(taken.pairs_left_out, 'pair')} within "
+            "these crowds were not listed: counts of pairs are lower bounds; groups and removals are complete."
         )
         yield Trap("crowds", 1.0, text)
 
