@@ -10,7 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import ROWS, Run, write_rows
 
+from neardup.advice import Advice
+from neardup.advice.record import BandChoice, Bin, Recommendation, Step, Taken, Trap
 from neardup.demo import documents_path
+
+PAGES = Path(__file__).parents[2] / "docs"
 
 SECTIONS = [
     "The documents",
@@ -134,9 +138,17 @@ def test_a_folder_of_texts_is_a_sample(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "explanation" / "thresholds.md").read_text(encoding="utf-8")
+    page = (PAGES / "explanation" / "thresholds.md").read_text(encoding="utf-8")
     blocks = [block.partition("\n```")[0] for block in page.split("```\n")[1::2]]
     shown = [line for block in blocks for line in block.splitlines() if line and not line.startswith("neardup ")]
     printed = run("plan", documents_path()).out.splitlines()
     assert len(shown) > 20
     assert not [line for line in shown if line not in printed]
+
+
+def test_every_part_of_the_advice_is_documented() -> None:
+    text = (PAGES / "reference" / "python.md").read_text(encoding="utf-8").partition("## advise and Advice")[2]
+    section = text.partition("\n## ")[0]
+    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap)
+    names = {name for part in parts for name in part.__dataclass_fields__}
+    assert not [name for name in names if f"`{name}`" not in section and name not in ("slots", "recall")]

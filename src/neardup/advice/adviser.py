@@ -48,11 +48,11 @@ def advise(
     Raises SettingError for settings out of range and InputError for documents that cannot be used.
 
     >>> text = "please hand in your travel costs for march with all receipts by friday noon at the latest"
-    >>> advice = advise([text, text.replace("friday", "monday"), "lunch"], threshold=0.6)
-    >>> [(step.threshold, step.pairs, step.removed) for step in advice.thresholds][:2]
-    [(0.5, 1, 1), (0.55, 0, 0)]
+    >>> advice = advise([text, text.replace("friday", "monday"), "lunch"], threshold=0.7, length=3)
+    >>> [(step.threshold, step.pairs, step.removed) for step in advice.thresholds][3:5]
+    [(0.65, 1, 1), (0.7, 0, 0)]
     >>> advice.near.above, advice.near.below
-    (0, 0)
+    (0, 1)
     """
     chosen = checked(settings)
     opened = open_documents(documents)

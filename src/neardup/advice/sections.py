@@ -60,10 +60,10 @@ def scale(counts: list[int], weighty: list[bool]) -> list[float]:
 
 def _sample(advice: Advice) -> Section:
     taken = advice.sample
-    read = (
-        "all read" if taken.complete else "the first of them: the rest was not read, all counts are of these alone"
-    )
-    said = [f"{counted(taken.documents, 'document')}, {size(taken.bytes)} of text; {read}."]
+    read, text = counted(taken.documents, "document"), f"{size(taken.bytes)} of text"
+    said = [f"{read}, {text}; all read."]
+    if not taken.complete:
+        said = [f"The first {read}, {text}. The rest was not read: all counts are of these alone."]
     for count, one, many in (
         (taken.exact_copies, "is an exact copy of an earlier one", "are exact copies of earlier ones"),
         (taken.empty, "holds no word", "hold no word"),
