@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from neardup.dedup import find
     from neardup.report import Found
     from neardup.sketches import MinHash
+    from neardup.walkthrough import explain
 
     __version__: str
 
@@ -39,6 +40,7 @@ __all__ = [
     "Settings",
     "__version__",
     "advise",
+    "explain",
     "find",
     "plan",
 ]
@@ -48,6 +50,7 @@ _LAZY = {
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",
     "advise": "neardup.advice",
+    "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
 }
 

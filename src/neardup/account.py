@@ -8,28 +8,26 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
-from neardup.candidates.lsh import Candidates
+from neardup.audit.outcome import Audit
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions
+from neardup.formats import packages
 from neardup.group import CROWD, Grouped
-from neardup.kernels.hubs import Hubs
 from neardup.kernels.trees import best_of_tree, unite
-from neardup.plan import Plan
 from neardup.progress import Advance, Progress
-from neardup.recall import found_with, missed_pairs
+from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
 from neardup.report import Found
 from neardup.results import Ids
-from neardup.tables import column
+from neardup.search import Evidence
+from neardup.tables import VERIFIED, Floats, column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import similarity
 
@@ -59,16 +57,6 @@ class Stages:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What the search found: verified pairs, and how it went."""
-
-    plan: Plan
-    proposed: Candidates
-    pairs: pa.Table
-    hubs: Hubs
-
-
-@dataclass(frozen=True)
 class Outcome:
     """A finished run: the result for people, and what is needed to write the kept rows."""
 
@@ -79,6 +67,7 @@ class Outcome:
     grouped: Grouped
     decisions: Decisions
     stages: Stages
+    audited: Audit | None = None
 
 
 def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
@@ -98,8 +87,10 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "columns": {"text": parts[-1].text, "id": parts[-1].id},
         "counts": _counts(outcome),
         "bytes": _bytes(outcome),
+        "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
         "recall": _recall(outcome),
+        "audit": None if outcome.audited is None else outcome.audited.as_dict(),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
             "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
@@ -108,7 +99,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "crowds": _crowds(outcome, ids),
         "popular": _popular(outcome, ids),
         "chaining": chaining,
-        "warnings": [*_large_group(outcome), *_chain(outcome, chaining)],
+        "warnings": [*_large_group(outcome), *_chain(outcome, chaining), *_below_plan(outcome)],
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
@@ -128,7 +119,7 @@ def peak_memory() -> int:
 
 def _versions() -> dict[str, str]:
     names = ("numpy", "numba", "pyarrow")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {"python": platform.python_version(), **{name: version(name) for name in names}, **packages()}
 
 
 def _first_new_row(outcome: Outcome) -> int:
@@ -170,21 +161,41 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
 
 
 def _recall(outcome: Outcome) -> dict[str, Any]:
-    """What was planned, and how many pairs the run is estimated to have missed."""
+    """What was planned, what that comes to here, and how many pairs the run is estimated to have missed."""
     settings, plan = outcome.corpus.settings, outcome.evidence.plan
-    if settings.search.method == "exact":
-        statement = f"exact: every pair at resemblance {plan.threshold:g} or above is found"
-        nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
-        return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
+    if outcome.evidence.choice.method == "exact":
+        statement = f"exact: every pair at {settings.search.measure} {plan.threshold:g} or above is found"
+        return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
     at = plan.probability(plan.threshold)
-    # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
-    missed = missed_pairs(found_with(plan, settings.sketch.sketch, outcome.evidence.pairs))
+    missed = missed_pairs(_chances_of_missing(outcome), 1 - at)
+    predicted = predicted_recall(outcome.found.pairs.num_rows, missed)
     statement = (
-        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {similarity(at, 4)}; "
-        f"missed here: about {missed.value:,.0f} pairs (95 % interval {missed.low:,.0f} to {ceil(missed.high):,})"
+        f"planned {similarity(at, 4)} for a pair at resemblance {plan.threshold:g}; "
+        f"predicted {similarity(predicted.estimated, 4)} of all pairs here; "
+        f"missed: about {missed.estimated:,.0f} (95 % interval {missed.low:,} to {missed.high:,})"
     )
-    interval = {"estimated": missed.value, "low": missed.low, "high": missed.high}
-    return {"planned": plan.recall, "at_threshold": at, "missed": interval, "statement": statement}
+    return _recall_of(plan.recall, at, missed, predicted, statement)
+
+
+def _recall_of(planned: float, at: float, missed: Interval, predicted: Interval, statement: str) -> dict[str, Any]:
+    return {
+        "planned": planned,
+        "at_threshold": at,
+        "predicted": asdict(predicted),
+        "missed": asdict(missed),
+        "statement": statement,
+    }
+
+
+def _chances_of_missing(outcome: Outcome) -> Floats:
+    """1 − π of the pairs that only LSH could propose; those of two hub documents are joined exactly besides."""
+    evidence = outcome.evidence
+    is_hub = np.zeros(len(outcome.prints.unique), np.bool_)
+    is_hub[evidence.proposed.hub] = True
+    a, b, shared, size_a, size_b = (column(evidence.pairs, name) for name in VERIFIED.names)
+    left = ~(is_hub[a] & is_hub[b])
+    sketch, union = outcome.corpus.settings.sketch.sketch, size_a + size_b - shared
+    return missed_with(evidence.plan, sketch, shared[left], union[left])
 
 
 def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
@@ -238,6 +249,20 @@ def _chain(outcome: Outcome, chaining: dict[str, Any]) -> list[str]:
         f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
         f"joined by chains of pairs; the weakest: {link['id_b']} in the group of {link['id_a']}, at "
         f"{similarity(link['similarity'])}. --groups principal (the default) does not chain"
+    ]
+
+
+def _below_plan(outcome: Outcome) -> list[str]:
+    """An audit that found less than was planned."""
+    recall = None if outcome.audited is None else outcome.audited.recall
+    exact = outcome.evidence.choice.method == "exact"
+    planned = 1.0 if exact else outcome.evidence.plan.recall
+    if recall is None or recall.high >= planned:
+        return []
+    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
+    return [
+        f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
+        f"below the {similarity(planned)} that was planned: {todo}"
     ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.corpus import Fingerprints
+from neardup.criterion import similarity_of
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column
 
@@ -63,9 +64,12 @@ def classes(prints: Fingerprints, row_rank: Int64s) -> Classes:
 
 
 def decide(
-    prints: Fingerprints, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table
+    prints: Fingerprints, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
 ) -> Decisions:
-    """The groups as decisions about rows; ``pairs`` must hold every (document, leader) pair."""
+    """The groups as decisions about rows; ``pairs`` must hold every (document, leader) pair.
+
+    The similarity of a member to its representative is by ``measure``, a number of ``criterion.NUMBERS``.
+    """
     rows = np.arange(prints.rows)
     has_text = documents.of_row >= 0
     heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1) if len(leader) else rows * 0 - 1
@@ -76,15 +80,16 @@ def decide(
     order = np.lexsort((grouped, grouped != head, head))
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
-    similarity, _ = _to_leader(documents, grouped, head, exact, pairs)
+    shared, own, other = _with_leader(documents, grouped, head, exact, pairs)
+    similarity = np.where(exact, 1.0, similarity_of(shared, own, other, measure))
     return Decisions(grouped, head, similarity, exact, grouped == head)
 
 
 def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
     """Keep the near copies of which the representative holds less than ``least`` of the shingles."""
-    _, containment = _to_leader(documents, decisions.rows, decisions.representative_row, decisions.exact, pairs)
+    heads = decisions.representative_row
+    shared, size, _ = _with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
     numerator, denominator = ratio(least)
-    shared, size = containment
     spared = ~decisions.exact & (shared * denominator < numerator * size)
     return replace(decisions, kept=decisions.kept | spared)
 
@@ -119,22 +124,20 @@ def _best_empty(has_text: Bools, row_rank: Int64s) -> int:
     return int(empty[np.argmin(row_rank[empty])]) if len(empty) else -1
 
 
-def _to_leader(
+def _with_leader(
     documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
-) -> tuple[Floats, tuple[Int64s, Int64s]]:
-    """Resemblance of each row with its representative, and (shared, size of the row's own set)."""
-    similarity = np.ones(len(rows))
-    shared, size = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+) -> tuple[Int64s, Int64s, Int64s]:
+    """(shared, own size, size of the representative) of each row and its representative; 0 for exact copies."""
+    shared, size, head_size = (np.zeros(len(rows), np.int64) for _ in range(3))
     near = np.flatnonzero(~exact)
     own, other = documents.of_row[rows[near]], documents.of_row[heads[near]]
     a, b = column(pairs, "a"), column(pairs, "b")
     at = np.searchsorted(_key(a, b), _key(np.minimum(own, other), np.maximum(own, other)))
     of_pair = {name: column(pairs, name)[at] for name in ("shared", "size_a", "size_b")}
-    union = of_pair["size_a"] + of_pair["size_b"] - of_pair["shared"]
-    similarity[near] = of_pair["shared"] / np.maximum(union, 1)
     shared[near] = of_pair["shared"]
     size[near] = np.where(own < other, of_pair["size_a"], of_pair["size_b"])
-    return similarity, (shared, size)
+    head_size[near] = np.where(own < other, of_pair["size_b"], of_pair["size_a"])
+    return shared, size, head_size
 
 
 def _key(a: Int64s, b: Int64s) -> Int64s:

@@ -99,6 +99,7 @@ class Found:
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
     ``copies``  id, copy_of: exact copies
+    ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
     ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
     """
 
@@ -107,6 +108,7 @@ class Found:
     copies: pa.Table
     run: dict[str, Any]
     problems: tuple[Problem, ...] = ()
+    missed: pa.Table | None = None
 
     @property
     def removed(self) -> pa.Table:

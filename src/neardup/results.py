@@ -87,10 +87,11 @@ def require_ids(fault: str | None) -> None:
         )
 
 
-def pair_table(pairs: pa.Table, prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
+def pair_table(pairs: pa.Table, prints: Fingerprints, ids: Ids, reference_rows: int, measure: str) -> pa.Table:
     """The pairs as users see them, from a VERIFIED table of document numbers.
 
-    With a reference set (the first rows) a last column says whether document a is in it.
+    A measure that is not among the columns yet gets its own. With a reference set (the first rows) a last
+    column says whether document a is in it.
     """
     unique = prints.unique
     a, b = column(pairs, "a"), column(pairs, "b")
@@ -102,6 +103,8 @@ def pair_table(pairs: pa.Table, prints: Fingerprints, ids: Ids, reference_rows: 
         *(pa.array(shared / whole) for whole in (size_a + size_b - shared, size_a, size_b)),
     ]
     table = pa.table(values, names=list(PAIRS))
+    if measure == "overlap":
+        table = table.append_column(measure, pa.array(shared / np.minimum(size_a, size_b)))
     if reference_rows:
         table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
     return table
@@ -114,7 +117,9 @@ def copy_table(prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
     return pa.table([ids.of(copies), ids.of(prints.copy_of[copies])], names=["id", "copy_of"])
 
 
-def group_table(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
+def group_table(
+    decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int, measure: str
+) -> pa.Table:
     """id, group, representative, similarity, kept, reason: one row a member."""
     heads = ids.of(decisions.representative_row)
     columns = {
@@ -123,17 +128,17 @@ def group_table(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, prints, ids, reference_rows),
+        "reason": _reasons(decisions, prints, ids, reference_rows, measure),
     }
     return pa.table(columns)
 
 
-def _reasons(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Array:
+def _reasons(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int, measure: str) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
     leading = ids.text(heads)
     near = pc.binary_join_element_wise(
-        "near copy of ", leading, where, ": resemblance ", _similarities(decisions), _spared(decisions), ""
+        "near copy of ", leading, where, f": {measure} ", _similarities(decisions), _spared(decisions), ""
     )
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, "")
     first = prints.copy_of[decisions.rows]

@@ -37,6 +37,8 @@ def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> None:
     folder.write_table("copies.parquet", found.copies)
     folder.write_table("pairs.parquet", found.pairs)
     folder.write_table("groups.parquet", found.groups)
+    if found.missed is not None:
+        folder.write_table("missed.parquet", found.missed)
     folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
     found.run["peak_memory_bytes"] = peak_memory()
     folder.write_json("run.json", found.run)

@@ -100,7 +100,8 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     if run["action"] != "group":
         removed = "removed" if run["action"] == "dedup" else "to remove"
         lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
-    lines += [("recall", run["recall"]["statement"]), *_unusual(run)]
+    lines += [("method", _method(run["choice"])), ("recall", run["recall"]["statement"])]
+    lines += [*_audited(run), *_unusual(run)]
     total = sum(run["seconds"].values())
     spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
@@ -125,13 +126,31 @@ def _documents(counts: Mapping[str, int]) -> str:
 
 
 def _pairs(run: Mapping[str, Any]) -> str:
-    counts, threshold = run["counts"], run["settings"]["threshold"]
-    if run["settings"]["method"] == "exact":
-        return f"{number(counts['pairs'])} at resemblance {threshold:g} or above, joined exactly"
-    return (
-        f"{number(counts['pairs'])} at resemblance {threshold:g} or above, "
-        f"of {number(counts['verified'])} compared exactly"
-    )
+    counts, settings = run["counts"], run["settings"]
+    asked = f"{number(counts['pairs'])} at {settings['measure']} {settings['threshold']:g} or above"
+    if run["choice"]["method"] == "exact":
+        return f"{asked}, joined exactly"
+    return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def _method(choice: Mapping[str, Any]) -> str:
+    return f"{choice['method']} ({choice['why']})"
+
+
+def _audited(run: Mapping[str, Any]) -> Iterator[Line]:
+    """What an audit found, when there was one."""
+    audit = run["audit"]
+    if audit is None:
+        return
+    compared = f"{number(audit['drawn'])} of {counted(audit['documents'], 'document')} compared with all others: "
+    if not audit["pairs"]:
+        yield "audit", compared + "they have no pairs"
+        return
+    seen = f"{number(audit['found'])} of their {counted(audit['pairs'], 'pair')} found"
+    recall, low, high = (similarity(audit[key]) for key in ("recall", "low", "high"))
+    if audit["drawn"] < audit["documents"]:
+        recall = f"about {recall} over all documents (95 % interval {low} to {high})"
+    yield "audit", f"{compared}{seen}; recall {recall}"
 
 
 def _removed(run: Mapping[str, Any]) -> str:

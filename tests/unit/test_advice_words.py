@@ -184,7 +184,7 @@ def test_at_threshold_one_no_shingle_is_sturdier() -> None:
 
 def test_the_exact_method_is_for_what_was_read_completely() -> None:
     assert recommended(HOPELESS)["method"] == "exact"
-    assert recommended(HOPELESS, complete=False)["method"] == "lsh"
+    assert recommended(HOPELESS, complete=False)["method"] == "auto"
 
 
 def test_a_quieter_threshold_has_at_most_half_of_the_doubtful_pairs() -> None:
@@ -214,7 +214,7 @@ def test_a_shell_reads_a_quoted_word_back(word: str) -> None:
 
 def test_the_command_names_what_differs_from_the_defaults() -> None:
     values = Settings.of(recall=0.999, length=3).as_dict()
-    told = "--unit word --length 3 --method lsh --threshold 0.8 --recall 0.999"
+    told = "--unit word --length 3 --method auto --threshold 0.8 --recall 0.999"
     assert command_line(["mails", "--text", "body"], values) == (
         f"neardup dedup mails --text body -o cleaned {told}"
     )

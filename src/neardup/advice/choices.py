@@ -9,14 +9,15 @@ import pyarrow as pa
 
 from neardup.advice.record import BandChoice, ShingleChoice
 from neardup.advice.sample import Sample
-from neardup.advice.spread import exactly
+from neardup.advice.spread import alike, exactly
+from neardup.criterion import every_pair
 from neardup.errors import SettingError
 from neardup.fingerprints import ShingleSets, shingle_sets, sign
-from neardup.kernels.sets import verify_pairs
+from neardup.kernels.sets import RESEMBLANCE, verify_pairs
 from neardup.plan import Plan, plan
+from neardup.recall import missed_with
 from neardup.settings import Settings, ratio
-from neardup.tables import Floats, Int64s
-from neardup.verify import at_least
+from neardup.tables import Floats, Int64s, column
 
 SLOTS = (64, 128, 256)
 RECALLS = (0.9, 0.99, 0.999)
@@ -35,8 +36,8 @@ LETTERS = 5
 
 def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
     """What LSH would find with 64, 128 and 256 slots (and the given number) and usual recalls."""
-    threshold = settings.search.threshold
-    enough = at_least(pairs, ratio(threshold))
+    threshold, sketch = settings.search.threshold, settings.sketch.sketch
+    enough = alike(pairs, ratio(threshold))
     wanted, unwanted = pairs.filter(pa.array(enough)), pairs.filter(pa.array(~enough))
     for slots in sorted({*SLOTS, settings.sketch.slots}):
         for recall in sorted({*RECALLS, settings.search.recall}):
@@ -45,26 +46,22 @@ def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
             except SettingError:
                 yield BandChoice(slots, recall, None, None, None, None, 4 * slots)
                 continue
-            found = _probabilities(planned, wanted)
+            missed = _missed(planned, sketch, wanted)
             yield BandChoice(
                 slots=slots,
                 recall=recall,
                 bands=planned.bands,
-                expected_recall=float(found.mean()) if len(found) else None,
-                missed=float((1 - found).sum()),
-                false_candidates=float(_probabilities(planned, unwanted).sum()),
+                expected_recall=float(1 - missed.mean()) if len(missed) else None,
+                missed=float(missed.sum()),
+                false_candidates=float((1 - _missed(planned, sketch, unwanted)).sum()),
                 signature_bytes=4 * slots,
             )
 
 
-def _probabilities(planned: Plan, pairs: pa.Table) -> Floats:
-    """The S-curve at the resemblance of each pair: how probably it becomes a candidate."""
-    resemblance = pairs["resemblance"].to_numpy()
-    missed = np.ones(len(resemblance))
-    for rows in sorted(set(planned.bands)):
-        missed *= (1 - resemblance**rows) ** planned.bands.count(rows)
-    found: Floats = 1 - missed
-    return found
+def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
+    """The probability that LSH misses each pair: that its two signatures agree in no band."""
+    shared = column(pairs, "shared")
+    return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
 def shingle_choices(sample: Sample, settings: Settings) -> Iterator[ShingleChoice]:
@@ -140,6 +137,6 @@ def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:
         a = drawn.integers(0, n, RANDOM_PAIRS)
         b = (a + drawn.integers(1, n, RANDOM_PAIRS)) % n
     shared = np.empty(len(a), np.int64)
-    verify_pairs(sets.hashes, sets.offsets, among[a], among[b], 0, 1, shared)
+    verify_pairs(sets.hashes, sets.offsets, among[a], among[b], every_pair(RESEMBLANCE), shared)
     together: Floats = shared / (sets.sizes[among[a]] + sets.sizes[among[b]] - shared)
     return together

@@ -36,7 +36,7 @@ def recommend(
     shingles, bands = choices
     chosen = _shingles(shingles, settings)
     values = {**settings.as_dict(), "unit": chosen.unit, "length": chosen.length}
-    values["method"] = "exact" if taken.complete else "lsh"
+    values["method"] = "exact" if taken.complete else "auto"
     reasons = [_why_shingles(shingles[0], chosen), _why_method(taken, bands, settings), *_why_threshold(*spread)]
     return Recommendation(command_line(words, values), values, tuple(reason for reason in reasons if reason))
 
@@ -109,10 +109,13 @@ def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -
     missed = "" if asked.missed is None else f"{expected(asked.missed)} of the pairs found here"
     if taken.complete:
         return (
-            f"Method exact: the sample is small enough to miss nothing. For a much larger collection leave out "
-            f"--method exact; it then takes less memory, and would miss {missed}."
+            "Method exact: the sample is small enough to miss no pair. For a much larger collection leave it out: the "
+            f"run then chooses by its cost, and the fast method (lsh) would miss {missed}."
         )
-    return f"Method lsh: the collection is large; it would miss {missed}. --method exact misses none."
+    return (
+        "Method auto: the run chooses by its cost and says how. The exact method misses no pair; the fast one (lsh) "
+        f"would miss {missed}."
+    )
 
 
 def expected(pairs: float) -> str:

@@ -12,11 +12,12 @@ import pyarrow as pa
 from neardup.advice.record import Bin, Near, SideBySide, Step
 from neardup.advice.sample import Sample
 from neardup.advice.side_by_side import side_by_side
+from neardup.criterion import at_least
 from neardup.dedup import find
+from neardup.kernels.sets import RESEMBLANCE, Criterion
 from neardup.report import Found
 from neardup.settings import Settings, ratio
-from neardup.tables import Int64s, column
-from neardup.verify import at_least
+from neardup.tables import Bools, Int64s, column
 
 PARTS = 20
 """Bins of the histogram between 0 and 1: a step is .05."""
@@ -36,7 +37,7 @@ MOST_PAIRS = 5_000_000
 """More pairs than this are not listed only to be counted."""
 
 EXACT: dict[str, Any] = {"method": "exact", "slots": 16, "recall": 0.5}
-"""The engine without a miss. It signs documents all the same: 16 slots are the cheapest it accepts from .05 up."""
+"""The engine without a miss. It plans bands all the same: 16 slots are the fewest it accepts from .05 up."""
 
 
 def lowest(threshold: float) -> float:
@@ -88,6 +89,11 @@ def exactly(texts: pa.Array, threshold: float, settings: Settings, **named: Any)
     return find(pa.table({"text": texts}), threshold=threshold, **{**given, **EXACT, **named})
 
 
+def alike(pairs: pa.Table, least: tuple[int, int]) -> Bools:
+    """bool[pairs]: whether the resemblance is at least ``least`` (p, q), in whole numbers."""
+    return at_least(pairs, Criterion(*least, RESEMBLANCE))
+
+
 def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
     """What each threshold would do, from the ``results`` at each, highest first.
 
@@ -96,7 +102,7 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
     most = 0
     for threshold, stricter in sorted(results.items(), reverse=True):
         counts = stricter.run["counts"]
-        most = max(most, stricter.pairs.num_rows, int(at_least(found.pairs, ratio(threshold)).sum()))
+        most = max(most, stricter.pairs.num_rows, int(alike(found.pairs, ratio(threshold)).sum()))
         yield Step(
             threshold=threshold,
             pairs=most,
@@ -113,9 +119,9 @@ def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
     middle = Fraction(repr(float(threshold)))
     low, high = max(middle - WIDTH, Fraction(0)), middle + WIDTH
     union = column(pairs, "size_a") + column(pairs, "size_b") - column(pairs, "shared")
-    enough = at_least(pairs, (low.numerator, low.denominator))
+    enough = alike(pairs, (low.numerator, low.denominator))
     not_above = column(pairs, "shared") * high.denominator <= high.numerator * union
-    over = at_least(pairs, ratio(threshold))
+    over = alike(pairs, ratio(threshold))
     close = np.flatnonzero(enough & not_above)
     examples = (_measured(pairs, int(k), sample, settings) for k in _closest(pairs, close, threshold))
     return Near(
