@@ -109,12 +109,12 @@ def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -
     missed = "" if asked.missed is None else f"{expected(asked.missed)} of the pairs found here"
     if taken.complete:
         return (
-            "Method exact: the sample is small enough to miss no pair. For a much larger collection leave it out: the "
-            f"run then chooses by its cost, and the fast method (lsh) would miss {missed}."
+            "Method exact: the sample is small enough to miss no pair. For a much larger collection leave it "
+            f"out: the run then chooses by its cost, and the fast method (lsh) would miss {missed}."
         )
     return (
-        "Method auto: the run chooses by its cost and says how. The exact method misses no pair; the fast one (lsh) "
-        f"would miss {missed}."
+        "Method auto: the run chooses by its cost and says how. The exact method misses no pair; the fast one "
+        f"(lsh) would miss {missed}."
     )
 
 
