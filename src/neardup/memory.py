@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 from contextlib import suppress
 
 import pyarrow as pa
@@ -15,7 +14,6 @@ def release_memory() -> None:
     Arrays of a few megabytes each, freed after a stage, otherwise stay with the allocators, and the next stage's
     come on top of them.
     """
-    gc.collect()
     pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError):  # where there is no glibc
         ctypes.CDLL(None).malloc_trim(0)
