@@ -20,7 +20,7 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.dedup import find
-    from neardup.report import Found
+    from neardup.report import Found, load
     from neardup.sketches import MinHash
 
     __version__: str
@@ -37,10 +37,16 @@ __all__ = [
     "Settings",
     "__version__",
     "find",
+    "load",
     "plan",
 ]
 
-_LAZY = {"Found": "neardup.report", "MinHash": "neardup.sketches", "find": "neardup.dedup"}
+_LAZY = {
+    "Found": "neardup.report",
+    "MinHash": "neardup.sketches",
+    "find": "neardup.dedup",
+    "load": "neardup.report",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +20,21 @@ import pyarrow as pa
 from neardup.candidates.lsh import Candidates
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
-from neardup.decide import Decisions
+from neardup.decide import Decisions, Streams
 from neardup.group import CROWD, Grouped
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.recall import found_with, missed_pairs
-from neardup.report import Found
-from neardup.results import Ids
+from neardup.results import Ids, Named
+from neardup.settings import Settings
 from neardup.tables import column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import similarity
+
+if TYPE_CHECKING:
+    from neardup.report import Found
 
 Action = Literal["find", "dedup", "group", "annotate"]
 
@@ -68,6 +71,26 @@ class Evidence:
     hubs: Hubs
 
 
+class Judged(Protocol):
+    """Groups and decisions to account for: those of a run (``Outcome``), or made from a stored result."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings they were made by."""
+
+    @property
+    def prints(self) -> Streams:
+        """The rows that were decided about."""
+
+    @property
+    def grouped(self) -> Grouped:
+        """The groups of documents."""
+
+    @property
+    def decisions(self) -> Decisions:
+        """What becomes of the rows."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A finished run: the result for people, and what is needed to write the kept rows."""
@@ -80,11 +103,15 @@ class Outcome:
     decisions: Decisions
     stages: Stages
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.corpus.settings
+
 
 def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
     """Everything ``run.json`` holds; the seconds go on counting until it is written."""
-    settings, evidence = outcome.corpus.settings, outcome.evidence
-    parts, chaining = outcome.corpus.parts, _chaining(outcome, ids)
+    settings, evidence, parts = outcome.settings, outcome.evidence, outcome.corpus.parts
     return {
         "neardup": version("neardup"),
         "format": FORMAT_VERSION,
@@ -99,19 +126,29 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "counts": _counts(outcome),
         "bytes": _bytes(outcome),
         "plan": evidence.plan.as_dict(),
-        "recall": _recall(outcome),
+        # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
+        "recall": recall_statement(settings, evidence.plan, evidence.pairs),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
             "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
             "largest": evidence.proposed.largest_bucket,
         },
-        "crowds": _crowds(outcome, ids),
-        "popular": _popular(outcome, ids),
-        "chaining": chaining,
-        "warnings": [*_large_group(outcome), *_chain(outcome, chaining)],
+        **judgement(outcome, ids, len(outcome.prints.unique)),
+        "regrouped_from": None,
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
+    }
+
+
+def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
+    """What there is to say of groups; ``different`` is the number of different documents they were made of."""
+    chaining = _chaining(outcome, ids)
+    return {
+        "crowds": _crowds(outcome, ids),
+        "popular": _popular(outcome, ids),
+        "chaining": chaining,
+        "warnings": [*_large_group(outcome, different), *_chain(outcome, chaining)],
     }
 
 
@@ -136,12 +173,9 @@ def _first_new_row(outcome: Outcome) -> int:
 
 
 def _counts(outcome: Outcome) -> dict[str, int]:
-    prints, decisions = outcome.prints, outcome.decisions
-    first = _first_new_row(outcome)
+    prints, first = outcome.prints, _first_new_row(outcome)
     units = prints.units[first:]
     rows = np.arange(first, prints.rows)
-    removed = int((~decisions.kept).sum())
-    near = ~decisions.is_representative & ~decisions.exact & (prints.copy_of[decisions.rows] == decisions.rows)
     candidates = outcome.evidence.proposed.pairs.num_rows
     return {
         "read": len(units),
@@ -151,13 +185,24 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         "null": prints.nulls,
         "invalid_utf8": prints.invalid,
         "exact_copies": int((prints.copy_of[first:] != rows).sum()),
+        "different": len(prints.unique),
         "candidates": candidates,
         "verified": candidates,
         "pairs": outcome.found.pairs.num_rows,
+        **decided(outcome, len(units)),
+    }
+
+
+def decided(outcome: Judged, read: int) -> dict[str, int]:
+    """How many of the documents ``read`` are in groups, go and stay."""
+    decisions, copy_of = outcome.decisions, outcome.prints.copy_of
+    removed = int((~decisions.kept).sum())
+    near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
+    return {
         "groups": int(decisions.is_representative.sum()),
         "near_copies": int(near.sum()),
         "removed": removed,
-        "kept": len(units) - removed,
+        "kept": read - removed,
     }
 
 
@@ -169,25 +214,24 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
     }
 
 
-def _recall(outcome: Outcome) -> dict[str, Any]:
-    """What was planned, and how many pairs the run is estimated to have missed."""
-    settings, plan = outcome.corpus.settings, outcome.evidence.plan
+def recall_statement(settings: Settings, plan: Plan, pairs: pa.Table) -> dict[str, Any]:
+    """What was planned, and how many pairs are estimated to be missed beside the ``pairs`` (VERIFIED) found."""
+    threshold = settings.search.threshold
     if settings.search.method == "exact":
-        statement = f"exact: every pair at resemblance {plan.threshold:g} or above is found"
+        statement = f"exact: every pair at resemblance {threshold:g} or above is found"
         nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
         return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
-    at = plan.probability(plan.threshold)
-    # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
-    missed = missed_pairs(found_with(plan, settings.sketch.sketch, outcome.evidence.pairs))
+    at = plan.probability(threshold)
+    missed = missed_pairs(found_with(plan, settings.sketch.sketch, pairs))
     statement = (
-        f"planned: a pair at resemblance {plan.threshold:g} is found with probability {similarity(at, 4)}; "
+        f"planned: a pair at resemblance {threshold:g} is found with probability {similarity(at, 4)}; "
         f"missed here: about {missed.value:,.0f} pairs (95 % interval {missed.low:,.0f} to {ceil(missed.high):,})"
     )
     interval = {"estimated": missed.value, "low": missed.low, "high": missed.high}
     return {"planned": plan.recall, "at_threshold": at, "missed": interval, "statement": statement}
 
 
-def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
+def _crowds(outcome: Judged, ids: Named) -> list[dict[str, Any]]:
     crowds = outcome.grouped.crowds
     heads = outcome.prints.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
@@ -196,7 +240,7 @@ def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
     ]
 
 
-def _popular(outcome: Outcome, ids: Ids) -> dict[str, Any]:
+def _popular(outcome: Judged, ids: Named) -> dict[str, Any]:
     """Documents outside of crowds with too many partners: how many, the pairs left out at least, some ids."""
     documents = outcome.grouped.popular
     examples = ids.of(outcome.prints.unique[documents[:10]]).to_pylist()
@@ -206,21 +250,24 @@ def _popular(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 
-def _chaining(outcome: Outcome, ids: Ids) -> dict[str, Any]:
-    """Groups with a member below the threshold to its representative, and the farthest such member."""
-    decisions, settings = outcome.decisions, outcome.corpus.settings
-    far = decisions.similarity < settings.search.threshold
+def _chaining(outcome: Judged, ids: Named) -> dict[str, Any]:
+    """Groups with a member below the threshold to its representative, and the farthest such member if known."""
+    decisions, settings = outcome.decisions, outcome.settings
+    unknown = np.isnan(decisions.similarity)
+    far = unknown | (decisions.similarity < settings.search.threshold)
     would = _components_that_would_chain(outcome)
     if not far.any():
         return {"groups": 0, "weakest": None, "components_would_chain": would}
+    groups = len(np.unique(decisions.representative_row[far]))
+    if unknown.any():
+        return {"groups": groups, "weakest": None, "components_would_chain": would}
     at = int(np.argmin(decisions.similarity))
     head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
     weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
-    groups = len(np.unique(decisions.representative_row[far]))
     return {"groups": groups, "weakest": weakest, "components_would_chain": would}
 
 
-def _components_that_would_chain(outcome: Outcome) -> int:
+def _components_that_would_chain(outcome: Judged) -> int:
     """How many components of the pairs hold several groups: what joining every chain would have merged."""
     grouped = outcome.grouped
     parent = np.arange(len(grouped.leader))
@@ -229,26 +276,29 @@ def _components_that_would_chain(outcome: Outcome) -> int:
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 
-def _chain(outcome: Outcome, chaining: dict[str, Any]) -> list[str]:
+def _chain(outcome: Judged, chaining: dict[str, Any]) -> list[str]:
     """Components whose members are below the threshold to their representative; what principal groups avoid."""
     if not chaining["groups"]:
         return []
-    link, threshold = chaining["weakest"], outcome.corpus.settings.search.threshold
+    link, threshold = chaining["weakest"], outcome.settings.search.threshold
+    weakest = (
+        ""
+        if link is None
+        else (f"; the weakest: {link['id_b']} in the group of {link['id_a']}, at {similarity(link['similarity'])}")
+    )
     return [
         f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
-        f"joined by chains of pairs; the weakest: {link['id_b']} in the group of {link['id_a']}, at "
-        f"{similarity(link['similarity'])}. --groups principal (the default) does not chain"
+        f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
     ]
 
 
-def _large_group(outcome: Outcome) -> list[str]:
-    decisions, prints = outcome.decisions, outcome.prints
+def _large_group(outcome: Judged, documents: int) -> list[str]:
+    decisions = outcome.decisions
     if not len(decisions.rows):
         return []
     near = decisions.rows[~decisions.exact | decisions.is_representative]
     sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
     largest = int(sizes.max()) + 1 if len(near) else 0
-    documents = len(prints.unique)
     if documents < FEW_DOCUMENTS or largest <= LARGE_GROUP * documents:
         return []
     return [

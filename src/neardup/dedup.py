@@ -16,7 +16,7 @@ from neardup.account import Action, Evidence, Outcome, Stages, account
 from neardup.candidates.exact import join_everything
 from neardup.candidates.lsh import candidates
 from neardup.corpus import Corpus, Fingerprints, Part
-from neardup.decide import Decisions, classes, decide, leader_pairs, new_only, only_contained
+from neardup.decide import Decisions, classes, decide, leader_pairs, settle
 from neardup.group import Grouped, group, merged
 from neardup.hubs import join_hubs
 from neardup.keep import keep_column, keep_rank
@@ -27,10 +27,10 @@ from neardup.readers import choose_columns, open_documents
 from neardup.readers.base import Documents
 from neardup.readers.columns import Chosen, find_column
 from neardup.report import Found
-from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, require_ids
+from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
 from neardup.settings import Settings, ratio
 from neardup.shingle_store import HELD_SHINGLES, ShingleStore
-from neardup.tables import CANDIDATES, VERIFIED
+from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 from neardup.verify import at_least, verify
 
 
@@ -79,7 +79,8 @@ def run(
     notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
     reference = prints.part_first(len(corpus.parts) - 1)
     evidence = _search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
-    decisions, grouped = _decide(corpus, prints, evidence, reference, stages)
+    row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
+    decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
     if action == "group":
         decisions = decisions.all_kept()
     release_memory()
@@ -89,6 +90,7 @@ def run(
             pairs=pair_table(grouped.pairs, prints, ids, reference),
             groups=group_table(decisions, prints, ids, reference),
             copies=copy_table(prints, ids, reference),
+            ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
             run={},
             problems=tuple(prints.problems),
         )
@@ -152,11 +154,11 @@ def _search(corpus: Corpus, prints: Fingerprints, settings_plan: Plan, reference
 
 
 def _decide(
-    corpus: Corpus, prints: Fingerprints, evidence: Evidence, reference_rows: int, stages: Stages
+    corpus: Corpus, prints: Fingerprints, evidence: Evidence, row_rank: Int64s, stages: Stages
 ) -> tuple[Decisions, Grouped]:
     """Groups, and what becomes of their members."""
     settings = corpus.settings
-    row_rank = keep_rank(settings.keep.keep, prints.units, reference_rows, prints.extra)
+    reference_rows = prints.part_first(len(corpus.parts) - 1)
     with stages.stage("group", None, "documents"):
         documents = classes(prints, row_rank)
         reference = prints.documents_before(reference_rows)
@@ -164,11 +166,10 @@ def _decide(
     far = _far_leaders(corpus, prints, grouped, stages)
     scored = merged(grouped.pairs, far)
     decisions = decide(prints, documents, row_rank, grouped.leader, scored)
-    if settings.keep.only_contained > 0:
-        decisions = only_contained(decisions, documents, scored, settings.keep.only_contained)
-    if reference_rows:
-        decisions = new_only(decisions, reference_rows)
-    found = far.filter(pa.array(at_least(far, ratio(settings.search.threshold))))
+    decisions = settle(decisions, documents, scored, settings.keep.only_contained, reference_rows)
+    # two documents of the reference set may follow one leader; nobody asked for their pair
+    wanted = at_least(far, ratio(settings.search.threshold)) & (column(far, "b") >= reference)
+    found = far.filter(pa.array(wanted))
     return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
 
 

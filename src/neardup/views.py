@@ -98,7 +98,8 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
     lines.append(("pairs", _pairs(run)))
     if run["action"] != "group":
-        removed = "removed" if run["action"] == "dedup" else "to remove"
+        written = run["action"] == "dedup" and run["regrouped_from"] is None
+        removed = "removed" if written else "to remove"
         lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
     lines += [("recall", run["recall"]["statement"]), *_unusual(run)]
     total = sum(run["seconds"].values())
@@ -207,7 +208,7 @@ def _html_row(group: Group, member: Member) -> str:
         str(group.id) if member.representative else "",
         str(member.id),
         member.fate,
-        "" if member.representative else similarity(member.similarity),
+        "" if member.representative or member.similarity is None else similarity(member.similarity),
         _evidence(member),
     )
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
