@@ -47,10 +47,15 @@ def default(option: Option) -> str:
     return f"`{option.default}`"
 
 
+def argument(option: Option) -> str:
+    """An argument as the usage line shows it."""
+    return f"{option.shown}..." if option.default is REQUIRED else f"[{option.shown}...]"
+
+
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
     options = COMMANDS[name]
-    arguments = "".join(f" {option.shown}..." for option in options if not option.spelling)
+    arguments = "".join(f" {argument(option)}" for option in options if not option.spelling)
     yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
     yield from (
         f"`neardup {name} [OPTIONS]{arguments}`",

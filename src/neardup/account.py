@@ -222,6 +222,8 @@ def recall_statement(settings: Settings, plan: Plan, pairs: pa.Table) -> dict[st
         nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
         return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
     at = plan.probability(threshold)
+    if threshold < 1:  # floating point takes what is nearly certain for certain
+        at = min(at, float(np.nextafter(1, 0)))
     missed = missed_pairs(found_with(plan, settings.sketch.sketch, pairs))
     statement = (
         f"planned: a pair at resemblance {threshold:g} is found with probability {similarity(at, 4)}; "

@@ -234,6 +234,7 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         "settings_digest": made.settings.digest(),
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"])},
         "bytes": {**run["bytes"], "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum())},
+        # which of the pairs were joined exactly is not stored: those are estimated for, too, a little too high
         "recall": recall_statement(made.settings, plan, made.grouped.pairs),
         "regrouped_from": source,
         "warnings": [*_left_out(source), *_not_stored(made.decisions), *said["warnings"]],

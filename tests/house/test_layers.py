@@ -17,7 +17,7 @@ LAYERS = (
     ("readers", "writers"),
     ("corpus", "sketches"),
     ("shingle_store",),
-    ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "report", "account"),
+    ("candidates", "hubs", "verify", "recall", "group", "decide", "results", "account", "regroup", "report"),
     ("dedup", "save"),
     ("cli",),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +57,16 @@ class Option:
 
 
 INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, plain text.", "IN")
+INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
+STORED = Option(
+    "stored",
+    ("--from",),
+    Path | None,
+    None,
+    "Read no documents: take the pairs of the result in this folder, for a --threshold above its own. Goes with "
+    "-o, --threshold, --dry-run, --json and --overwrite only.",
+    "DIR",
+)
 OUT = Option(
     "out",
     ("-o", "--out"),
@@ -86,16 +96,18 @@ DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show what would be don
 JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")
 OVERWRITE = Option("overwrite", ("--overwrite",), bool, False, "Replace the output folder if it exists.")
 
-_CHOOSING = (INPUTS, OUT, TEXT, ID)
+_CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
 
 COMMANDS: dict[str, tuple[Option, ...]] = {
-    "dedup": (*_CHOOSING, *map(Option.of_field, FIELDS.values()), AGAINST, ANNOTATE, *_WORKING),
+    "dedup": (INPUTS, *_CHOOSING, *map(Option.of_field, FIELDS.values()), AGAINST, ANNOTATE, *_WORKING),
     "group": (
+        INPUTS_OR_FROM,
         *_CHOOSING,
         *(Option.of_field(field) for field in FIELDS.values() if field.name not in _NOT_OF_GROUP),
         AGAINST,
+        STORED,
         *_WORKING,
     ),
     "plan": (*(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots")), JSON),
@@ -105,14 +117,26 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
 
 
 def with_options(command: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
-    """The command with a signature made from ``options``; typer reads nothing else."""
+    """The command with a signature made from ``options``; typer reads nothing else.
+
+    A command with a parameter ``explicit`` is told the names of the options that were typed.
+    """
+    wants_explicit = "explicit" in inspect.signature(command).parameters
 
     @functools.wraps(command)
-    def declared(**values: Any) -> None:
+    def declared(context: typer.Context, **values: Any) -> None:
+        if wants_explicit:
+            values["explicit"] = frozenset(name for name in values if _was_typed(context, name))
         command(**values)
 
-    parameters = [option.parameter() for option in options]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [*(option.parameter() for option in options), context]
     face: Any = declared
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return declared
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
