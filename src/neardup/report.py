@@ -148,7 +148,7 @@ class Found:
 
         >>> from neardup.dedup import find
         >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
-        >>> found = find([text, text + " today", text + " to the hills"], threshold=0.7)
+        >>> found = find([text, text + " today", text + " to the hills"], threshold=0.6)
         >>> found
         Found(3 pairs, 1 group, 0 exact copies, 2 of 3 documents removed)
         >>> found.at(0.9)

@@ -93,7 +93,7 @@ def duration(seconds: float) -> str:
 def summary(run: Mapping[str, Any]) -> list[Line]:
     """What a run did, as labelled lines; the command line and the notebook both show these."""
     counts = run["counts"]
-    lines = [("note", text) for text in run["notes"]]
+    lines = [("note", printable(text)) for text in run["notes"]]
     lines += [("documents", _documents(counts)), ("exact copies", number(counts["exact_copies"]))]
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
     lines.append(("pairs", _pairs(run)))
@@ -101,7 +101,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
         lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
-    lines += [("recall", run["recall"]["statement"]), *_unusual(run)]
+    lines += [("recall", printable(run["recall"]["statement"])), *_unusual(run)]
     total = sum(run["seconds"].values())
     spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())

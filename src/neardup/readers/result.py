@@ -15,6 +15,7 @@ from neardup.coefficients import FORMAT_VERSION
 from neardup.errors import FormatError, InputError
 from neardup.readers.base import Problem
 from neardup.tables import RESULT_TABLES
+from neardup.views import printable
 
 Content = TypeVar("Content")
 
@@ -24,6 +25,11 @@ _COLUMNS = {
     "groups": ("id", "group", "representative", "similarity", "kept", "reason"),
     "copies": ("id", "copy_of"),
     "ranks": ("id", "row", "first", "rank", "reference", "bytes"),
+}
+_TYPES = {
+    **dict.fromkeys(("shared", "size_a", "size_b", "row", "first", "rank", "bytes"), pa.int64()),
+    **dict.fromkeys(("a_in_reference", "representative", "kept", "reference"), pa.bool_()),
+    "similarity": pa.float64(),
 }
 _KEYS = (
     *("action", "settings", "counts", "bytes", "plan", "recall", "crowds", "popular", "chaining"),
@@ -60,7 +66,7 @@ def _run(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} is no result of neardup: its run.json is another program's", _ALLOWED)
     if run["format"] != FORMAT_VERSION:
         raise FormatError(
-            f"{folder} has format {run['format']}, written by neardup {run['neardup']}",
+            f"{folder} has format {printable(run['format'])}, written by neardup {printable(run['neardup'])}",
             f"This program reads format {FORMAT_VERSION}",
             "Make the result again with this program",
         )
@@ -76,6 +82,9 @@ def _table(folder: Path, name: str) -> pa.Table:
     missing = [column for column in _COLUMNS[name] if column not in table.column_names]
     if missing:
         raise _damaged(folder, file, f"it lacks the columns {', '.join(missing)}")
+    wrong = [field.name for field in table.schema if field.type != _TYPES.get(field.name, field.type)]
+    if wrong:
+        raise _damaged(folder, file, f"of another type than they should be are {', '.join(wrong)}")
     return table
 
 
