@@ -7,12 +7,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, demo, plan
+from neardup.cli import batch, demo, explain, plan
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
-FUNCTIONS = {"dedup": batch.dedup, "group": batch.group, "plan": plan.plan, "demo": demo.demo}
+FUNCTIONS = {
+    "dedup": batch.dedup,
+    "group": batch.group,
+    "plan": plan.plan,
+    "explain": explain.explain,
+    "demo": demo.demo,
+}
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
 
 CLI_CLOSING = """\
@@ -27,7 +33,8 @@ CLI_CLOSING = """\
 
 Results and `--json` go to standard output; errors, warnings and progress bars to standard error. Bars are
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
-`group` add `out` (the folder, null after a dry run) and `files` (the names in it).
+`group` add `out` (the folder, null after a dry run) and `files` (the names in it). `plan` and `explain` print
+their tables; those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json).
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neardup.dedup import find
     from neardup.report import Found, load
     from neardup.sketches import MinHash
+    from neardup.walkthrough import explain
 
     __version__: str
 
@@ -36,6 +37,7 @@ __all__ = [
     "SettingError",
     "Settings",
     "__version__",
+    "explain",
     "find",
     "load",
     "plan",
@@ -44,6 +46,7 @@ __all__ = [
 _LAZY = {
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",
+    "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
     "load": "neardup.report",
 }

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 import pyarrow as pa
 
-from neardup.candidates.lsh import Candidates
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions, Streams
+from neardup.formats import packages
 from neardup.group import CROWD, Grouped
-from neardup.kernels.hubs import Hubs
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.recall import found_with, missed_pairs
 from neardup.results import Ids, Named
+from neardup.search import Evidence
 from neardup.settings import Settings
 from neardup.tables import column
 from neardup.unicode_data import UNICODE_VERSION
@@ -59,16 +59,6 @@ class Stages:
         with self.progress.stage(name, total, unit) as advance:
             yield advance
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the search found: verified pairs, and how it went."""
-
-    plan: Plan
-    proposed: Candidates
-    pairs: pa.Table
-    hubs: Hubs
 
 
 class Judged(Protocol):
@@ -125,9 +115,10 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "columns": {"text": parts[-1].text, "id": parts[-1].id},
         "counts": _counts(outcome),
         "bytes": _bytes(outcome),
+        "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
         # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
-        "recall": recall_statement(settings, evidence.plan, evidence.pairs),
+        "recall": recall_statement(settings, evidence.choice.method, evidence.plan, evidence.pairs),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
             "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
@@ -165,7 +156,7 @@ def peak_memory() -> int:
 
 def _versions() -> dict[str, str]:
     names = ("numpy", "numba", "pyarrow")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {"python": platform.python_version(), **{name: version(name) for name in names}, **packages()}
 
 
 def _first_new_row(outcome: Outcome) -> int:
@@ -214,11 +205,11 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
     }
 
 
-def recall_statement(settings: Settings, plan: Plan, pairs: pa.Table) -> dict[str, Any]:
+def recall_statement(settings: Settings, method: str, plan: Plan, pairs: pa.Table) -> dict[str, Any]:
     """What was planned, and how many pairs are estimated to be missed beside the ``pairs`` (VERIFIED) found."""
     threshold = settings.search.threshold
-    if settings.search.method == "exact":
-        statement = f"exact: every pair at resemblance {threshold:g} or above is found"
+    if method == "exact":
+        statement = f"exact: every pair at {settings.search.measure} {threshold:g} or above is found"
         nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
         return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
     at = plan.probability(threshold)

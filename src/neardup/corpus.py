@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.fingerprints import ShingleSets, fingerprint, shingle_sets
+from neardup.fingerprints import ShingleSets, shingle_sets, sign
 from neardup.kernels.copies import FREE, enter_keys
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
@@ -92,21 +93,25 @@ class Corpus:
         self.parts, self.settings = parts, settings
         self._pieces: list[Piece] = []
 
-    def fingerprint(self, progress: Progress) -> Fingerprints:
-        """First pass: fingerprint every row; keep signatures of the first of each set of exact copies."""
+    def fingerprint(self, progress: Progress, slots: int) -> Fingerprints:
+        """First pass: fingerprint every row; keep signatures of the first of each set of exact copies.
+
+        0 slots: no signatures, for a run that needs none.
+        """
         growing = _Growing(len(self.parts))
         total = sum(part.documents.size_bytes or 0 for part in self.parts) or None
         with progress.stage("fingerprint", total, "bytes") as advance:
-            for read in self._scan(self._read_and_fingerprint):
+            for read in self._scan(partial(self._read_and_fingerprint, slots)):
                 growing.add(read)
                 advance(read.bytes_read)
         self._pieces = growing.pieces
         return growing.finish()
 
-    def shingle_sets(self, rows: Int64s, at_most: Int64s) -> ShingleSets:
+    def shingle_sets(self, rows: Int64s, hashes: UInt64s) -> ShingleSets:
         """The shingle sets of the given rows (ascending), from a pass over the chunks that hold them.
 
-        ``at_most`` bounds the size of each set.
+        ``hashes`` has room for the most there can be, of which only what is written takes memory: joining the
+        pieces afterwards would hold everything twice.
         """
         firsts = np.array([piece.first for piece in self._pieces], np.int64)
         owner = np.searchsorted(firsts, rows, side="right") - 1
@@ -119,9 +124,6 @@ class Corpus:
             texts = _one_array(chunk.read([part.text]).table.column(0))
             return shingle_sets(texts, wanted[piece], self.settings)
 
-        # room for the most there can be, of which only what is written takes memory: joining the pieces
-        # afterwards would hold everything twice
-        hashes = np.empty(int(at_most.sum()), np.uint64)
         sizes, used = [np.zeros(1, np.int64)], 0
         for sets in ordered_map(work, self._chunks(wanted), self.settings.work.threads):
             hashes[used : used + len(sets.hashes)] = sets.hashes
@@ -145,23 +147,23 @@ class Corpus:
         )
         return ordered_map(work, items, self.settings.work.threads)
 
-    def _read_and_fingerprint(self, item: tuple[int, Chunk]) -> _Read:
+    def _read_and_fingerprint(self, slots: int, item: tuple[int, Chunk]) -> _Read:
         number, chunk = item
         part = self.parts[number]
         rows = chunk.read(part.columns)
         texts = _one_array(rows.table.column(part.text))
-        made = fingerprint(texts, self.settings)
-        signatures = made.column("signature").flatten().to_numpy()
+        keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
+        units, invalid = sign(texts, self.settings, signatures, keys)
         return _Read(
             part=number,
             chunk=chunk,
             row_numbers=rows.row_numbers,
             problems=rows.problems,
-            units=made.column("units").to_numpy(),
-            keys=np.column_stack([made.column("key_high"), made.column("key_low")]),
-            signatures=signatures.reshape(len(texts), self.settings.sketch.slots),
+            units=units,
+            keys=keys,
+            signatures=signatures,
             bytes=_lengths(texts),
-            invalid=int(np.sum(made.column("invalid").to_numpy())) + rows.replaced,
+            invalid=int(invalid.sum()) + rows.replaced,
             nulls=texts.null_count,
             ids=_one_array(rows.table.column(part.id)) if part.id else None,
             extra=_one_array(rows.table.column(part.extra)) if part.extra else None,

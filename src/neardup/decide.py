@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from neardup.criterion import similarity_of
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column
 
@@ -86,8 +87,13 @@ def classes(prints: Streams, row_rank: Int64s) -> Classes:
     return Classes(of_row, row_at[best], rank)
 
 
-def decide(prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table) -> Decisions:
-    """The groups as decisions about rows; ``pairs`` tells the similarity of the (document, leader) pairs."""
+def decide(
+    prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
+) -> Decisions:
+    """The groups as decisions about rows; ``pairs`` tells the similarity of the (document, leader) pairs.
+
+    The similarity of a member to its representative is by ``measure``, a number of ``criterion.NUMBERS``.
+    """
     rows = np.arange(prints.rows)
     has_text = documents.of_row >= 0
     heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1) if len(leader) else rows * 0 - 1
@@ -98,7 +104,9 @@ def decide(prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s
     order = np.lexsort((grouped, grouped != head, head))
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
-    similarity, _ = _to_leader(documents, grouped, head, exact, pairs)
+    shared, own, other = _with_leader(documents, grouped, head, exact, pairs)
+    known = np.where(shared < 0, np.nan, similarity_of(shared, own, other, measure))
+    similarity = np.where(exact, 1.0, known)
     return Decisions(grouped, head, similarity, exact, grouped == head)
 
 
@@ -116,9 +124,9 @@ def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, le
 
     Of a pair that is not in ``pairs`` nothing is known to be held.
     """
-    _, containment = _to_leader(documents, decisions.rows, decisions.representative_row, decisions.exact, pairs)
+    heads = decisions.representative_row
+    shared, size, _ = _with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
     numerator, denominator = ratio(least)
-    shared, size = containment
     spared = ~decisions.exact & (shared * denominator < numerator * size)
     return replace(decisions, kept=decisions.kept | spared)
 
@@ -153,26 +161,24 @@ def _best_empty(has_text: Bools, row_rank: Int64s) -> int:
     return int(empty[np.argmin(row_rank[empty])]) if len(empty) else -1
 
 
-def _to_leader(
+def _with_leader(
     documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
-) -> tuple[Floats, tuple[Int64s, Int64s]]:
-    """Resemblance of each row with its representative, and (shared, size of the row's own set).
+) -> tuple[Int64s, Int64s, Int64s]:
+    """(shared, own size, size of the representative) of each row and its representative; 0 for exact copies.
 
-    Of a pair that is not in ``pairs``: NaN, and 0 of 1.
+    Of a pair that is not in ``pairs``: −1, 0 and 0.
     """
-    similarity = np.ones(len(rows))
-    shared, size = np.zeros(len(rows), np.int64), np.ones(len(rows), np.int64)
+    shared, size, head_size = (np.zeros(len(rows), np.int64) for _ in range(3))
     near = np.flatnonzero(~exact)
     own, other = documents.of_row[rows[near]], documents.of_row[heads[near]]
     known, at = _places(_key(column(pairs, "a"), column(pairs, "b")), _key(*np.sort((own, other), axis=0)))
-    similarity[near[~known]] = np.nan
+    shared[near[~known]] = -1
     near, own, other, at = near[known], own[known], other[known], at[known]
     of_pair = {name: column(pairs, name)[at] for name in ("shared", "size_a", "size_b")}
-    union = of_pair["size_a"] + of_pair["size_b"] - of_pair["shared"]
-    similarity[near] = of_pair["shared"] / np.maximum(union, 1)
     shared[near] = of_pair["shared"]
     size[near] = np.where(own < other, of_pair["size_a"], of_pair["size_b"])
-    return similarity, (shared, size)
+    head_size[near] = np.where(own < other, of_pair["size_b"], of_pair["size_a"])
+    return shared, size, head_size
 
 
 def _places(keys: Int64s, wanted: Int64s) -> tuple[Bools, Int64s]:

@@ -10,28 +10,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from neardup.account import Action, Evidence, Outcome, Stages, account
-from neardup.candidates.exact import join_everything
-from neardup.candidates.lsh import candidates
+from neardup.account import Action, Outcome, Stages, account
+from neardup.choose import surely_exact
 from neardup.corpus import Corpus, Fingerprints, Part
+from neardup.criterion import NUMBERS, at_least, criterion_of, every_pair
 from neardup.decide import Decisions, classes, decide, leader_pairs, settle
 from neardup.group import Grouped, group, merged
-from neardup.hubs import join_hubs
 from neardup.keep import keep_column, keep_rank
 from neardup.memory import release_memory
-from neardup.plan import Plan, plan
+from neardup.plan import plan
 from neardup.progress import Progress, Silent
 from neardup.readers import choose_columns, open_documents
 from neardup.readers.base import Documents
 from neardup.readers.columns import Chosen, find_column
 from neardup.report import Found
 from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
-from neardup.settings import Settings, ratio
-from neardup.shingle_store import HELD_SHINGLES, ShingleStore
+from neardup.search import Evidence, search
+from neardup.settings import Settings
+from neardup.shingle_store import ShingleStore
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
-from neardup.verify import at_least, verify
+from neardup.verify import verify
 
 
 def find(
@@ -75,10 +74,10 @@ def run(
     stages = Stages(progress)
     settings_plan = plan(settings.search.threshold, settings.search.recall, settings.sketch.slots)
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
-    prints = corpus.fingerprint(stages)
+    prints = corpus.fingerprint(stages, 0 if surely_exact(settings.search) else settings.sketch.slots)
     notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
     reference = prints.part_first(len(corpus.parts) - 1)
-    evidence = _search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
+    evidence = search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
     row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
     decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
     if action == "group":
@@ -87,8 +86,8 @@ def run(
     with stages.stage("tables", None, "rows"):
         ids = Ids(corpus, prints)
         found = Found(
-            pairs=pair_table(grouped.pairs, prints, ids, reference),
-            groups=group_table(decisions, prints, ids, reference),
+            pairs=pair_table(grouped.pairs, prints, ids, reference, settings.search.measure),
+            groups=group_table(decisions, prints, ids, reference, settings.search.measure),
             copies=copy_table(prints, ids, reference),
             ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
             run={},
@@ -130,29 +129,6 @@ def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[s
     return notes
 
 
-def _search(corpus: Corpus, prints: Fingerprints, settings_plan: Plan, reference: int, stages: Stages) -> Evidence:
-    """Candidates, each verified on its text; hub documents (all, for the exact method) made ready to be joined."""
-    settings = corpus.settings
-    threads, least = settings.work.threads, ratio(settings.search.threshold)
-    exact, documents = settings.search.method == "exact", len(prints.unique)
-    if exact:
-        proposed = join_everything(documents)
-    else:
-        with stages.stage("candidates", len(settings_plan.bands), "bands") as advance:
-            proposed = candidates(prints.signatures, settings_plan, reference, threads, advance)
-    prints.signatures.clear()
-    release_memory()
-    store = ShingleStore(corpus, prints)
-    with stages.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-        # where there are no pairs, pyarrow's unique values are of type null
-        involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
-        store.hold(np.union1d(proposed.hub, involved), None if exact else HELD_SHINGLES)
-        pairs = verify(proposed.pairs, store, least, threads, advance)
-    with stages.stage("join", len(proposed.hub), "documents"):
-        hubs = join_hubs(proposed.hub, documents, store, least, threads)
-    return Evidence(settings_plan, proposed, pairs, hubs)
-
-
 def _decide(
     corpus: Corpus, prints: Fingerprints, evidence: Evidence, row_rank: Int64s, stages: Stages
 ) -> tuple[Decisions, Grouped]:
@@ -165,10 +141,11 @@ def _decide(
         grouped = group(evidence.pairs, evidence.hubs, documents.rank, reference, settings)
     far = _far_leaders(corpus, prints, grouped, stages)
     scored = merged(grouped.pairs, far)
-    decisions = decide(prints, documents, row_rank, grouped.leader, scored)
+    measure = NUMBERS[settings.search.measure]
+    decisions = decide(prints, documents, row_rank, grouped.leader, scored, measure)
     decisions = settle(decisions, documents, scored, settings.keep.only_contained, reference_rows)
     # two documents of the reference set may follow one leader; nobody asked for their pair
-    wanted = at_least(far, ratio(settings.search.threshold)) & (column(far, "b") >= reference)
+    wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
     found = far.filter(pa.array(wanted))
     return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
 
@@ -185,4 +162,5 @@ def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages:
     chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
     store, threads = ShingleStore(corpus, prints), corpus.settings.work.threads
     with stages.stage("verify", len(a), "pairs") as advance:
-        return verify(chained, store, (0, 1), threads, advance)
+        criterion = every_pair(NUMBERS[corpus.settings.search.measure])
+        return verify(chained, store, criterion, threads, advance)

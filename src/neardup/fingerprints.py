@@ -69,10 +69,10 @@ def sign(texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s
     """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
 
     Returns int64[n] units of each text and int64[n] invalid UTF-8 sequences. The row of a text without
-    units means nothing. Releases the GIL while it computes.
+    units means nothing. With 0 slots nothing is sketched. Releases the GIL while it computes.
     """
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
-    a, b = classic_coefficients(settings.sketch.slots)
+    a, b = classic_coefficients(signatures.shape[1])
     out = (units, keys, signatures, invalid)
     kernels.fingerprint(text_batch(texts), unicode_tables(), form_of(settings), a, b, out)
     return units, invalid

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from neardup.criterion import whole
 from neardup.hubs import HubSearch, pairs_of, verified
 from neardup.kernels.crowds import link_crowds
 from neardup.kernels.hubs import Hubs, with_partners
 from neardup.kernels.leaders import Groups, Links, lead
 from neardup.kernels.trees import best_of_tree, unite
-from neardup.settings import Settings, ratio
+from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, column, verified_table
 
 CROWD = 1000
@@ -42,17 +43,16 @@ class Grouped:
     popular: Int64s
 
 
-def partner_lists(pairs: pa.Table, documents: int) -> Links:
+def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
     """The partner lists of a VERIFIED table, each pair from both its ends."""
     a, b = column(pairs, "a"), column(pairs, "b")
-    shared = column(pairs, "shared")
-    union = column(pairs, "size_a") + column(pairs, "size_b") - shared
+    shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
     ends, others = np.concatenate((a, b)), np.concatenate((b, a))
     order = np.argsort(ends, kind="stable")
     begin = np.zeros(documents + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=documents), out=begin[1:])
-    shared, union = (np.concatenate((values, values))[order] for values in (shared, union))
-    return Links(begin, others[order], shared, union)
+    seen = whole(shared, size_a, size_b, measure), whole(shared, size_b, size_a, measure)
+    return Links(begin, others[order], np.concatenate((shared, shared))[order], np.concatenate(seen)[order])
 
 
 def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: Settings) -> Grouped:
@@ -63,14 +63,13 @@ def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: S
     asked for or not.
     """
     how, threads = settings.grouping.groups, settings.work.threads
-    least = ratio(settings.search.threshold)
-    lists = partner_lists(pairs, len(rank))
+    lists = partner_lists(pairs, len(rank), hubs.criterion.measure)
     alive = with_partners(hubs)
-    groups = lead(np.argsort(rank), rank, lists, hubs, alive, np.array(least), reference, how == "complete")
+    groups = lead(np.argsort(rank), rank, lists, hubs, alive, reference, how == "complete")
     every = settings.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
-    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, reference, least)
+    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, reference)
     among_hubs, over = pairs_of(hubs, search, threads)
     together = merged(pairs, _with_leader(groups, hubs), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
@@ -117,8 +116,7 @@ def _components(
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
-        ratio_array = np.array(search.least)
-        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference, ratio_array)
+        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference)
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 

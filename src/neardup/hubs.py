@@ -9,6 +9,7 @@ looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,17 +17,26 @@ import pyarrow as pa
 from neardup.kernels import hubs as kernels
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.order import equal_groups
+from neardup.kernels.sets import RESEMBLANCE, Criterion
 from neardup.parallel import ordered_map, worker_count
 from neardup.shingle_store import ShingleStore
-from neardup.tables import Bools, Int64s, UInt64s, verified_table
+from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
 
 _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
 
 
+class _Listed(NamedTuple):
+    """Documents under shingles: ``entries`` (the hashes), the ``owner`` of each, ``in_prefix`` of that owner."""
+
+    entries: UInt64s
+    owner: Int32s
+    in_prefix: Bools
+
+
 @dataclass(frozen=True)
 class HubSearch:
-    """Which pairs of hub documents to give: those of the threshold ``least`` (p, q), but for some.
+    """Which of the pairs of hub documents to give.
 
     ``left_out`` (bool[hubs]) are passed over, as are pairs of two documents below ``reference``. ``limit``
     is the most partners a document may have, counting the ``known`` ones (int64[hubs]) it has elsewhere;
@@ -37,33 +47,41 @@ class HubSearch:
     known: Int64s
     limit: int | None
     reference: int
-    least: tuple[int, int]
 
 
-def join_hubs(documents: Int64s, total: int, store: ShingleStore, least: tuple[int, int], threads: int) -> Hubs:
-    """The prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a threshold p, q."""
+def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Hubs:
+    """The prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
     if not len(documents):
-        return no_hubs(total)
+        return no_hubs(total, criterion)
     found = store.get(documents)
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
     repeats = _repeats(sets.hashes, starts, sizes, threads)
-    entries, owner, largest = _prefixes(sets.hashes, starts, sizes, repeats, least, threads)
-    members, first = _lists(entries, owner)
-    begin, list_of, place = _entries(members, first, len(documents))
+    prefixes, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
+    if criterion.measure != RESEMBLANCE:
+        prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
+    del repeats
+    members, first, in_prefix = _lists(prefixes)
+    begin, probes, list_of, place = _entries(members, first, in_prefix, len(documents))
     numbers = documents[order]
     local = np.full(total, -1, np.int64)
     local[numbers] = np.arange(len(documents))
-    return Hubs(numbers, local, sets.hashes, starts, sizes, begin, list_of, place, members, first, largest)
+    entries = begin, probes, list_of, place, members, first
+    return Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, criterion)
 
 
-def no_hubs(total: int) -> Hubs:
+def no_hubs(total: int, criterion: Criterion) -> Hubs:
     """The join of no documents, for corpora without hubs."""
     nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
     local = np.full(total, -1, np.int64)
-    hashes = np.zeros(0, np.uint64)
-    return Hubs(nothing, local, hashes, nothing, nothing, one, nothing, nothing, nothing, one, nothing)
+    entries = one, nothing, nothing, nothing, nothing, one
+    return Hubs(nothing, local, np.zeros(0, np.uint64), nothing, nothing, *entries, nothing, criterion)
+
+
+def lookups(hubs: Hubs, limit: int) -> int:
+    """About how many pairs the join looks at, at most ``limit`` of each list for each document."""
+    return int(kernels.count_lookups(hubs, limit))
 
 
 def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
@@ -73,11 +91,10 @@ def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Boo
     """
     partners = search.known.copy()
     limit = -1 if search.limit is None else search.limit
-    ratio = np.array(search.least)
 
     def work(first: int) -> Int64s:
         span = (first, min(first + _SLICE, len(hubs.documents)))
-        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference, ratio)
+        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference)
         return found
 
     slices = range(0, len(hubs.documents), _SLICE)
@@ -119,33 +136,58 @@ def _prefixes(
     starts: Int64s,
     sizes: Int64s,
     repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
-    least: tuple[int, int],
+    criterion: Criterion,
     threads: int,
-) -> tuple[UInt64s, np.ndarray[tuple[int], np.dtype[np.int32]], Int64s]:
-    """(entries, owners, largest) of all documents, in their order."""
+) -> tuple[_Listed, Int64s]:
+    """The prefixes of all documents, in their order, and the largest size of a partner of each."""
 
-    def work(first: int) -> tuple[UInt64s, np.ndarray[tuple[int], np.dtype[np.int32]], Int64s]:
+    def work(first: int) -> tuple[UInt64s, Int32s, Int64s]:
         span = slice(first, first + 16 * _SLICE)
-        entries, owner, largest = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, *least)
-        return entries, owner + np.int32(first), largest
+        found: tuple[UInt64s, Int32s, Int64s]
+        found = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
+        return found[0], found[1] + np.int32(first), found[2]
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
     entries, owners, largest = (np.concatenate([part[k] for part in done]) for k in range(3))
-    return entries, owners, largest
+    return _Listed(entries, owners, np.ones(len(entries), np.bool_)), largest
 
 
-def _lists(entries: UInt64s, owner: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Int64s, Int64s]:
-    """(members, first): the owners of each entry that more than one document has, by size."""
-    order, starts, lengths = equal_groups(entries)  # in input order, and owners come by size
+def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: _Listed, threads: int) -> _Listed:
+    """The prefixes, and every document under all those shingles of it that stand in the prefix of another.
+
+    Which these are is kept a bit a hash: one that is set by chance makes a list without a prefix, and no pair.
+    """
+    marked = np.zeros(1 << max(10, len(prefixes.entries).bit_length() - 3), np.uint64)
+    kernels.mark_entries(prefixes.entries, marked)
+
+    def work(first: int) -> _Listed:
+        last = min(first + 16 * _SLICE, len(sizes))
+        low, high = np.searchsorted(prefixes.owner, (first, last))
+        own = prefixes.entries[low:high], prefixes.owner[low:high] - np.int32(first)
+        entries, owner, inside = kernels.marked_shingles(
+            hashes, starts[first:last], sizes[first:last], *own, marked
+        )
+        return _Listed(entries, owner + np.int32(first), inside)
+
+    done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
+    return _Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
+
+
+def _lists(listed: _Listed) -> tuple[Int64s, Int64s, Bools]:
+    """(members, first, in_prefix): the owners of each entry that more than one document has, by size."""
+    order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners come by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
-    return owner[order[at]].astype(np.int64), first
+    return listed.owner[order[at]].astype(np.int64), first, listed.in_prefix[order[at]]
 
 
-def _entries(members: Int64s, first: Int64s, documents: int) -> tuple[Int64s, Int64s, Int64s]:
-    """(begin, list_of, place): in which lists each document stands, and where."""
+def _entries(
+    members: Int64s, first: Int64s, in_prefix: Bools, documents: int
+) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """(begin, probes, list_of, place): in which lists each document stands, and where; its own prefix first."""
     list_of = np.repeat(np.arange(len(first) - 1), np.diff(first))
     place = np.arange(len(members)) - np.repeat(first[:-1], np.diff(first))
-    order = np.argsort(members, kind="stable")
+    order = np.argsort(2 * members + ~in_prefix, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(members, minlength=documents)))).astype(np.int64)
-    return begin, list_of[order], place[order]
+    probes = begin[:-1] + np.bincount(members[in_prefix], minlength=documents)
+    return begin, probes, list_of[order], place[order]

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.account import Stages, decided, judgement, peak_memory, recall_statement
+from neardup.criterion import NUMBERS, at_least, criterion_of, shared_by
 from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
 from neardup.group import Grouped, group, merged
@@ -26,7 +27,6 @@ from neardup.progress import Silent
 from neardup.results import group_table, involved
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column, verified_table
-from neardup.verify import at_least
 from neardup.views import counted
 
 if TYPE_CHECKING:
@@ -124,9 +124,9 @@ def regroup(found: Found, threshold: float) -> Found:
         made = _regrouped(rows, pairs, far, now)
         kept_all = found.run["action"] == "group"
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
-        near = found.pairs.filter(pa.array(at_least(pairs, ratio(now.search.threshold))))
+        near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = rows.ranks.take(pa.array(involved(rows, made.grouped.pairs, rows.reference)))
-        groups = group_table(made.decisions, rows, rows, rows.reference)
+        groups = group_table(made.decisions, rows, rows, rows.reference, now.search.measure)
         run = _account(found.run, made, near.num_rows, was)
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
     return replace(found, pairs=near, groups=groups, ranks=left, run=run)
@@ -180,13 +180,14 @@ def _document_pairs(pairs: pa.Table, rows: StoredRows) -> pa.Table:
 
 def _regrouped(rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Settings) -> Regrouped:
     """Groups and decisions by those ``pairs`` that reach the threshold; ``far`` are more known similarities."""
-    near = pairs.filter(pa.array(at_least(pairs, ratio(settings.search.threshold))))
+    criterion = criterion_of(settings.search)
+    near = pairs.filter(pa.array(at_least(pairs, criterion)))
     reference = int(np.searchsorted(rows.unique, rows.reference))
     # crowds had their pairs thinned out before they were stored; what is left is kept whole
     every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
-    grouped = group(near, no_hubs(len(rows.unique)), rows.documents.rank, reference, every)
+    grouped = group(near, no_hubs(len(rows.unique), criterion), rows.documents.rank, reference, every)
     scored = merged(pairs, far)
-    decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored)
+    decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
     least_contained = settings.keep.only_contained
     decisions = settle(decisions, rows.documents, scored, least_contained, rows.reference)
     return Regrouped(settings, rows, grouped, decisions)
@@ -195,8 +196,8 @@ def _regrouped(rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Setti
 def _far_pairs(found: Found, rows: StoredRows, pairs: pa.Table, was: Settings) -> pa.Table:
     """The pairs of documents with their representatives that a chain joins, from the table of groups.
 
-    That table has the similarity alone. With the sizes of both sets, which other pairs tell, it has one whole
-    number of shared shingles: J = s / (a + b − s) gives s = J (a + b) / (1 + J).
+    That table has the similarity alone, from which the sizes of both sets, which other pairs tell, make the
+    whole number of shared shingles.
     """
     if was.grouping.groups != "components":
         return pairs.slice(0, 0)
@@ -204,12 +205,12 @@ def _far_pairs(found: Found, rows: StoredRows, pairs: pa.Table, was: Settings) -
     require(pa.chunked_array([rows.of(decisions.rows)]).equals(found.groups["id"]))
     similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
     far = np.isnan(decisions.similarity) & ~np.isnan(similarity)
-    ends = (rows.documents.of_row[numbers[far]] for numbers in (decisions.rows, decisions.representative_row))
-    a, b = np.sort(tuple(ends), axis=0)
+    own, head = (rows.documents.of_row[these[far]] for these in (decisions.rows, decisions.representative_row))
     sizes = np.zeros(len(rows.unique), np.int64)
     for end in ("a", "b"):
         sizes[column(pairs, end)] = column(pairs, f"size_{end}")
-    shared = np.rint(similarity[far] * (sizes[a] + sizes[b]) / (1 + similarity[far])).astype(np.int64)
+    shared = shared_by(similarity[far], sizes[own], sizes[head], NUMBERS[was.search.measure])
+    a, b = np.minimum(own, head), np.maximum(own, head)
     return merged(pairs.slice(0, 0), verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
@@ -235,7 +236,7 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"])},
         "bytes": {**run["bytes"], "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum())},
         # which of the pairs were joined exactly is not stored: those are estimated for, too, a little too high
-        "recall": recall_statement(made.settings, plan, made.grouped.pairs),
+        "recall": recall_statement(made.settings, run["choice"]["method"], plan, made.grouped.pairs),
         "regrouped_from": source,
         "warnings": [*_left_out(source), *_not_stored(made.decisions), *said["warnings"]],
         "notes": [*(text for text in run["notes"] if text != note), note],

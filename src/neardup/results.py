@@ -99,10 +99,11 @@ def require_ids(fault: str | None) -> None:
         )
 
 
-def pair_table(pairs: pa.Table, prints: Streams, ids: Named, reference_rows: int) -> pa.Table:
+def pair_table(pairs: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
     """The pairs as users see them, from a VERIFIED table of document numbers.
 
-    With a reference set (the first rows) a last column says whether document a is in it.
+    A measure that is not among the columns yet gets its own. With a reference set (the first rows) a last
+    column says whether document a is in it.
     """
     unique = prints.unique
     a, b = column(pairs, "a"), column(pairs, "b")
@@ -114,6 +115,8 @@ def pair_table(pairs: pa.Table, prints: Streams, ids: Named, reference_rows: int
         *(pa.array(shared / whole) for whole in (size_a + size_b - shared, size_a, size_b)),
     ]
     table = pa.table(values, names=list(PAIRS))
+    if measure == "overlap":
+        table = table.append_column(measure, pa.array(shared / np.minimum(size_a, size_b)))
     if reference_rows:
         table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
     return table
@@ -152,7 +155,7 @@ def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
     return np.flatnonzero(first[prints.copy_of])
 
 
-def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int) -> pa.Table:
+def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
     """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null."""
     heads = ids.of(decisions.representative_row)
     columns = {
@@ -161,17 +164,17 @@ def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_row
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, prints, ids, reference_rows),
+        "reason": _reasons(decisions, prints, ids, reference_rows, measure),
     }
     return pa.table(columns)
 
 
-def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int) -> pa.Array:
+def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
     leading = ids.text(heads)
     near = pc.binary_join_element_wise(
-        "near copy of ", leading, where, _similarities(decisions), _spared(decisions), ""
+        "near copy of ", leading, where, _similarities(decisions, measure), _spared(decisions), ""
     )
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, "")
     first = prints.copy_of[decisions.rows]
@@ -185,10 +188,10 @@ def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: 
     )
 
 
-def _similarities(decisions: Decisions) -> pa.Array:
+def _similarities(decisions: Decisions, measure: str) -> pa.Array:
     values, at = np.unique(decisions.similarity, return_inverse=True)
     said = [
-        " by a chain of pairs: resemblance not stored" if np.isnan(value) else f": resemblance {similarity(value)}"
+        f" by a chain of pairs: {measure} not stored" if np.isnan(value) else f": {measure} {similarity(value)}"
         for value in values
     ]
     return pa.array(said, pa.string()).take(pa.array(at))

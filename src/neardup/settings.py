@@ -102,20 +102,32 @@ class Search:
     """Which pairs are looked for, and how."""
 
     method: str = _setting(
-        "lsh",
-        _one_of("lsh", "exact"),
+        "auto",
+        _one_of("auto", "lsh", "exact"),
         "lsh: candidates by locality-sensitive hashing, found with the planned recall; exact: a join that misses "
-        "no pair, for about 16 bytes of memory a shingle.",
+        "no pair; auto: exact where it fits into the memory and costs little more time, else lsh.",
+    )
+    measure: str = _setting(
+        "resemblance",
+        _one_of("resemblance", "containment", "overlap"),
+        "What the threshold is a threshold of: resemblance |A∩B|/|A∪B|; containment |A∩B|/|A|, in either "
+        "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|).",
     )
     threshold: float = _setting(
         0.8,
         _similarity(0, "a number above 0 and at most 1"),
-        "Smallest resemblance (Jaccard of the shingle sets) of a pair; a pair exactly at it counts as found.",
+        "Smallest value of the measure for a pair; a pair exactly at it counts as found.",
     )
     recall: float = _setting(
         0.99,
         Rule("a number from 0.5 to 0.999999", lambda value: 0.5 <= value <= 0.999999),
         "Share of the pairs at the threshold that LSH is planned to find.",
+    )
+    memory: float = _setting(
+        1.0,
+        _number(0.001, 1_000_000, "GB"),
+        "Memory for the exact join, at 16 bytes a shingle: auto takes lsh above it, and exact keeps its shingles "
+        "in a temporary file.",
     )
 
 
@@ -208,7 +220,14 @@ class Settings:
         parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
         for name, value in values.items():
             parts[FIELDS[name].record][name] = FIELDS[name].type(value)
-        return cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
+        made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
+        if made.search.method == "lsh" and made.search.measure != "resemblance":
+            raise SettingError(
+                f"method is 'lsh' and measure is {made.search.measure!r}",
+                "The bands of LSH find pairs by their resemblance alone",
+                "Choose method exact or auto for this measure",
+            )
+        return made
 
     def as_dict(self) -> dict[str, Any]:
         """Every field by name, in the order of the table."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from neardup.corpus import Corpus, Fingerprints
 from neardup.fingerprints import ShingleSets
-from neardup.tables import Int64s
+from neardup.tables import Int64s, UInt64s
+from neardup.writers.scratch import scratch_array
 
 HELD_SHINGLES = 1 << 26
 """Shingles (8 bytes each) that are held for several stages instead of being read again."""
@@ -27,20 +28,30 @@ class DocumentSets:
 
 
 class ShingleStore:
-    """Fetches shingle sets; those that several stages will ask for are read once, if they fit."""
+    """Fetches shingle sets; those that several stages will ask for are read once."""
 
     def __init__(self, corpus: Corpus, prints: Fingerprints) -> None:
         self._corpus, self._prints = corpus, prints
         self._held: DocumentSets | None = None
 
-    def hold(self, documents: Int64s, at_most: int | None = HELD_SHINGLES) -> None:
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self._prints.unique)
+
+    def hold(self, documents: Int64s) -> None:
         """Read the sets of ``documents`` (ascending) now and keep them, unless there are too many shingles."""
-        if len(documents) and (at_most is None or self.bound(documents).sum() <= at_most):
+        if self.bound(documents).sum() <= HELD_SHINGLES:
+            self.hold_all(documents)
+
+    def hold_all(self, documents: Int64s) -> None:
+        """Read the sets of ``documents`` (ascending) now and keep them, in a temporary file if they are many."""
+        if len(documents) and not self._holds(documents):
             self._held = self._read(documents)
 
     def get(self, documents: Int64s) -> DocumentSets:
         """The sets of ``documents`` (ascending); possibly of more documents than that."""
-        if self._held is not None and np.isin(documents, self._held.documents).all():
+        if self._held is not None and self._holds(documents):
             return self._held
         return self._read(documents)
 
@@ -48,7 +59,16 @@ class ShingleStore:
         """At most how many shingles each of ``documents`` has."""
         return self._prints.units[self._prints.unique[documents]]
 
+    def _holds(self, documents: Int64s) -> bool:
+        return self._held is not None and bool(np.isin(documents, self._held.documents).all())
+
     def _read(self, documents: Int64s) -> DocumentSets:
+        bound = self.bound(documents)
         return DocumentSets(
-            documents, self._corpus.shingle_sets(self._prints.unique[documents], self.bound(documents))
+            documents, self._corpus.shingle_sets(self._prints.unique[documents], self._room(int(bound.sum())))
         )
+
+    def _room(self, shingles: int) -> UInt64s:
+        """Room for so many hashes: in memory while they take no more than half of what a join may."""
+        fits = 8 * shingles <= self._corpus.settings.search.memory * 1e9 / 2
+        return np.empty(shingles, np.uint64) if fits else scratch_array(shingles)

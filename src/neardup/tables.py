@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
 UInt64s = NDArray[np.uint64]
 UInt32s = NDArray[np.uint32]
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Candidate pairs → verified pairs: exact integers from the texts, nothing below the threshold."""
+"""Candidate pairs → verified pairs: exact integers from the texts, nothing that does not meet the criterion."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from neardup.kernels.sets import verify_pairs
+from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.parallel import ordered_map
 from neardup.progress import Advance
 from neardup.shingle_store import HELD_SHINGLES, DocumentSets, ShingleStore
-from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
+from neardup.tables import VERIFIED, Int64s, column, verified_table
 
 _SLICE = 1 << 14
 """Pairs a thread verifies at a time."""
 
 
 def verify(
-    candidates: pa.Table, store: ShingleStore, least: tuple[int, int], threads: int, advance: Advance
+    candidates: pa.Table, store: ShingleStore, criterion: Criterion, threads: int, advance: Advance
 ) -> pa.Table:
-    """The VERIFIED table of those candidates whose resemblance is at least ``least`` (a ratio p, q).
+    """The VERIFIED table of those candidates that meet the ``criterion``.
 
     Documents are taken in blocks of bounded size and every pair of blocks that has candidates is
     loaded once, so the memory does not grow with the number of documents. ``advance`` is called with
@@ -30,28 +30,20 @@ def verify(
     results = [VERIFIED.empty_table()]
     for inside in _blocks(a, b, store):
         sets = store.get(np.union1d(a[inside], b[inside]))
-        results.append(_verify_block(a[inside], b[inside], sets, least, threads, advance))
+        results.append(_verify_block(a[inside], b[inside], sets, criterion, threads, advance))
     table = pa.concat_tables(results)
     return verified_table(*(column(table, name) for name in VERIFIED.names))
 
 
-def at_least(pairs: pa.Table, least: tuple[int, int]) -> Bools:
-    """bool[pairs]: whether the resemblance of each pair of a VERIFIED table is at least ``least`` (p, q)."""
-    shared = column(pairs, "shared")
-    sizes = column(pairs, "size_a") + column(pairs, "size_b")
-    enough: Bools = shared * (least[0] + least[1]) >= least[0] * sizes
-    return enough
-
-
 def _verify_block(
-    a: Int64s, b: Int64s, found: DocumentSets, least: tuple[int, int], threads: int, advance: Advance
+    a: Int64s, b: Int64s, found: DocumentSets, criterion: Criterion, threads: int, advance: Advance
 ) -> pa.Table:
     sets, set_a, set_b = found.sets, found.index(a), found.index(b)
     shared = np.empty(len(a), np.int64)
 
     def work(first: int) -> int:
         part = slice(first, first + _SLICE)
-        verify_pairs(sets.hashes, sets.offsets, set_a[part], set_b[part], *least, shared[part])
+        verify_pairs(sets.hashes, sets.offsets, set_a[part], set_b[part], criterion, shared[part])
         return len(shared[part])
 
     for done in ordered_map(work, range(0, len(a), _SLICE), threads):

@@ -101,6 +101,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
         lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
+    lines.append(("method", printable(_method(run["choice"]))))
     lines += [("recall", printable(run["recall"]["statement"])), *_unusual(run)]
     total = sum(run["seconds"].values())
     spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
@@ -126,13 +127,15 @@ def _documents(counts: Mapping[str, int]) -> str:
 
 
 def _pairs(run: Mapping[str, Any]) -> str:
-    counts, threshold = run["counts"], run["settings"]["threshold"]
-    if run["settings"]["method"] == "exact":
-        return f"{number(counts['pairs'])} at resemblance {threshold:g} or above, joined exactly"
-    return (
-        f"{number(counts['pairs'])} at resemblance {threshold:g} or above, "
-        f"of {number(counts['verified'])} compared exactly"
-    )
+    counts, settings = run["counts"], run["settings"]
+    asked = f"{number(counts['pairs'])} at {settings['measure']} {settings['threshold']:g} or above"
+    if run["choice"]["method"] == "exact":
+        return f"{asked}, joined exactly"
+    return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def _method(choice: Mapping[str, Any]) -> str:
+    return f"{choice['method']} ({choice['why']})"
 
 
 def _removed(run: Mapping[str, Any]) -> str:

@@ -57,7 +57,7 @@ def made() -> tuple[dict[str, str], dict[str, str]]:
 @pytest.mark.parametrize("keep", ["longest", "first", "last"])
 def test_new_rows_that_repeat_old_ones_go_and_name_them(keep: str) -> None:
     old, new = made()
-    found = nd.find(table(new), against=table(old), recall=CERTAIN, keep=keep)
+    found = nd.find(table(new), against=table(old), method="lsh", recall=CERTAIN, keep=keep)
     kept_d, kept_e = {"longest": ("d-longer", "e"), "first": ("d", "e"), "last": ("d-longer", "e-copy")}[keep]
     assert groups_of(found) == {
         "old-a": {"old-a", "a-longer"},
@@ -101,7 +101,7 @@ def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
         pq.write_table(table(rows), tmp_path / f"{name}.parquet", row_group_size=2)
     documents, against = (open_documents(tmp_path / f"{name}.parquet") for name in ("new", "old"))
     columns = choose_columns(documents, None, None)
-    chosen = nd.Settings.of(recall=CERTAIN)
+    chosen = nd.Settings.of(method="lsh", recall=CERTAIN)
     for action, ids in (("dedup", ["d-longer", "e", "f"]), ("annotate", list(new))):
         outcome = run(documents, columns, chosen, against, Silent(), action)
         save(outcome, tmp_path / action, action=action)
@@ -124,7 +124,9 @@ def test_groups_of_real_texts_with_a_reference_set(name: str, hub: int, monkeypa
     n_old = len(numbers[::3])
     texts = list(shared_data.documents(name).values())
     old, new = ([texts[k] for k in part] for part in (numbers[:n_old], numbers[n_old:]))
-    found = nd.find(table(named(new, n_old)), against=table(named(old, 0)), threshold=threshold, recall=CERTAIN)
+    found = nd.find(
+        table(named(new, n_old)), against=table(named(old, 0)), threshold=threshold, method="lsh", recall=CERTAIN
+    )
 
     place = {number: k for k, number in enumerate(numbers)}
     pairs = {}

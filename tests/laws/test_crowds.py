@@ -52,7 +52,9 @@ def pages(n: int, common: int, own: int, seed: int = 32) -> list[str]:
 
 @cache
 def needed_and_all(how: str, n: int) -> tuple[nd.Found, nd.Found]:
-    needed, every = (nd.find(forms(n), groups=how, pairs=pairs, recall=CERTAIN) for pairs in ("needed", "all"))
+    needed, every = (
+        nd.find(forms(n), groups=how, pairs=pairs, method="lsh", recall=CERTAIN) for pairs in ("needed", "all")
+    )
     return needed, every
 
 
@@ -126,7 +128,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 def work_of(texts: list[str], monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Counter[str]:
     """Return how often the kernels compared sets (shared_of) and looked at the sizes of two (may_pair)."""
     with counted(monkeypatch) as calls:
-        found = nd.find(texts, threads=1, **settings)
+        found = nd.find(texts, threads=1, method="lsh", **settings)
     assert found.run["hubs"]["buckets"] > 0
     assert calls["lead"] == 1
     return calls
@@ -173,7 +175,7 @@ def test_boilerplate_over_twenty_thousand_unlike_texts(common: int, own: int) ->
     n = 20_000
     texts = pages(n, common, own)
     documents = open_documents(texts)
-    settings = nd.Settings.of()
+    settings = nd.Settings.of(method="lsh")
     outcome = run(documents, choose_columns(documents, None, None), settings, None, Silent())
     found, hubs = outcome.found, outcome.evidence.hubs
     assert found.pairs.num_rows == found.groups.num_rows == 0
@@ -199,7 +201,9 @@ def test_the_pairs_left_out_of_popular_documents_are_not_overstated(monkeypatch:
     leader, between = words[:200], words[18:225]
     members = [[*leader, *(f"own{k}x{word}" for word in range(9))] for k in range(4)]
     texts = [" ".join(some) for some in (words[25:], leader, *members, between, [*between, "more"])]
-    needed, every = (nd.find(texts, keep="first", pairs=pairs, recall=CERTAIN) for pairs in ("needed", "all"))
+    needed, every = (
+        nd.find(texts, keep="first", pairs=pairs, method="lsh", recall=CERTAIN) for pairs in ("needed", "all")
+    )
     assert groups_of(needed) == groups_of(every) == {0: frozenset({0, 6, 7}), 1: frozenset(range(1, 6))}
     assert pairs_of(every) - pairs_of(needed) == {(1, 6), (1, 7)}
     assert needed.run["popular"]["examples"] == [1]
@@ -265,7 +269,7 @@ def check_against_brute_force(
     texts: list[str], sets: list[set[tuple[str, ...]]], lengths: list[int], least: Fraction, how: str, pairs: str
 ) -> None:
     true = all_true_pairs(sets, least)
-    found = nd.find(texts, threshold=float(least), recall=CERTAIN, groups=how, pairs=pairs)
+    found = nd.find(texts, threshold=float(least), method="lsh", recall=CERTAIN, groups=how, pairs=pairs)
     assert groups_of(found) == expected_groups(how, true, rank_of(lengths))
     assert pairs_of(found) <= true.keys()
     for row in found.pairs.to_pylist():

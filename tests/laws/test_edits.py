@@ -105,7 +105,7 @@ def test_an_edit_at_an_end_of_a_text_is_found_400_times_of_400(name: str) -> Non
     after = [EDITS[name](words, writer) for words in before]
     assert min(resemblance(*pair) for pair in zip(before, after, strict=True)) >= 0.99
     texts = [punctuated(words) for pair in zip(before, after, strict=True) for words in pair]
-    found = nd.find(texts, threshold=0.99, recall=0.999999).pairs
+    found = nd.find(texts, threshold=0.99, method="lsh", recall=0.999999).pairs
     pairs = set(zip(found["id_a"].to_pylist(), found["id_b"].to_pylist(), strict=True))
     # each is missed with probability 10⁻⁶ at most: two of them with 8·10⁻⁸
     assert len(pairs & {(2 * k, 2 * k + 1) for k in range(DOCUMENTS)}) >= DOCUMENTS - 1

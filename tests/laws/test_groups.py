@@ -48,7 +48,7 @@ def test_groups_of_real_texts_are_those_of_the_definition(name: str, threshold: 
     least = Fraction(repr(threshold))
     pairs = true_pairs(name, least)
     rank = rank_of([len(shared_data.tokens(name)[k]) for k in numbers])
-    found = nd.find(texts, threshold=threshold, recall=CERTAIN, groups=how)
+    found = nd.find(texts, threshold=threshold, method="lsh", recall=CERTAIN, groups=how)
     assert groups_of(found) == expected_groups(how, pairs, rank)
     sets = [shared_data.sets(name)[k] for k in numbers]
     for row in found.groups.to_pylist():
@@ -71,8 +71,8 @@ def couples(members: frozenset[Any]) -> list[tuple[Any, Any]]:
 def test_exact_copies_follow_the_first_of_them(name: str, how: str) -> None:
     """The groups are as without the copies, and every copy is in the group of its first."""
     texts, numbers = list(shared_data.documents(name).values()), different(name)[1]
-    whole = nd.find(texts, threshold=0.7, recall=CERTAIN, groups=how)
-    alone = nd.find(different(name)[0], threshold=0.7, recall=CERTAIN, groups=how)
+    whole = nd.find(texts, threshold=0.7, method="lsh", recall=CERTAIN, groups=how)
+    alone = nd.find(different(name)[0], threshold=0.7, method="lsh", recall=CERTAIN, groups=how)
     first = shared_data.firsts(name)
     group_of = {row["id"]: row["group"] for row in whole.groups.to_pylist()}
     assert all(group_of[k] == group_of[first[k]] for k in range(len(texts)) if first[k] != k)
@@ -104,7 +104,7 @@ def test_components_join_a_chain_that_principal_does_not() -> None:
     assert min(neighbours) >= 0.8 > resemblance(versions[0], versions[2]) > ends
     texts = [" ".join(words) for words in versions]
 
-    joined = nd.find(texts, recall=CERTAIN, groups="components")
+    joined = nd.find(texts, method="lsh", recall=CERTAIN, groups="components")
     assert groups_of(joined) == {0: frozenset(range(5))}
     similarity = joined.groups["similarity"].to_pylist()
     assert similarity == [1.0, *(resemblance(versions[0], words) for words in versions[1:])]
@@ -112,13 +112,13 @@ def test_components_join_a_chain_that_principal_does_not() -> None:
     assert chaining["groups"] == 1
     assert chaining["weakest"] == {"group": 0, "id_a": 0, "id_b": 4, "similarity": ends}
 
-    principal = nd.find(texts, recall=CERTAIN)
+    principal = nd.find(texts, method="lsh", recall=CERTAIN)
     assert groups_of(principal) == {0: frozenset({0, 1}), 2: frozenset({2, 3})}
     chaining = principal.run["chaining"]
     assert (chaining["groups"], chaining["weakest"]) == (0, None)
     assert pairs_of(principal) == pairs_of(joined) == {(0, 1), (1, 2), (2, 3), (3, 4)}
 
-    middle = nd.find(table(texts, [1, 2, 9, 4, 3]), recall=CERTAIN, keep="max:score")
+    middle = nd.find(table(texts, [1, 2, 9, 4, 3]), method="lsh", recall=CERTAIN, keep="max:score")
     assert groups_of(middle) == {2: frozenset({1, 2, 3})}
 
 
@@ -171,7 +171,7 @@ def alike() -> list[str]:
     ],
 )
 def test_the_policy_says_which_document_is_kept(keep: str, scores: list[Any], kept: int) -> None:
-    found = nd.find(table(alike(), scores), recall=CERTAIN, keep=keep)
+    found = nd.find(table(alike(), scores), method="lsh", recall=CERTAIN, keep=keep)
     assert groups_of(found) == {kept: frozenset(range(4))}
     assert [row["id"] for row in found.groups.to_pylist() if row["kept"]] == [kept]
     assert sorted(found.removed["id"].to_pylist()) == [k for k in range(4) if k != kept]
@@ -206,7 +206,9 @@ def test_only_contained_spares_what_the_kept_document_does_not_hold() -> None:
     assert held == [1, 1, Fraction(92, 100)]
     assert [resemblance(longest.split(), text.split()) >= 0.75 for text in (part, own)] == [True, True]
     for least, removed in [(0.0, [1, 2]), (0.92, [1, 2]), (0.921, [1]), (1.0, [1])]:
-        found = nd.find([longest, part, own, part], threshold=0.75, recall=CERTAIN, only_contained=least)
+        found = nd.find(
+            [longest, part, own, part], threshold=0.75, method="lsh", recall=CERTAIN, only_contained=least
+        )
         assert groups_of(found) == {0: frozenset(range(4))}
         # the copy of a contained text is contained as well
         assert sorted(found.removed["id"].to_pylist()) == [*removed, 3]
@@ -252,7 +254,7 @@ def test_between_leaders_that_are_equally_similar_the_better_ranked_one_wins(
     for scores in ({"a": 3, "b": 2, "d": 1}, {"a": 2, "b": 3, "d": 1}):
         for order in permutations(texts):
             rows = [{"id": id, "text": " ".join(texts[id]), "score": scores[id]} for id in order]
-            found = nd.find(pa.Table.from_pylist(rows), recall=CERTAIN, keep="max:score", groups=how)
+            found = nd.find(pa.Table.from_pylist(rows), method="lsh", recall=CERTAIN, keep="max:score", groups=how)
             best = max("ab", key=scores.__getitem__)
             assert groups_of(found) == {best: frozenset({best, "d"})}
 

@@ -107,7 +107,7 @@ def test_a_short_document_is_like_an_identical_one_only() -> None:
         "alphabeta",
         "alpha beta gamma delta epsilon zeta",
     ]
-    found = nd.find(texts, threshold=0.5, recall=0.999999)
+    found = nd.find(texts, threshold=0.5, method="lsh", recall=0.999999)
     # five tokens are one shingle, six are two, and one of them is shared
     assert pairs_of(found) == {(4, 7)}
     assert found.pairs.to_pylist()[0]["resemblance"] == 0.5
@@ -167,7 +167,7 @@ def test_documents_of_numbers_are_compared_as_any_other() -> None:
     rows = [[str(choose.randrange(10**6)) for _ in range(60)] for _ in range(300)]
     changed = [[*row[:30], str(choose.randrange(10**6)), *row[31:]] for row in rows]
     texts = [" ; ".join(row) for row in rows] + ["\t".join(row) for row in changed]
-    found = nd.find(texts, threshold=0.8, recall=0.999999)
+    found = nd.find(texts, threshold=0.8, method="lsh", recall=0.999999)
     # 56 shingles each, 5 of them changed: J = 51 / 61 = .836; one of 300 may be missed, see test_recall
     expected = {(k, k + 300) for k in range(300)}
     assert pairs_of(found) <= expected

@@ -35,7 +35,7 @@ def set_of(sets: ShingleSets, k: int) -> set[int]:
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 @pytest.mark.parametrize("name", shared_data.PROSE)
 def test_every_reported_pair_has_the_integers_of_brute_force(name: str, threshold: float) -> None:
-    found = nd.find(list(shared_data.documents(name).values()), threshold=threshold, recall=PLANNED)
+    found = nd.find(list(shared_data.documents(name).values()), threshold=threshold, method="lsh", recall=PLANNED)
     oracle, least = shared_data.all_pairs(name), Fraction(repr(threshold))
     for row in found.pairs.to_pylist():
         counted = oracle[row["id_a"], row["id_b"]]
@@ -54,7 +54,9 @@ def test_the_recall_of_runs_is_the_planned_one_or_better(threshold: float) -> No
     n_found = n_wanted = 0
     of_all = []
     for name in shared_data.PROSE:
-        found = nd.find(list(shared_data.documents(name).values()), threshold=threshold, recall=PLANNED).pairs
+        found = nd.find(
+            list(shared_data.documents(name).values()), threshold=threshold, method="lsh", recall=PLANNED
+        ).pairs
         pairs = set(zip(found["id_a"].to_pylist(), found["id_b"].to_pylist(), strict=True))
         by_family = shared_data.pairs_by_family(name, threshold, 1.1)
         n_found += sum(of_family[0] in pairs for of_family in by_family.values())
@@ -165,7 +167,7 @@ def test_a_pair_exactly_at_the_threshold_is_found_and_one_below_is_not(threshold
             if more == 0:
                 at[k].add((len(texts), len(texts) + 1))
             texts += texts_with(p * k, (q - p) * k + more, len(texts))
-    found = nd.find(texts, threshold=threshold, recall=0.999999).pairs
+    found = nd.find(texts, threshold=threshold, method="lsh", recall=0.999999).pairs
     pairs = set(zip(found["id_a"].to_pylist(), found["id_b"].to_pylist(), strict=True))
     assert pairs <= set().union(*at.values())
     assert [k for k in sizes if not at[k] & pairs] == []
@@ -173,5 +175,5 @@ def test_a_pair_exactly_at_the_threshold_is_found_and_one_below_is_not(threshold
 
 def test_two_thirds_lies_between_its_decimals() -> None:
     texts = list(texts_with(shared=200, own=100, mark=0))
-    assert nd.find(texts, threshold=0.666666, recall=0.999999).pairs.num_rows == 1
-    assert nd.find(texts, threshold=0.666667, recall=0.999999).pairs.num_rows == 0
+    assert nd.find(texts, threshold=0.666666, method="lsh", recall=0.999999).pairs.num_rows == 1
+    assert nd.find(texts, threshold=0.666667, method="lsh", recall=0.999999).pairs.num_rows == 0

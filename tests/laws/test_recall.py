@@ -114,7 +114,7 @@ def test_a_whole_run_over_real_texts_finds_the_planned_share(sketch: str, thresh
             pair for pair, counted in shared_data.all_pairs(name).items() if counted.resemblance >= threshold
         }
         for seed in range(4):
-            found = nd.find(seeded_texts(name, seed), threshold=threshold, recall=0.9, sketch=sketch)
+            found = nd.find(seeded_texts(name, seed), threshold=threshold, method="lsh", recall=0.9, sketch=sketch)
             pairs = set(zip(found.pairs["id_a"].to_pylist(), found.pairs["id_b"].to_pylist(), strict=True))
             chosen = thinned(name, threshold, 1.1, seed)
             probabilities += map(plan.probability, chosen.values())
@@ -158,7 +158,7 @@ def test_word_edits_are_found_at_a_threshold_that_is_planned_for(target: float) 
     # a pair at or above the threshold is missed with probability 10⁻⁶ at most: one of 400 with 4·10⁻⁴, which may
     # happen, two with 8·10⁻⁸, and that in one of the six cases with 5·10⁻⁷
     texts, exact = made_pairs(target)
-    found = nd.find(texts, threshold=target, recall=0.999999).pairs.to_pylist()
+    found = nd.find(texts, threshold=target, method="lsh", recall=0.999999).pairs.to_pylist()
     pairs = {(row["id_a"], row["id_b"]): row["resemblance"] for row in found}
     wanted = {(2 * k, 2 * k + 1): j for k, j in enumerate(exact)}
     assert len(wanted.keys() - pairs.keys()) <= 1

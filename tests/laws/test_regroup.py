@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from grouped import HOWS, expected_groups, groups_of
@@ -16,6 +17,7 @@ from made_texts import Writer, resemblance
 
 import neardup as nd
 import shared_data
+from neardup.criterion import NUMBERS, shared_by, similarity_of
 
 CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "removed")
@@ -23,8 +25,8 @@ OF_THE_MOMENT = {"seconds", "peak_memory_bytes"}
 
 RULES: list[dict[str, Any]] = [
     {"keep": "longest"},
-    {"keep": "first", "only_contained": 0.97},
-    {"keep": "last"},
+    {"keep": "first", "only_contained": 0.97, "measure": "containment"},
+    {"keep": "last", "measure": "overlap"},
     {"keep": "max:score", "only_contained": 0.9},
 ]
 
@@ -35,6 +37,14 @@ def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
         assert getattr(stored, name).equals(getattr(fresh, name)), name
     for name in ("counts", "bytes", "settings", "settings_digest", "recall", "chaining", "warnings", "crowds"):
         assert stored.run[name] == fresh.run[name], name
+
+
+def assert_law(stored: nd.Found, fresh: nd.Found, least: float) -> None:
+    """The same; only where components broke up some similarities may be missing (``least``: stored threshold)."""
+    if stored.groups["similarity"].null_count == 0:
+        assert_same(stored, fresh)
+    else:
+        assert_same_but_for_chained(stored, fresh, least)
 
 
 def exactly(documents: pa.Table, threshold: float, **rules: Any) -> nd.Found:
@@ -58,7 +68,7 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     low = exactly(documents, 0.5, groups=how, **rules)
     high = exactly(documents, 0.8, groups=how, **rules)
     assert 0 < high.pairs.num_rows < low.pairs.num_rows
-    assert_same(low.at(0.8), high)
+    assert_law(low.at(0.8), high, 0.5)
 
 
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules["keep"])
@@ -72,7 +82,7 @@ def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> Non
     high = exactly(new, 0.75, against=against, groups=how, **rules)
     assert low.ranks["reference"].unique().to_pylist() == [True, False]
     assert 0 < high.pairs.num_rows < low.pairs.num_rows
-    assert_same(low.at(0.75), high)
+    assert_law(low.at(0.75), high, 0.5)
 
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(" ".join)
@@ -94,11 +104,7 @@ def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: s
             exactly(documents, threshold, length=1, groups=how, **against, **rules)
             for threshold in (lower, higher)
         )
-    stored = low.at(higher)
-    if stored.groups["similarity"].null_count == 0:
-        assert_same(stored, high)
-    else:
-        assert_same_but_for_chained(stored, high, lower)
+    assert_law(low.at(higher), high, lower)
 
 
 def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float) -> None:
@@ -111,7 +117,7 @@ def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float)
         if row["similarity"] is None:
             unknown += 1
             assert expected["similarity"] < least
-            assert " by a chain of pairs: resemblance not stored" in row["reason"]
+            assert f" by a chain of pairs: {stored.run['settings']['measure']} not stored" in row["reason"]
             assert row["kept"] or stored.run["settings"]["only_contained"] == 0
             row = {**row, **{name: expected[name] for name in ("similarity", "reason", "kept")}}
         assert row == expected
@@ -133,7 +139,7 @@ def assert_steps_do_not_matter(found: nd.Found, middle: float, high: float) -> N
 
 @pytest.mark.parametrize("how", HOWS)
 def test_two_steps_are_one(how: str) -> None:
-    found = nd.find(scored("license_texts"), text="text", threshold=0.5, groups=how)
+    found = nd.find(scored("license_texts"), text="text", threshold=0.5, groups=how, method="lsh")
     assert found.at(0.5) is found
     assert_steps_do_not_matter(found, 0.7, 0.85)
 
@@ -141,7 +147,7 @@ def test_two_steps_are_one(how: str) -> None:
 @pytest.mark.parametrize("how", ["principal", "complete"])
 def test_pairs_found_by_lsh_are_grouped_by_the_definition(how: str) -> None:
     documents = scored("irplag_java")
-    found = nd.find(documents, text="text", threshold=0.5, keep="first", groups=how)
+    found = nd.find(documents, text="text", threshold=0.5, keep="first", groups=how, method="lsh")
     first = shared_data.firsts("irplag_java")
     pairs = {
         (row["id_a"], row["id_b"]): Fraction(row["shared"], row["size_a"] + row["size_b"] - row["shared"])
@@ -221,6 +227,19 @@ def test_a_chain_with_another_representative_has_similarities_that_nobody_stored
     assert spared.removed["id"].to_pylist() == [2]
     reason = spared.groups["reason"].to_pylist()[3]
     assert reason.endswith("; kept, for it is not stored how much of it stands there")
+
+
+SIZES = st.integers(1, 10**9)
+
+
+@given(st.sampled_from(sorted(NUMBERS)), SIZES, SIZES, st.floats(0, 1))
+def test_a_stored_similarity_tells_how_many_shingles_are_shared(
+    measure: str, own: int, other: int, of: float
+) -> None:
+    shared = np.array([round(of * min(own, other))])
+    sizes = np.array([own]), np.array([other])
+    similarity = similarity_of(shared, *sizes, NUMBERS[measure])
+    assert shared_by(similarity, *sizes, NUMBERS[measure]) == shared
 
 
 # --- exactly at a threshold

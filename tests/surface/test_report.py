@@ -14,7 +14,8 @@ RUN: dict[str, Any] = {
     "neardup": "0.1.0",
     "format": 1,
     "action": "dedup",
-    "settings": {"threshold": 0.8, "method": "lsh"},
+    "settings": {"threshold": 0.8, "measure": "resemblance"},
+    "choice": {"asked": "auto", "method": "lsh", "why": "too large"},
     "counts": {
         "read": 1204,
         "rejected": 3,

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 import strategies
 from neardup.fingerprints import ShingleSets
+from neardup.kernels.sets import RESEMBLANCE, Criterion
 from neardup.shingle_store import DocumentSets
 from neardup.tables import Int64s, UInt64s, verified_table
 
 THRESHOLDS = [Fraction(3, 10), Fraction(1, 2), Fraction(7, 10), Fraction(4, 5), Fraction(9, 10), Fraction(1)]
+
+
+def criterion(threshold: Fraction, measure: int = RESEMBLANCE) -> Criterion:
+    return Criterion(*threshold.as_integer_ratio(), measure)
 
 
 def laid_out(sets: Sequence[set[int]]) -> tuple[UInt64s, Int64s, Int64s]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any
 
 import made_sets
 import numpy as np
@@ -22,6 +21,7 @@ from neardup import group as stage
 from neardup.group import Grouped, group, merged, partner_lists
 from neardup.hubs import join_hubs, no_hubs
 from neardup.kernels.hubs import Hubs
+from neardup.kernels.sets import RESEMBLANCE
 from neardup.kernels.trees import best_of_tree, tree_root, unite
 from neardup.settings import Settings
 from neardup.tables import verified_table
@@ -58,7 +58,7 @@ class Example:
 
     @property
     def hubs(self) -> Hubs:
-        least: Any = self.threshold.as_integer_ratio()
+        least = made_sets.criterion(self.threshold)
         return join_hubs(np.array(self.inside, np.int64), len(self.sets), MadeStore(self.sets), least, 1)  # type: ignore[arg-type]
 
     def grouped(self, groups: str, pairs: str) -> Grouped:
@@ -216,7 +216,9 @@ def test_similarities_are_compared_without_rounding(better: int) -> None:
     rows = [[k, 2, shared, shared, union] for k, (shared, union) in enumerate(of_leader)]
     table = verified_table(*np.array(rows, np.int64).T)
     for rank in ([0, 1, 2], [1, 0, 2]):
-        leader = group(table, no_hubs(3), np.array(rank), 0, Settings.of(threshold=0.9)).leader
+        leader = group(
+            table, no_hubs(3, made_sets.criterion(Fraction(9, 10))), np.array(rank), 0, Settings.of(threshold=0.9)
+        ).leader
         assert leader.tolist() == [0, 1, better]
 
 
@@ -245,13 +247,13 @@ def test_a_document_with_more_partners_than_the_buffer_holds() -> None:
 @given(examples())
 @settings(deadline=None)
 def test_partner_lists(case: Example) -> None:
-    lists = partner_lists(made_sets.pair_table(case.sets, case.table), len(case.sets))
+    lists = partner_lists(made_sets.pair_table(case.sets, case.table), len(case.sets), RESEMBLANCE)
     for d, (begin, end) in enumerate(pairwise(lists.begin.tolist())):
         own = {pair: case.true[pair] for pair in case.table if d in pair}
         partners = lists.partners[begin:end].tolist()
         values = [
             Fraction(*both)
-            for both in zip(lists.shared[begin:end].tolist(), lists.union[begin:end].tolist(), strict=True)
+            for both in zip(lists.shared[begin:end].tolist(), lists.whole[begin:end].tolist(), strict=True)
         ]
         assert {(min(d, p), max(d, p)): value for p, value in zip(partners, values, strict=True)} == own
         assert len(partners) == len(own)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from made_sets import criterion
 
 import reference_search
 import strategies
@@ -31,13 +32,13 @@ def laid_out(sets: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
 @settings(deadline=None)
 def test_least_shared(size_a: int, size_b: int, threshold: Fraction) -> None:
     expected = reference_search.least_shared(size_a, size_b, threshold)
-    assert least_shared(size_a, size_b, *threshold.as_integer_ratio()) == expected
+    assert least_shared(size_a, size_b, criterion(threshold)) == expected
 
 
 def test_least_shared_of_large_sets_is_not_rounded() -> None:
     """Numerators have six decimals and sets millions of shingles: where floating point would be off by one."""
     for size in (10**6, 10**7 + 1, 2**31 - 1):
-        shared = least_shared(size, size, 999_999, 1_000_000)
+        shared = least_shared(size, size, criterion(Fraction(999_999, 1_000_000)))
         threshold = Fraction(999_999, 1_000_000)
         assert Fraction(shared, 2 * size - shared) >= threshold > Fraction(shared - 1, 2 * size - shared + 1)
 
@@ -69,7 +70,7 @@ def test_verified_pairs(sets: list[set[int]], threshold: Fraction) -> None:
     ends = [(a, b) for a in range(len(sets)) for b in range(len(sets))]
     left, right = (np.array([pair[side] for pair in ends], np.int64) for side in (0, 1))
     shared = np.full(len(ends), 99, np.int64)
-    verify_pairs(hashes, offsets, left, right, *threshold.as_integer_ratio(), shared)
+    verify_pairs(hashes, offsets, left, right, criterion(threshold), shared)
     assert shared.tolist() == [reference_search.verified(sets[a], sets[b], threshold) for a, b in ends]
 
 
@@ -77,7 +78,7 @@ def test_a_pair_exactly_at_the_threshold_counts() -> None:
     a, b = set(range(8)), set(range(10))
     hashes, offsets = laid_out([a, b])
     shared, zero, one = np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64)
-    verify_pairs(hashes, offsets, zero, one, 4, 5, shared)
+    verify_pairs(hashes, offsets, zero, one, criterion(Fraction(4, 5)), shared)
     assert shared.tolist() == [8]
-    verify_pairs(hashes, offsets, zero, one, 800_001, 1_000_000, shared)
+    verify_pairs(hashes, offsets, zero, one, criterion(Fraction(800_001, 1_000_000)), shared)
     assert shared.tolist() == [-1]

@@ -8,6 +8,7 @@ import typer
 
 from neardup.cli.batch import dedup, group
 from neardup.cli.demo import demo
+from neardup.cli.explain import explain
 from neardup.cli.messages import guarded
 from neardup.cli.options import COMMANDS, with_options
 from neardup.cli.plan import plan
@@ -39,7 +40,7 @@ def neardup(
     """Find, prove and show near-duplicate documents."""
 
 
-for _command in (dedup, group, plan, demo):
+for _command in (dedup, group, plan, explain, demo):
     _name = _command.__name__
     _summary = (_command.__doc__ or "").partition("\n")[0]
     app.command(_name, short_help=_summary)(with_options(guarded(_command), COMMANDS[_name]))

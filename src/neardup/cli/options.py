@@ -56,7 +56,7 @@ class Option:
         return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
 
 
-INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, plain text.", "IN")
+INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, documents.", "IN")
 INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
 STORED = Option(
     "stored",
@@ -96,6 +96,41 @@ DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show what would be don
 JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")
 OVERWRITE = Option("overwrite", ("--overwrite",), bool, False, "Replace the output folder if it exists.")
 
+_EXPLAINING = (
+    Option("names", (), list[str], (), "Two to ten small files; - is standard input.", "IN"),
+    Option("literal", ("--literal",), bool, False, "The arguments are the documents themselves, not files."),
+    Option("example", ("--example",), bool, False, "Explain three sentences of a published walk-through."),
+    replace(Option.of_field(FIELDS["length"]), default=3),
+    Option.of_field(FIELDS["unit"]),
+    Option(
+        "family",
+        ("--family",),
+        str,
+        "mod-p",
+        "Hash functions: mod-p, multiply-shift, classic, one-permutation, several with commas, or all.",
+        "NAME",
+    ),
+    Option(
+        "numbers",
+        ("--slots",),
+        str | None,
+        None,
+        "How many hash functions: a number from 1 to 1024, or several with commas. Without it 4.",
+        "NUMBER",
+    ),
+    Option("seed", ("--seed",), int, 1, "Draws the hash functions; 1 draws those of the walk-through.", "NUMBER"),
+    Option(
+        "coefficients",
+        ("--coefficients",),
+        str | None,
+        None,
+        "The functions a·x + b themselves, for example 4:9,14:4; for mod-p and multiply-shift.",
+        "A:B",
+    ),
+    Option("band_rows", ("--band-rows",), int | None, None, "Show bands of so many rows, and buckets.", "NUMBER"),
+    JSON,
+)
+
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
@@ -111,6 +146,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         *_WORKING,
     ),
     "plan": (*(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots")), JSON),
+    "explain": _EXPLAINING,
     "demo": (JSON,),
 }
 """The options of every command, in the order of its help."""

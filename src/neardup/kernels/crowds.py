@@ -10,7 +10,7 @@ from neardup.kernels.trees import tree_root
 
 
 @njit(cache=True, nogil=True)
-def _find_link(hubs, part, other, crowded, reference, ratio):
+def _find_link(hubs, part, other, crowded, reference):
     """(x, y, |x∩y|) of the first pair between two components that links them by a member of a crowd, or −1s."""
     for x in part:
         for y in other:
@@ -18,7 +18,7 @@ def _find_link(hubs, part, other, crowded, reference, ratio):
                 continue
             if hubs.documents[x] < reference and hubs.documents[y] < reference:
                 continue
-            shared = shared_of(hubs, x, y, ratio[0], ratio[1])
+            shared = shared_of(hubs, x, y)
             if shared >= 0:
                 return x, y, shared
     return -1, -1, -1
@@ -44,7 +44,7 @@ def _components_of(hubs, k, parent):
 
 
 @njit(cache=True, nogil=True)
-def link_crowds(hubs, crowded, parent, reference, ratio):
+def link_crowds(hubs, crowded, parent, reference):
     """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
 
     ``crowded`` bool[hubs]. All other pairs must be united already. Two components of a list are compared until
@@ -67,7 +67,7 @@ def link_crowds(hubs, crowded, parent, reference, ratio):
                 other_root = tree_root(parent, hubs.documents[other[0]])
                 if root == other_root:
                     continue
-                x, y, shared = _find_link(hubs, part, other, crowded, reference, ratio)
+                x, y, shared = _find_link(hubs, part, other, crowded, reference)
                 if shared < 0:
                     continue
                 parent[max(root, other_root)] = min(root, other_root)

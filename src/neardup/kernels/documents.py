@@ -91,6 +91,7 @@ def fingerprint(batch, tables, form, a, b, out):
     ``form`` = (unit, shingle length, sketch kind), int64[3]; a, b: uint32[slots] classic coefficients;
     ``out`` = (sizes int64[n] units, keys uint64[n, 2] stream keys or [0, 2] for none, signatures
     uint32[n, slots], invalid int64[n]). A document without units gets size 0 and a signature that means nothing.
+    Without slots nothing is sketched.
     """
     unit, length, kind = form[0], form[1], form[2]
     sizes, keys, signatures, invalid = out
@@ -104,7 +105,7 @@ def fingerprint(batch, tables, form, a, b, out):
         sizes[d], invalid[d] = n, wrong
         if keys.shape[0] > 0:
             keys[d, 0], keys[d, 1] = stream_key(units, n)
-        if n == 0:
+        if n == 0 or a.size == 0:
             continue
         hashes, low = _room(hashes, n), _room(low, n + 63)
         n_shingles = shingle_hashes(units, n, length, hashes)

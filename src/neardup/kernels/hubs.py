@@ -1,8 +1,10 @@
 """Exact joins inside hubs: prefix lists of rare shingles, and the searches over them.
 
 A prefix of x, its |x| − ⌈t·|x|⌉ + 1 rarest shingles in any fixed order, must meet the prefix of every y with
-J(x, y) ≥ t (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). Shingles that stand in one document
-only take their places in the prefix but can never meet. The order is (frequency class, hash); an error in
+J(x, y) ≥ t (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). For containment and overlap the
+prefix of the smaller set is as long, and must meet the larger set anywhere: a document then also stands in the
+lists of those of its shingles that are in the prefixes of others. Shingles that stand in one document only
+take their places in the prefix but can never meet. The order is (frequency class, hash); an error in
 a frequency may cost time, never a pair. Documents are numbered by size, smallest first.
 """
 
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from neardup.kernels.sets import least_shared, shared_at_least
+from neardup.kernels.sets import largest_partner, least_shared, shared_at_least, smallest_partner
 
 _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
@@ -24,7 +26,8 @@ class Hubs(NamedTuple):
 
     The shingles of x are the ``sizes[x]`` hashes from ``starts[x]`` on. Entry e in ``begin[x]:begin[x + 1]`` says
     that x stands in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, in
-    ascending order. ``largest[x]`` is the greatest size that a partner of x can have.
+    ascending order. The entries up to ``probes[x]`` are of the prefix of x; the rest, if any, are of shingles in
+    the prefixes of others. ``largest[x]`` is the greatest size that a partner of x can have.
     """
 
     documents: Any  # int64[hubs] document number of each
@@ -33,11 +36,13 @@ class Hubs(NamedTuple):
     starts: Any  # int64[hubs]
     sizes: Any  # int64[hubs], ascending
     begin: Any  # int64[hubs + 1]
+    probes: Any  # int64[hubs] where the entries of its own prefix end
     list_of: Any  # int64[entries]
     place: Any  # int64[entries]
     members: Any  # int64[entries]
     first: Any  # int64[lists + 1]
     largest: Any  # int64[hubs]
+    criterion: Any  # Criterion
 
 
 @njit(cache=True, nogil=True)
@@ -66,11 +71,11 @@ def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
 
 
 @njit(cache=True, nogil=True)
-def rare_prefixes(hashes, starts, sizes, repeats, numerator, denominator):
+def rare_prefixes(hashes, starts, sizes, repeats, criterion):
     """The prefix of every document without its unique shingles; (hashes uint64, owner int32, largest int64).
 
-    A document whose unique shingles alone exceed what the threshold lets fail has no partner: it gets no
-    entries, and ``largest`` 0. Otherwise its overlap with a partner y is at most |x| − unique, which bounds |y|.
+    What a document x shares with a partner is at most |x| − unique, which bounds the partner's size. One whose
+    unique shingles alone exceed what the threshold lets fail has no partner of its size or above: no entries.
     """
     n = starts.size
     mask = np.uint64(repeats.size - 1)
@@ -81,9 +86,10 @@ def rare_prefixes(hashes, starts, sizes, repeats, numerator, denominator):
         unique = np.int64(0)
         for i in range(starts[x], starts[x] + sizes[x]):
             unique += repeats[hashes[i] & mask] == 0
-        may_fail = size - (numerator * size + denominator - 1) // denominator
+        # the least any partner of this size or above can share: ⌈t·|x|⌉, by every measure
+        may_fail = size - (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
+        largest[x] = largest_partner(size, size - unique, criterion)
         if unique <= may_fail:
-            largest[x] = (size - unique) * (numerator + denominator) // numerator - size
             wanted[x] = may_fail + 1 - unique
     total = wanted.sum()
     entries, owner = np.empty(total, np.uint64), np.empty(total, np.int32)
@@ -111,6 +117,41 @@ def rare_prefixes(hashes, starts, sizes, repeats, numerator, denominator):
 
 
 @njit(cache=True, nogil=True)
+def mark_entries(entries, marked):
+    """Set the bits of the ``entries`` (uint64) in ``marked`` (uint64[power of two], a bit a hash)."""
+    words = np.uint64(marked.size - 1)
+    for value in entries:
+        marked[(value >> _16) & words] |= _ONE << (value >> _58)
+
+
+@njit(cache=True, nogil=True)
+def marked_shingles(hashes, starts, sizes, entries, owner, marked):
+    """All shingles whose bits are set in ``marked``: (hashes uint64, owner int32, in_prefix bool).
+
+    ``entries`` and ``owner`` are the prefixes of these documents, as ``rare_prefixes`` gives them.
+    """
+    words = np.uint64(marked.size - 1)
+    total = 0
+    for x in range(starts.size):
+        for i in range(starts[x], starts[x] + sizes[x]):
+            total += np.int64((marked[(hashes[i] >> _16) & words] >> (hashes[i] >> _58)) & _ONE)
+    found, of = np.empty(total, np.uint64), np.empty(total, np.int32)
+    in_prefix = np.zeros(total, np.bool_)
+    used = e = 0
+    for x in range(starts.size):
+        for i in range(starts[x], starts[x] + sizes[x]):
+            value = hashes[i]
+            if not (marked[(value >> _16) & words] >> (value >> _58)) & _ONE:
+                continue
+            if e < entries.size and owner[e] == x and entries[e] == value:  # both ascend
+                in_prefix[used] = True
+                e += 1
+            found[used], of[used] = value, x
+            used += 1
+    return found, of, in_prefix
+
+
+@njit(cache=True, nogil=True)
 def more_rows(rows, used):
     """A table of twice the rows with the first ``used`` of ``rows`` (int64[·, 3])."""
     larger = np.empty((2 * used + 16, 3), np.int64)
@@ -126,11 +167,11 @@ def may_pair(hubs, x, y):
 
 
 @njit(cache=True, nogil=True)
-def shared_of(hubs, x, y, numerator, denominator):
-    """|x∩y|, or −1 where the resemblance is below the threshold."""
+def shared_of(hubs, x, y):
+    """|x∩y|, or −1 where the pair does not meet the criterion."""
     begin_x, begin_y = hubs.starts[x], hubs.starts[y]
     end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
-    least = least_shared(hubs.sizes[x], hubs.sizes[y], numerator, denominator)
+    least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
     return shared_at_least(hubs.hashes, begin_x, end_x, begin_y, end_y, least)
 
 
@@ -181,7 +222,19 @@ def with_partners(hubs):
 
 
 @njit(cache=True, nogil=True)
-def _look(hubs, x, y, seen, left_out, reference, ratio):
+def count_lookups(hubs, limit):
+    """How many partners ``hub_pairs`` would look at, at most ``limit`` of each list for each document."""
+    lookups = np.int64(0)
+    for x in range(hubs.documents.size):
+        for e in range(hubs.begin[x], hubs.probes[x]):
+            k = hubs.list_of[e]
+            after = hubs.first[k] + hubs.place[e] + 1
+            lookups += min(limit, above(hubs, after, hubs.first[k + 1], hubs.largest[x]) - after)
+    return lookups
+
+
+@njit(cache=True, nogil=True)
+def _look(hubs, x, y, seen, left_out, reference):
     """|x∩y| when x meets y for the first time and both are a pair to report, else −1; marks y in ``seen``."""
     if seen[y] == x or left_out[y]:
         return -1
@@ -190,28 +243,29 @@ def _look(hubs, x, y, seen, left_out, reference, ratio):
         return -1
     if not may_pair(hubs, x, y):
         return -1
-    return shared_of(hubs, x, y, ratio[0], ratio[1])
+    return shared_of(hubs, x, y)
 
 
 @njit(cache=True, nogil=True)
-def _smaller_partners(hubs, x, seen, left_out, reference, ratio, limit):
+def _smaller_partners(hubs, x, seen, left_out, reference, limit):
     """How many smaller hub documents x pairs with; counting stops above ``limit``."""
     count = 0
+    smallest = smallest_partner(hubs.sizes[x], hubs.criterion)
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         last = above(hubs, hubs.first[k], hubs.first[k] + hubs.place[e], hubs.largest[x])
         for j in range(last - 1, hubs.first[k] - 1, -1):
             y = hubs.members[j]
-            if ratio[0] * hubs.sizes[x] > ratio[1] * hubs.sizes[y]:
+            if hubs.sizes[y] < smallest:
                 break  # members descend in size: this one is too small, and so are the rest
-            count += _look(hubs, x, y, seen, left_out, reference, ratio) >= 0
+            count += _look(hubs, x, y, seen, left_out, reference) >= 0
             if count > limit:
                 return count
     return count
 
 
 @njit(cache=True, nogil=True)
-def hub_pairs(hubs, span, left_out, partners, limit, reference, ratio):
+def hub_pairs(hubs, span, left_out, partners, limit, reference):
     """Verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
 
     Documents with ``left_out`` set are passed over; so are pairs of two documents below ``reference``. With
@@ -226,14 +280,14 @@ def hub_pairs(hubs, span, left_out, partners, limit, reference, ratio):
             continue
         before = used
         if limit >= 0:
-            partners[x] += _smaller_partners(hubs, x, seen, left_out, reference, ratio, limit - partners[x])
-        for e in range(hubs.begin[x], hubs.begin[x + 1]):
+            partners[x] += _smaller_partners(hubs, x, seen, left_out, reference, limit - partners[x])
+        for e in range(hubs.begin[x], hubs.probes[x]):
             k = hubs.list_of[e]
             for j in range(hubs.first[k] + hubs.place[e] + 1, hubs.first[k + 1]):
                 y = hubs.members[j]
                 if hubs.sizes[y] > hubs.largest[x] or 0 <= limit < partners[x]:
                     break
-                shared = _look(hubs, x, y, seen, left_out, reference, ratio)
+                shared = _look(hubs, x, y, seen, left_out, reference)
                 if shared < 0:
                     continue
                 partners[x] += 1

@@ -18,6 +18,7 @@ from numba import njit
 from neardup.kernels.hubs import above, may_pair, more_rows, shared_of
 from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
 from neardup.kernels.listed import enter_leader, next_leader, no_leaders
+from neardup.kernels.sets import smallest_partner, whole_of
 
 MOST_LEADERS = 1000
 """A document that pairs with more leaders than this joins the most similar of the first ones it meets.
@@ -33,7 +34,7 @@ class Links(NamedTuple):
     begin: Any  # int64[documents + 1]
     partners: Any  # int64[2 * pairs]
     shared: Any  # int64[2 * pairs] |A∩B|
-    union: Any  # int64[2 * pairs] |A∪B|
+    whole: Any  # int64[2 * pairs] what that is a part of, seen from d: |A∪B| for the resemblance
 
 
 class Groups(NamedTuple):
@@ -44,33 +45,39 @@ class Groups(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _compare(shared, union, other_shared, other_union):
-    """Sign of shared / union − other_shared / other_union, without rounding."""
-    left, right = shared * other_union, other_shared * union
+def _compare(shared, whole, other_shared, other_whole):
+    """Sign of shared / whole − other_shared / other_whole, without rounding."""
+    left, right = shared * other_whole, other_shared * whole
     return np.int64(left > right) - np.int64(left < right)
 
 
 @njit(cache=True, nogil=True)
-def _gather(d, links, groups, found):
-    """Write the leaders among the partners of d to ``found`` (int64[·, 3]: leader, shared, union); how many."""
+def _takes(shared, whole, criterion):
+    """Whether a leader takes the document: a pair has a containment by either direction, a member by its own."""
+    return shared * criterion.denominator >= criterion.numerator * whole
+
+
+@njit(cache=True, nogil=True)
+def _gather(d, links, groups, found, criterion):
+    """Write the leaders among the partners of d to ``found`` (int64[·, 3]: leader, shared, whole); how many."""
     n = 0
     for k in range(links.begin[d], links.begin[d + 1]):
         other = links.partners[k]
-        if groups.leader[other] == other:
-            found[n, 0], found[n, 1], found[n, 2] = other, links.shared[k], links.union[k]
+        if groups.leader[other] == other and _takes(links.shared[k], links.whole[k], criterion):
+            found[n, 0], found[n, 1], found[n, 2] = other, links.shared[k], links.whole[k]
             n += 1
     return n
 
 
 @njit(cache=True, nogil=True)
-def _gather_hub(d, hubs, listed, seen, found, n, ratio):
+def _gather_hub(d, hubs, listed, seen, found, n):
     """Add the leaders that d meets in its prefix lists and pairs with; (found, how many there are now).
 
     ``listed`` as ``no_leaders`` gives it; ``seen`` is int64[hubs] scratch. The search ends when there are
     MOST_LEADERS.
     """
     x = hubs.local[d]
-    smallest = (ratio[0] * hubs.sizes[x] + ratio[1] - 1) // ratio[1]
+    smallest = smallest_partner(hubs.sizes[x], hubs.criterion)
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         if listed.counts[k] == 0:
@@ -88,18 +95,15 @@ def _gather_hub(d, hubs, listed, seen, found, n, ratio):
             low, high = min(x, y), max(x, y)
             if not may_pair(hubs, low, high):
                 continue
-            shared = shared_of(hubs, low, high, ratio[0], ratio[1])
-            if shared < 0:
+            shared = shared_of(hubs, low, high)
+            whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], hubs.criterion.measure)
+            if shared < 0 or not _takes(shared, whole, hubs.criterion):
                 continue
             if n >= MOST_LEADERS:
                 return found, n
             if n == found.shape[0]:
                 found = more_rows(found, n)
-            found[n, 0], found[n, 1], found[n, 2] = (
-                hubs.documents[y],
-                shared,
-                hubs.sizes[x] + hubs.sizes[y] - shared,
-            )
+            found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, whole
             n += 1
     return found, n
 
@@ -115,13 +119,13 @@ def _precedes(found, i, j, rank, reference):
 
 
 @njit(cache=True, nogil=True)
-def lead(order, rank, links, hubs, alive, ratio, reference, complete):
+def lead(order, rank, links, hubs, alive, reference, complete):
     """Groups of documents taken best first: one joins the leader it is most similar to, or becomes one.
 
     Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009);
     with ``complete``, also with every other member (greedy complete linkage; a pair that is certain from
     what both share with the leader counts as found). ``alive`` bool[hubs]: False where a hub document has no
-    partner in any list; ``ratio`` int64[2] is the threshold.
+    partner in any list.
     """
     n = order.size
     groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
@@ -135,13 +139,13 @@ def lead(order, rank, links, hubs, alive, ratio, reference, complete):
         if d >= reference:
             if links.begin[d + 1] - links.begin[d] > found.shape[0]:
                 found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
-            count = _gather(d, links, groups, found)
+            count = _gather(d, links, groups, found, hubs.criterion)
             if in_hub:
-                found, count = _gather_hub(d, hubs, listed, seen, found, count, ratio)
+                found, count = _gather_hub(d, hubs, listed, seen, found, count)
             if complete:
                 for k in range(links.begin[d], links.begin[d + 1]):
                     partner_of[links.partners[k]] = d
-            best = _best(d, rank, found[:count], hubs, classes, partner_of, ratio, reference)
+            best = _best(d, rank, found[:count], hubs, classes, partner_of, reference)
             if best >= 0:
                 groups.leader[d], groups.shared[d] = found[best, 0], found[best, 1]
                 if complete:
@@ -154,7 +158,7 @@ def lead(order, rank, links, hubs, alive, ratio, reference, complete):
 
 
 @njit(cache=True, nogil=True)
-def _best(d, rank, found, hubs, classes, partner_of, ratio, reference):
+def _best(d, rank, found, hubs, classes, partner_of, reference):
     """Index in ``found`` of the most similar leader whose group takes d, or −1; any takes it without classes."""
     complete = classes.first.size > 0
     tried = np.zeros(found.shape[0], np.bool_)
@@ -163,7 +167,7 @@ def _best(d, rank, found, hubs, classes, partner_of, ratio, reference):
         for i in range(found.shape[0]):
             if not tried[i] and (best < 0 or _precedes(found, i, best, rank, reference)):
                 best = i
-        if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs, ratio):
+        if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs):
             return best
         tried[best] = True
     return NONE

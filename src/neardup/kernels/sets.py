@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
+
+RESEMBLANCE, CONTAINMENT, OVERLAP = 0, 1, 2
+
+ANY_SIZE = np.int64(1) << np.int64(62)
+
+
+class Criterion(NamedTuple):
+    """Which pairs are asked for: those whose ``measure`` is at least ``numerator / denominator``.
+
+    RESEMBLANCE is |A∩B| / |A∪B|, OVERLAP |A∩B| / min(|A|, |B|). CONTAINMENT is |A∩B| / |A| and has a direction; a
+    pair has it when either of its directions does, which is when the overlap does.
+    """
+
+    numerator: int
+    denominator: int
+    measure: int
 
 
 @njit(cache=True, nogil=True, inline="always")
-def least_shared(size_a, size_b, numerator, denominator):
-    """Smallest |A∩B| at which |A∩B| / |A∪B| ≥ numerator / denominator, in whole numbers.
+def least_shared(size_a, size_b, criterion):
+    """Smallest |A∩B| of a pair of these sizes that meets the criterion, in whole numbers.
 
-    s / (a + b − s) ≥ p / q  ⇔  s·(p + q) ≥ p·(a + b).
+    s / (a + b − s) ≥ p / q  ⇔  s·(p + q) ≥ p·(a + b);  s / a ≥ p / q  ⇔  s·q ≥ p·a.
     """
-    both = numerator + denominator
-    return (numerator * (size_a + size_b) + both - 1) // both
+    p, q = criterion.numerator, criterion.denominator
+    if criterion.measure == RESEMBLANCE:
+        return (p * (size_a + size_b) + p + q - 1) // (p + q)
+    return (p * min(size_a, size_b) + q - 1) // q
+
+
+@njit(cache=True, nogil=True, inline="always")
+def smallest_partner(size, criterion):
+    """The smallest size that a set which meets the criterion with one of ``size`` can have."""
+    if criterion.measure == RESEMBLANCE:
+        return (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
+    return np.int64(1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def largest_partner(size, common, criterion):
+    """The greatest size of such a partner, when it can share at most ``common`` elements; 0: there is none."""
+    p, q = criterion.numerator, criterion.denominator
+    fits = q * common >= p * size  # enough can be shared with a set of the same size
+    if criterion.measure == RESEMBLANCE:
+        return common * (p + q) // p - size if fits else np.int64(0)
+    return ANY_SIZE if fits else common * q // p
+
+
+@njit(cache=True, nogil=True, inline="always")
+def whole_of(shared, size, other, measure):
+    """What ``shared`` is a part of, seen from the set of ``size``: the measure is shared / whole."""
+    if measure == RESEMBLANCE:
+        return size + other - shared
+    return size if measure == CONTAINMENT else min(size, other)
 
 
 @njit(cache=True, nogil=True)
@@ -36,13 +83,13 @@ def shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least):
 
 
 @njit(cache=True, nogil=True)
-def verify_pairs(hashes, offsets, sets_a, sets_b, numerator, denominator, shared):
-    """Fill ``shared`` (int64[n]) with |A∩B| of each pair of sets, or −1 where J < numerator / denominator.
+def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
+    """Fill ``shared`` (int64[n]) with |A∩B| of each pair of sets, or −1 where it does not meet the criterion.
 
     Set k is ``hashes[offsets[k]:offsets[k + 1]]``; ``sets_a``, ``sets_b`` (int64[n]) name the pairs.
     """
     for k in range(sets_a.size):
         begin_a, end_a = offsets[sets_a[k]], offsets[sets_a[k] + 1]
         begin_b, end_b = offsets[sets_b[k]], offsets[sets_b[k] + 1]
-        least = least_shared(end_a - begin_a, end_b - begin_b, numerator, denominator)
+        least = least_shared(end_a - begin_a, end_b - begin_b, criterion)
         shared[k] = shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least)

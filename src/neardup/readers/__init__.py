@@ -24,6 +24,7 @@ from neardup.readers.base import (
 from neardup.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.readers.csv import CsvDocuments
 from neardup.readers.discover import find_files
+from neardup.readers.document import read_document
 from neardup.readers.folder import TextDocuments
 from neardup.readers.jsonl import JsonlDocuments
 from neardup.readers.memory import from_arrow, from_strings, is_arrow
@@ -45,6 +46,7 @@ __all__ = [
     "join_ids",
     "open_documents",
     "open_files",
+    "read_document",
 ]
 
 

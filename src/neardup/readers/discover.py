@@ -51,6 +51,20 @@ def _under_own_name(part: Discovered) -> Iterator[Source]:
         yield replace(source, name=os.path.join(part.name, source.name)) if joined else source
 
 
+def find_file(name: str | Path) -> Source:
+    """Return the one file that a path or URL stands for."""
+    shown = str(name)
+    if "://" in shown:
+        return Source(shown, shown)
+    path = os.path.expanduser(shown)
+    if os.path.isdir(path):
+        raise InputError(f"{shown} is a folder", "One file", "Name a file in it")
+    if not os.path.exists(path):
+        raise InputError(f"There is no file {shown}", "An existing file", _CHECK)
+    _require_regular(shown, path)
+    return local_source(shown, path)
+
+
 def format_of(name: str) -> Format:
     """Return the format that the extension of a file name stands for."""
     stem, extension = os.path.splitext(name.lower())

@@ -1,15 +1,19 @@
-"""Text files: one document a file, its id the path."""
+"""Files that are one document each, in the formats people have; the id of a document is its path."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.errors import InputError
+from neardup.formats import Extractor, format_by_name, format_of, refuse_size
+from neardup.formats.limits import SECONDS, SECONDS_AGAIN
 from neardup.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -28,6 +32,10 @@ from neardup.readers.sources import Source
 # Opening a file costs about as much as reading this many bytes of it; it also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
 
+# Extracting a text again costs a hundred times what keeping it does; this much is kept, the rest is extracted
+# again in each pass.
+_KEPT_BYTES = 256 << 20
+
 
 class TextDocuments:
     """Files that are one document each; the row number of a document is its place in the sorted list."""
@@ -42,6 +50,7 @@ class TextDocuments:
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
+        self._known = _Known()
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any file that can be read."""
@@ -53,7 +62,26 @@ class TextDocuments:
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
-                yield _FilesChunk(index, self.names[0], start, self.sources[start:end])
+                yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known)
+
+
+@dataclass
+class _Known:
+    """What the first read of each file found; later reads must find the same.
+
+    ``reasons`` has for each row why it is rejected, or None; ``texts`` what was extracted, while there is room.
+    """
+
+    reasons: dict[int, str | None] = field(default_factory=dict)
+    texts: dict[int, bytes] = field(default_factory=dict)
+    room: int = _KEPT_BYTES
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, row: int, text: bytes) -> None:
+        with self.lock:
+            if row not in self.texts and len(text) <= self.room:
+                self.texts[row] = text
+                self.room -= len(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,31 +90,75 @@ class _FilesChunk:
     source: str
     first_row: int
     files: tuple[Source, ...]
+    known: _Known
 
     def read(self, columns: Sequence[str]) -> Rows:
-        contents, good, problems = self._load()
+        contents, good = self._load()
         values: dict[str, Any] = {
             "id": pa.array([self.files[i].name for i in good], pa.large_string()),
             "text": pa.array(contents, pa.large_binary()),
         }
         table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))
-        return Rows(table, self._numbers(good), problems)
+        return Rows(table, self._numbers(good), self._problems())
 
     def read_native(self) -> NativeRows:
-        _, good, problems = self._load()
+        rows = range(self.first_row, self.first_row + len(self.files))
+        if any(row not in self.known.reasons for row in rows):
+            self._load()
+        good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
         files = tuple(self.files[i] for i in good)
-        return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, problems)
+        return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, self._problems())
 
     def _numbers(self, good: list[int]) -> Any:
         return self.first_row + np.array(good, np.int64)
 
-    def _load(self) -> tuple[list[bytes], list[int], tuple[Problem, ...]]:
-        contents, good, problems = [], [], []
-        for i, file in enumerate(self.files):
-            try:
-                contents.append(file.read_bytes())
-                good.append(i)
-            except UNREADABLE as error:
-                reason = f"cannot read {file.name}: {failure_text(error)}"
-                problems.append(Problem(self.source, self.first_row + i, reason))
-        return contents, good, tuple(problems)
+    def _problems(self) -> tuple[Problem, ...]:
+        found = ((row, self.known.reasons[row]) for row in range(self.first_row, self.first_row + len(self.files)))
+        return tuple(Problem(self.source, row, reason) for row, reason in found if reason is not None)
+
+    def _load(self) -> tuple[list[bytes], list[int]]:
+        """Return the texts of the good files and their places in the chunk."""
+        contents, good = [], []
+        with Extractor() as extractor:
+            for i, file in enumerate(self.files):
+                text = self._text(self.first_row + i, file, extractor)
+                if text is not None:
+                    contents.append(text)
+                    good.append(i)
+        return contents, good
+
+    def _text(self, row: int, file: Source, extractor: Extractor) -> bytes | None:
+        """Return the text of a file, or None if it is rejected: the same at every read."""
+        reasons = self.known.reasons
+        if row in self.known.texts:
+            return self.known.texts[row]
+        if reasons.get(row) is not None:
+            return None
+        try:
+            text = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
+        except (*UNREADABLE, InputError) as error:
+            reason = f"cannot read {file.name}: {failure_text(error)}"
+            if row in reasons:
+                raise _changed(reason) from error
+            reasons[row] = reason
+            return None
+        reasons[row] = None
+        return text
+
+    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> bytes:
+        if format_by_name(file.path) not in (None, "text"):
+            refuse_size(file.size)
+        data = file.read_bytes()
+        if format_of(file.path, data) == "text":
+            return data
+        text = extractor.extract(data, file.path, seconds).encode("utf-8", "replace")
+        self.known.keep(row, text)
+        return text
+
+
+def _changed(reason: str) -> InputError:
+    return InputError(
+        f"A file changed while it was being worked on: {reason}",
+        "Files that stay as they are until the run has ended",
+        "Run again when nothing writes to the folder",
+    )

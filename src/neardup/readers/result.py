@@ -32,7 +32,7 @@ _TYPES = {
     "similarity": pa.float64(),
 }
 _KEYS = (
-    *("action", "settings", "counts", "bytes", "plan", "recall", "crowds", "popular", "chaining"),
+    *("action", "settings", "counts", "bytes", "choice", "plan", "recall", "crowds", "popular", "chaining"),
     *("regrouped_from", "warnings", "notes", "seconds", "peak_memory_bytes"),
 )
 

@@ -1,0 +1,98 @@
+"""Exact or LSH: what an exact join of these documents would cost, and whether that is worth it.
+
+The memory is known after the first pass: what an exact join holds, it holds for each shingle of the documents
+that are no exact copies. The work is known when the shingles are counted and the prefix lists stand: every
+document looks up its partners there, and how many that are follows from the frequencies of the shingles.
+Neither depends on the machine, so that the same input and settings choose the same on every one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neardup.settings import Search
+from neardup.views import size
+
+BYTES_A_SHINGLE = 16
+"""What an exact join takes at most: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""
+
+FREE_LOOKUPS = 10_000_000
+"""So many take about half a second: not worth missing a pair for."""
+
+MOST_OF_A_LIST = 1000
+"""Partners in one list that count: a crowd's are not all looked at."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The ``method`` of a run, and why; ``shingles`` at most are in its documents.
+
+    ``lookups`` is how many pairs the exact join looks at, or None where no join was prepared.
+    """
+
+    asked: str
+    method: str
+    why: str
+    shingles: int
+    lookups: int | None = None
+
+    @property
+    def memory(self) -> int:
+        """Bytes an exact join takes at most."""
+        return BYTES_A_SHINGLE * self.shingles
+
+    def as_dict(self) -> dict[str, Any]:
+        """The choice as plain data."""
+        return {
+            "asked": self.asked,
+            "method": self.method,
+            "why": self.why,
+            "shingles": self.shingles,
+            "exact_memory_bytes": self.memory,
+            "exact_lookups": self.lookups,
+        }
+
+
+def surely_exact(search: Search) -> bool:
+    """Whether LSH is out of the question before anything is read.
+
+    >>> surely_exact(Search(measure="overlap")), surely_exact(Search())
+    (True, False)
+    """
+    return search.method == "exact" or search.measure != "resemblance"
+
+
+def choose(search: Search, shingles: int) -> Choice:
+    """The method by what was asked and by the memory that an exact join would take.
+
+    >>> choose(Search(memory=2.0), 1_000_000).why
+    'an exact join takes 16.0 MB at most, 2.0 GB are allowed'
+    >>> choose(Search(memory=2.0), 1_000_000_000).method
+    'lsh'
+    """
+    choice = Choice(search.method, search.method, "asked for", shingles)
+    if search.method != "auto":
+        return choice
+    if search.measure != "resemblance":
+        return replace(choice, method="exact", why=f"LSH finds no pairs by their {search.measure}")
+    needed, allowed = size(choice.memory), size(round(search.memory * 1e9))
+    if choice.memory <= search.memory * 1e9:
+        return replace(choice, method="exact", why=f"an exact join takes {needed} at most, {allowed} are allowed")
+    return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
+
+
+def reconsider(choice: Choice, search: Search, lookups: int) -> Choice:
+    """The choice when the prefix lists stand and the number of look-ups is known.
+
+    >>> reconsider(choose(Search(), 1_000), Search(), 50).method
+    'exact'
+    >>> reconsider(choose(Search(), 1_000), Search(), 50_000_000).why
+    'an exact join would look at 50,000,000 pairs for 1,000 shingles'
+    """
+    counted = replace(choice, lookups=lookups)
+    affordable = lookups <= max(FREE_LOOKUPS, choice.shingles)
+    if surely_exact(search) or affordable:
+        return counted
+    why = f"an exact join would look at {lookups:,} pairs for {choice.shingles:,} shingles"
+    return replace(counted, method="lsh", why=why)

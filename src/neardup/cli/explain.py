@@ -1,0 +1,118 @@
+"""``neardup explain``: the textbook tables for a few small documents."""
+
+from __future__ import annotations
+
+import json as notation
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from shutil import get_terminal_size
+from typing import Any
+
+import typer
+
+from neardup import views
+from neardup.errors import InputError, SettingError
+
+WIDTH, WIDEST = 80, 120
+NAME_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was typed as documents."""
+
+    names: list[str]
+    literal: bool
+    example: bool
+
+
+def explain(
+    json: bool, numbers: str | None, family: str, coefficients: str | None, band_rows: int | None, **typed: Any
+) -> int:
+    """Show the textbook tables for a few small documents.
+
+    Shingles, hash functions, signatures, exact and estimated similarity, and what a common chunk adds to
+    three measures. A shingle has three words here, as in textbooks; the other commands take five.
+    """
+    from neardup.walkthrough import explain as explained
+
+    given = Given(**{name: typed.pop(name) for name in Given.__dataclass_fields__})
+    tables = explained(
+        _documents(given),
+        family=family.split(","),
+        slots=None if numbers is None else [_whole("--slots", part) for part in numbers.split(",")],
+        coefficients=None if coefficients is None else list(_pairs(coefficients)),
+        band_rows=band_rows,
+        **typed,
+    )
+    if json:
+        typer.echo(notation.dumps(tables.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        width = min(get_terminal_size().columns, WIDEST) if sys.stdout.isatty() else WIDTH
+        typer.echo(tables.text(width))
+    return 0
+
+
+def _documents(given: Given) -> Any:
+    """The documents as ``nd.explain`` takes them."""
+    if given.example:
+        if given.names or given.literal:
+            raise InputError("--example was given with documents", "Either of them", "Leave one out")
+        from neardup.walkthrough import EXAMPLE
+
+        return list(EXAMPLE)
+    if not given.names:
+        raise InputError(
+            "No document was given",
+            "Two to ten files, - for standard input, or texts after --literal",
+            "Name them, or give --example to see three sentences explained",
+        )
+    if given.literal:
+        return list(given.names)
+    if given.names.count("-") > 1:
+        raise InputError("- was given twice", "Standard input is one document", "Write the others to files")
+    import pyarrow as pa
+
+    named = [document for name in given.names for document in _read(name)]
+    return pa.table({"id": [name for name, _ in named], "text": [text for _, text in named]})
+
+
+def _read(name: str) -> list[tuple[str, str]]:
+    from neardup.readers import open_files
+    from neardup.walkthrough import CHARACTERS, read_small
+
+    if name == "-":
+        # four bytes hold any character: what is cut off here is refused for its length
+        return [("-", sys.stdin.buffer.read(4 * CHARACTERS + 1).decode("utf-8", "replace"))]
+    try:
+        documents = open_files([name])
+    except InputError as error:
+        if "://" in name or os.path.exists(name):
+            raise
+        shown = views.printable(name if len(name) <= NAME_SHOWN else name[:NAME_SHOWN] + "…")
+        raise InputError(
+            f'There is no file "{shown}"',
+            "The arguments are names of files, or - for standard input",
+            "Give --literal to take the arguments themselves as the documents",
+        ) from error
+    return read_small(documents)
+
+
+def _pairs(typed: str) -> Iterator[tuple[int, int]]:
+    """The pairs (a, b) of 4:9,14:4."""
+    for part in typed.split(","):
+        a, colon, b = part.partition(":")
+        if not colon:
+            raise SettingError(
+                f"--coefficients has {part!r}", "Pairs a:b of whole numbers with commas, such as 4:9,14:4"
+            )
+        yield _whole("--coefficients", a), _whole("--coefficients", b)
+
+
+def _whole(option: str, typed: str) -> int:
+    try:
+        return int(typed)
+    except ValueError as error:
+        raise SettingError(f"{option} has {typed!r}", "Whole numbers, with commas between them") from error

@@ -1,0 +1,62 @@
+"""Which pairs are asked for, and how similar a pair is: the measures that are made of |A∩B|, |A| and |B|."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.kernels.sets import CONTAINMENT, OVERLAP, RESEMBLANCE, Criterion
+from neardup.settings import Search, ratio
+from neardup.tables import Bools, Floats, Int64s, column
+
+NUMBERS = {"resemblance": RESEMBLANCE, "containment": CONTAINMENT, "overlap": OVERLAP}
+"""What the kernels call the measures of ``settings.Search``."""
+
+
+def criterion_of(search: Search) -> Criterion:
+    """The measure and the threshold of a run, in whole numbers.
+
+    >>> criterion_of(Search(threshold=0.8))
+    Criterion(numerator=4, denominator=5, measure=0)
+    """
+    return Criterion(*ratio(search.threshold), NUMBERS[search.measure])
+
+
+def every_pair(measure: int) -> Criterion:
+    """The criterion that any pair meets."""
+    return Criterion(0, 1, measure)
+
+
+def whole(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Int64s:
+    """What ``shared`` is a part of, seen from the set of ``size``; the measure is shared / whole (int64[n])."""
+    if measure == RESEMBLANCE:
+        return size + other - shared
+    return size if measure == CONTAINMENT else np.minimum(size, other)
+
+
+def similarity_of(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Floats:
+    """float64[n]: the measure of pairs, seen from the sets of ``size``; only the containment has a direction."""
+    return shared / np.maximum(whole(shared, size, other, measure), 1)
+
+
+def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> Int64s:
+    """The |A∩B| (int64[n]) that :func:`similarity_of` has made these similarities of; the inverse of it.
+
+    >>> sizes = np.array([60]), np.array([61])
+    >>> shared_by(similarity_of(np.array([57]), *sizes, RESEMBLANCE), *sizes, RESEMBLANCE)
+    array([57])
+    """
+    if measure == RESEMBLANCE:  # J = s / (a + b − s)
+        shared = similarity * (size + other) / (1 + similarity)
+    else:
+        shared = similarity * whole(np.zeros_like(size), size, other, measure)
+    return np.rint(shared).astype(np.int64)
+
+
+def at_least(pairs: pa.Table, criterion: Criterion) -> Bools:
+    """bool[pairs]: which pairs of a VERIFIED table meet the criterion."""
+    shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
+    # a pair has a containment by either direction: that of the smaller set is the overlap
+    measure = OVERLAP if criterion.measure == CONTAINMENT else criterion.measure
+    enough: Bools = shared * criterion.denominator >= criterion.numerator * whole(shared, size_a, size_b, measure)
+    return enough

@@ -1,0 +1,80 @@
+"""Subject and body of a mail (RFC 5322, MIME)."""
+
+from __future__ import annotations
+
+from email import message_from_bytes
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+
+from neardup.errors import InputError
+from neardup.formats.charsets import decode
+from neardup.formats.limits import NESTED_PARTS
+from neardup.formats.web import html_text
+
+
+def extract_eml(data: bytes) -> str:
+    r"""Return the subject, an empty line, and the text a reader of the mail sees.
+
+    Of alternatives the plain text is taken, else the HTML. Attachments are left out, forwarded messages that
+    are attached too. Raises InputError for what is no mail, or is nested too deep.
+
+    >>> extract_eml(b"Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: quoted-printable\n\nan=20hour")
+    'café\n\nan hour'
+    """
+    try:
+        mail = message_from_bytes(data)
+    except RecursionError:
+        raise _too_deep() from None
+    if not mail.keys():
+        raise InputError("It is no mail: it has no header", "A mail as it was sent", "Check what this file is")
+    body = "\n".join(_shown(mail, 0))
+    subject = header_text(str(mail["Subject"])) if "Subject" in mail else ""
+    return "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
+
+
+def header_text(raw: str) -> str:
+    """Return a header field with its encoded words decoded."""
+    try:
+        # folded lines are one line; a broken encoded word is shown as it stands
+        pieces = decode_header(raw.replace("\r", "").replace("\n", ""))
+    except (HeaderParseError, ValueError):
+        return raw
+    return "".join(piece if isinstance(piece, str) else decode(piece, charset) for piece, charset in pieces)
+
+
+def _shown(part: Message, depth: int) -> list[str]:
+    """Return the texts of a part that stand in the body, in order."""
+    if depth > NESTED_PARTS:
+        raise _too_deep()
+    kind = part.get_content_type()
+    if part.get_content_disposition() == "attachment" or part.get_content_maintype() == "message":
+        return []
+    if part.is_multipart():
+        inner = [child for child in part.get_payload() if isinstance(child, Message)]
+        if kind == "multipart/alternative":
+            return _one_of(inner, depth)
+        if kind == "multipart/related":
+            inner = inner[:1]  # the page; what follows are its images
+        return [text for child in inner for text in _shown(child, depth + 1)]
+    if kind not in ("text/plain", "text/html") or part.get_filename():
+        return []
+    content = part.get_payload(decode=True)
+    text = decode(content if isinstance(content, bytes) else b"", part.get_content_charset())
+    return [html_text(text) if kind == "text/html" else text]
+
+
+def _one_of(alternatives: list[Message], depth: int) -> list[str]:
+    """Return the plain text, unless there is none or it is empty; else the first of the others with words."""
+    plain_first = sorted(alternatives, key=lambda part: part.get_content_type() != "text/plain")
+    for part in plain_first:
+        texts = _shown(part, depth + 1)
+        if any(text.strip() for text in texts):
+            return texts
+    return []
+
+
+def _too_deep() -> InputError:
+    return InputError(
+        f"Its parts are nested more than {NESTED_PARTS} deep", "A mail that people send", "Leave this file out"
+    )

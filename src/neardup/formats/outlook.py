@@ -1,0 +1,99 @@
+"""Subject and body of a mail that Outlook saved (MS-OXMSG: MAPI properties as streams of an OLE file)."""
+
+from __future__ import annotations
+
+import io
+import struct
+from typing import Any
+
+from neardup.errors import InputError
+from neardup.formats.charsets import decode
+from neardup.formats.limits import FILE_BYTES
+from neardup.formats.refusals import missing
+from neardup.formats.web import extract_html, html_text
+
+# MS-OXPROPS: number of a property; MS-OXCDATA 2.11.1: its type, the second half of a stream's name.
+_SUBJECT, _BODY, _HTML, _RTF = 0x0037, 0x1000, 0x1013, 0x1009
+_UNICODE, _STRING8, _BINARY = 0x001F, 0x001E, 0x0102
+_CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
+
+# MS-OXMSG 2.4.1.1: header of the property stream of a message that is not within another; then entries of 16.
+_PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
+
+
+def extract_msg(data: bytes) -> str:
+    """Return the subject, an empty line, and the body: plain text, else the HTML as text.
+
+    Attachments are left out. Raises InputError for what is no Outlook message, is damaged, or has its body
+    only as RTF; and when olefile is not installed.
+    """
+    try:
+        import olefile
+    except ImportError:
+        raise missing("An Outlook message", "olefile") from None
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as ole:
+            message = _Message(ole)
+            subject, body = message.string(_SUBJECT), message.string(_BODY)
+            if not body.strip():
+                body = message.html()
+            if not body.strip() and message.stream(_RTF, _BINARY) is not None:
+                raise InputError(
+                    "The body of this Outlook message is RTF only",
+                    "A message with a body as plain text or HTML",
+                    "Save it as .eml or as text",
+                )
+    except InputError:
+        raise
+    except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
+        raise InputError(
+            f"It is no Outlook message, or damaged: {error}", "A complete .msg file", "Save the message again"
+        ) from error
+    return "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
+
+
+class _Message:
+    """The properties of the message itself; those of recipients and attachments are in storages of their own."""
+
+    def __init__(self, ole: Any) -> None:
+        self._ole = ole
+        if not ole.exists("__properties_version1.0"):
+            raise InputError(
+                "It is an OLE file, but no message", "A .msg file as Outlook saves it", "Check what this file is"
+            )
+        self._numbers = _numbers(ole.openstream("__properties_version1.0").read())
+
+    def stream(self, number: int, kind: int) -> bytes | None:
+        name = f"__substg1.0_{number:04X}{kind:04X}"
+        if not self._ole.exists(name):
+            return None
+        # a damaged size must not make olefile read more than the file could hold
+        if self._ole.get_size(name) > FILE_BYTES:
+            raise InputError(f"{name} in it claims to be too large", "A complete .msg file", "Save it again")
+        content: bytes = self._ole.openstream(name).read()
+        return content
+
+    def string(self, number: int) -> str:
+        wide = self.stream(number, _UNICODE)
+        if wide is not None:
+            return wide.decode("utf-16-le", "replace").rstrip("\0")
+        narrow = self.stream(number, _STRING8)
+        return decode(narrow, self._charset()).rstrip("\0") if narrow is not None else ""
+
+    def html(self) -> str:
+        page = self.stream(_HTML, _BINARY)
+        return extract_html(page) if page is not None else html_text(self.string(_HTML))
+
+    def _charset(self) -> str | None:
+        pages = [self._numbers[number] for number in _CODE_PAGES if number in self._numbers]
+        return {65001: "utf-8", 20127: None, 28591: "latin-1"}.get(pages[0], f"cp{pages[0]}") if pages else None
+
+
+def _numbers(stream: bytes) -> dict[int, int]:
+    """Return the 32-bit integers among the properties, by number."""
+    numbers = {}
+    for start in range(_PROPERTY_HEADER, len(stream) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):
+        kind, number, _, value = struct.unpack_from("<HHII", stream, start)
+        if kind == 0x0003:
+            numbers[number] = value
+    return numbers

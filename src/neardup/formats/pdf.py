@@ -1,0 +1,69 @@
+"""The text of a PDF file, by PDFium."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+from neardup.errors import InputError
+from neardup.formats.limits import PAGES, TEXT_CHARACTERS
+from neardup.formats.refusals import missing, too_long
+
+# PDFium keeps state for the whole process: one call at a time, whatever the document.
+_ONE_AT_A_TIME = threading.Lock()
+
+# A hyphen at the end of a line comes as U+0002 or U+FFFE, with or without the line end: the word goes on.
+_BROKEN_WORD = re.compile("[\x02\ufffe](?:\r?\n)?")
+
+
+def extract_pdf(data: bytes) -> str:
+    """Return the text of all pages, in the order in which the file draws it.
+
+    A page that is an image has no text. Raises InputError for a file that is damaged, needs a password, or
+    has too many pages; and when pypdfium2 is not installed.
+    """
+    try:
+        import pypdfium2
+    except ImportError:
+        raise missing("A PDF file", "pypdfium2") from None
+    with _ONE_AT_A_TIME:
+        try:
+            document = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            raise _unreadable(str(error)) from error
+        try:
+            return _text(document)
+        except pypdfium2.PdfiumError as error:
+            raise _unreadable(str(error)) from error
+        finally:
+            document.close()
+
+
+def _text(document: Any) -> str:
+    pages, length = len(document), 0
+    if pages > PAGES:
+        raise InputError(f"It has {pages} pages", f"At most {PAGES}", "Split it, or leave it out")
+    parts = []
+    for number in range(pages):
+        page = document[number]
+        try:
+            layer = page.get_textpage()
+            try:
+                parts.append(layer.get_text_range())
+            finally:
+                layer.close()
+        finally:
+            page.close()
+        length += len(parts[-1])
+        if length > TEXT_CHARACTERS:
+            raise too_long()
+    return _BROKEN_WORD.sub("", "\n".join(parts)).strip()
+
+
+def _unreadable(reason: str) -> InputError:
+    if "password" in reason.lower():
+        return InputError("It is protected by a password", "A PDF that opens without one", "Remove the password")
+    return InputError(
+        f"It is no PDF file, or damaged: {reason}", "A complete PDF file", "Save or download it again"
+    )

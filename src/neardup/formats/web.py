@@ -1,0 +1,114 @@
+"""The visible text of a web page."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from neardup.formats.charsets import decode
+
+# Elements whose content is no text of the page. noscript and iframe hold what is shown when something fails.
+_SKIPPED = frozenset(
+    {"script", "style", "title", "template", "noscript", "iframe", "object", "noembed", "noframes"}
+)
+
+# Elements within a line (HTML Standard, "Phrasing content"): the text goes on as if they were not there. All
+# others, known or not, end a word.
+_INLINE = frozenset(
+    (
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
+        *("i", "ins", "kbd", "label", "mark", "nobr", "q", "rb", "ruby", "s", "samp", "small", "span", "strike"),
+        *("strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
+    )
+)
+
+_CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+
+# As far as browsers look for a charset (HTML Standard, "prescan a byte stream").
+_HEAD_BYTES = 1024
+
+_COMMENT_END = re.compile(r"--!?>")
+
+
+def extract_html(data: bytes) -> str:
+    """Return the visible text of a page; its charset is what the page says, else UTF-8 or Windows-1252.
+
+    >>> extract_html(b"<p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
+    'One\\ntwo & three'
+    """
+    head = data[:_HEAD_BYTES]
+    found = _CHARSET.search(head) or _XML_ENCODING.match(head)
+    charset = found[1].decode("ascii") if found else None
+    # A page whose bytes could be searched for an ASCII name is not in UTF-16, whatever it says.
+    if charset and charset.lower().startswith(("utf-16", "utf-32")):
+        charset = "utf-8"
+    return html_text(decode(data, charset))
+
+
+def html_text(markup: str) -> str:
+    """Return the visible text of markup: no tags, scripts, styles, titles, comments; block elements end words."""
+    reader = _VisibleText()
+    reader.feed(markup)
+    reader.close()
+    return reader.text().strip()
+
+
+class _VisibleText(HTMLParser):
+    """Takes tokens only and builds no tree: the time is linear, and nesting, however deep, costs nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._parts: list[str] = []
+        self._skipped: str | None = None
+        self._depth = 0
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == self._skipped:
+            self._depth += 1
+        elif self._skipped is None and tag in _SKIPPED:
+            self._skipped, self._depth = tag, 1
+        elif self._skipped is None:
+            self._end_word(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # "<script/>" is no end in HTML; "<br/>" is a start tag like any other
+        self.handle_starttag(tag, attrs)
+        if tag in self.CDATA_CONTENT_ELEMENTS:
+            self.set_cdata_mode(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._skipped is None:
+            self._end_word(tag)
+        elif tag == self._skipped:
+            self._depth -= 1
+            if not self._depth:
+                self._skipped = None
+
+    def handle_data(self, data: str) -> None:
+        if self._skipped is None:
+            self._parts.append(data)
+
+    # What begins with "<!" or "<?" is skipped as the HTML Standard says: the standard parser takes some of it for
+    # text, fails on some, and differs between versions of Python.
+
+    def parse_comment(self, i: int, report: int = 1) -> int:
+        """Return where the comment that begins at ``i`` ends."""
+        end = _COMMENT_END.search(self.rawdata, i + 2)
+        return end.end() if end else len(self.rawdata)
+
+    def parse_html_declaration(self, i: int) -> int:
+        """Return where the declaration that begins at ``i`` ends."""
+        if self.rawdata.startswith("<!--", i):
+            return self.parse_comment(i)
+        end = self.rawdata.find(">", i)
+        return end + 1 if end >= 0 else len(self.rawdata)
+
+    parse_pi = parse_html_declaration
+
+    def _end_word(self, tag: str) -> None:
+        if tag not in _INLINE and self._parts and self._parts[-1] != "\n":
+            self._parts.append("\n")

@@ -1,0 +1,24 @@
+"""One file as one text, by the same code that reads folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from neardup.errors import InputError
+from neardup.readers.discover import find_file
+from neardup.readers.folder import TextDocuments
+
+
+def read_document(path: str | Path) -> str:
+    """Return the text of a file (text, Markdown, HTML, PDF, DOCX, EML, MSG) as a run over its folder reads it.
+
+    Any other file is plain text in UTF-8; bytes that are none become U+FFFD. A URL is read through fsspec.
+    Raises InputError for a file that is not there or cannot be read, with the reason.
+    """
+    documents = TextDocuments(str(path), [find_file(path)])
+    for chunk in documents.chunks():
+        rows = chunk.read(["text"])
+        for problem in rows.problems:
+            raise InputError(problem.reason[0].upper() + problem.reason[1:])
+        content: bytes = rows.table.column("text")[0].as_py()
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,73 @@
+"""Fingerprints → evidence: every pair at or above the threshold, proposed by LSH or joined exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.candidates.exact import join_everything
+from neardup.candidates.lsh import Candidates, candidates
+from neardup.choose import MOST_OF_A_LIST, Choice, choose, reconsider
+from neardup.corpus import Corpus, Fingerprints
+from neardup.criterion import criterion_of
+from neardup.hubs import join_hubs, lookups
+from neardup.kernels.hubs import Hubs
+from neardup.memory import release_memory
+from neardup.plan import Plan
+from neardup.progress import Progress
+from neardup.shingle_store import ShingleStore
+from neardup.tables import VERIFIED
+from neardup.verify import verify
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the search found: verified pairs, hub documents ready to be joined, and how it went."""
+
+    choice: Choice
+    plan: Plan
+    proposed: Candidates
+    pairs: pa.Table
+    hubs: Hubs
+
+
+def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, progress: Progress) -> Evidence:
+    """The pairs of the documents, by the method that was asked for or that suits them.
+
+    Pairs of two documents below ``reference`` are left out. The signatures in ``prints`` are used up.
+    """
+    wanted = corpus.settings.search
+    choice = choose(wanted, int(prints.units[prints.unique].sum()))
+    store = ShingleStore(corpus, prints)
+    if choice.method == "exact":
+        proposed = join_everything(len(prints.unique))
+        hubs = _joined(proposed, store, corpus, progress)
+        choice = reconsider(choice, wanted, lookups(hubs, MOST_OF_A_LIST))
+        if choice.method == "exact":
+            prints.signatures.clear()
+            return Evidence(choice, plan, proposed, VERIFIED.empty_table(), hubs)
+        del hubs
+    threads = corpus.settings.work.threads
+    with progress.stage("candidates", len(plan.bands), "bands") as advance:
+        proposed = candidates(prints.signatures, plan, reference, threads, advance)
+    prints.signatures.clear()
+    release_memory()
+    with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
+        # where there are no pairs, pyarrow's unique values are of type null
+        involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
+        store.hold(np.union1d(proposed.hub, involved))
+        pairs = verify(proposed.pairs, store, criterion_of(wanted), threads, advance)
+    return Evidence(choice, plan, proposed, pairs, _joined(proposed, store, corpus, progress))
+
+
+def _joined(proposed: Candidates, store: ShingleStore, corpus: Corpus, progress: Progress) -> Hubs:
+    """The hub documents (all documents, for the exact method) ready to be joined."""
+    settings = corpus.settings
+    with progress.stage("shingles", len(proposed.hub), "documents"):
+        store.hold_all(proposed.hub)
+    with progress.stage("join", len(proposed.hub), "documents"):
+        criterion = criterion_of(settings.search)
+        return join_hubs(proposed.hub, store.documents, store, criterion, settings.work.threads)

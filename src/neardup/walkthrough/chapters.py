@@ -1,0 +1,273 @@
+"""The tables of an explanation with the sentences that go with them, for the terminal and the notebook.
+
+Names, texts and shingles come from the documents: control characters are escaped here, HTML in ``tables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from neardup.views import counted, number, printable, similarity
+from neardup.walkthrough.bars import bar_section
+from neardup.walkthrough.tables import Section, Table, tail
+
+if TYPE_CHECKING:
+    from neardup.walkthrough.record import Bands, Drawn, Exact, Explanation
+
+NARROWEST = 72
+WIDE = 1000
+"""The width of a notebook: wide enough for all columns that are kept."""
+FEW = 16
+"""Up to so many slots the hash functions are shown even where several families are compared."""
+SHOWN_BANDS, FORMULAS = 16, 4
+
+
+def text(explained: Explanation, width: int) -> Iterator[str]:
+    """The lines of all sections, blank lines between them."""
+    width = max(width, NARROWEST)
+    for i, section in enumerate(sections(explained, width)):
+        if i:
+            yield ""
+            yield ""
+        yield from section.text(width)
+
+
+def html(explained: Explanation) -> str:
+    """All sections as HTML; every text is escaped."""
+    return f"<div>{''.join(section.html() for section in sections(explained, WIDE))}</div>"
+
+
+def sections(explained: Explanation, width: int) -> Iterator[Section]:
+    """All sections for lines of ``width`` columns."""
+    yield _documents(explained)
+    yield _held(explained)
+    shown = [drawn for drawn in explained.drawn if drawn.slots <= FEW or len(explained.drawn) == 1]
+    for drawn in shown:
+        yield _functions(explained, drawn, width)
+        yield _signatures(explained, drawn, width)
+    yield _similarities(explained)
+    yield bar_section(explained, min(width, 100))
+    for drawn in explained.drawn:
+        if drawn.bands is not None:
+            yield _bands(explained, drawn, drawn.bands)
+    if explained.chunks:
+        yield _chunks(explained)
+
+
+def of_family(explained: Explanation, drawn: Drawn) -> str:
+    """The family and slots, where there are several to tell apart."""
+    return f" ({drawn.family}, {counted(drawn.slots, 'slot')})" if len(explained.drawn) > 1 else ""
+
+
+def pair_of(explained: Explanation, pair: Exact) -> str:
+    """The letters of a pair."""
+    return f"{explained.documents[pair.a].label} {explained.documents[pair.b].label}"
+
+
+def _labels(explained: Explanation) -> tuple[str, ...]:
+    return tuple(document.label for document in explained.documents)
+
+
+def _documents(explained: Explanation) -> Section:
+    rows = tuple(
+        (
+            document.label,
+            tail(printable(document.name), 32),
+            printable(" ".join(document.beginning.split())),
+            number(document.words),
+            number(document.shingles),
+        )
+        for document in explained.documents
+    )
+    head = ("", "document", "text", "words", "shingles")
+    return Section(
+        "Documents", (), (Table(head, rows, frozenset((0, 1, 2))),), tuple(map(printable, explained.notes))
+    )
+
+
+def _held(explained: Explanation) -> Section:
+    run = counted(explained.length, "word" if explained.unit == "word" else "character")
+    # a space at the end of a shingle of characters would not be seen
+    space = " " if explained.unit == "word" else "␣"
+    rows = [
+        (str(i), printable(shingle.replace(" ", space)), *("1" if is_held else "0" for is_held in held))
+        for i, (shingle, held) in enumerate(zip(explained.shingles, explained.held, strict=True), 1)
+    ]
+    sizes = ("", "in all", *(number(document.shingles) for document in explained.documents))
+    return Section(
+        "1. Shingles × documents",
+        (
+            f"A shingle is {run} in a row; upper and lower case"
+            + (" and punctuation do not count." if explained.unit == "word" else " do not count."),
+            "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not.",
+        ),
+        (Table(("row", "shingle", *_labels(explained)), (*rows, sizes), frozenset((1,))),),
+    )
+
+
+def _functions(explained: Explanation, drawn: Drawn, width: int) -> Section:
+    values = [[str(value) for value in row] for row in drawn.permutations.tolist()]
+    if drawn.chosen is not None:
+        marks = ("*" if chosen else " " for row in drawn.chosen for chosen in row)
+        values = [[value + next(marks) for value in row] for row in values]
+    labels = _labels(explained)
+    cells = max((len(value) for row in values for value in row), default=1)
+    fit = min(drawn.permutations.shape[1], max((width - 6 - 3 * len(labels)) // (max(cells, 3) + 2), 1))
+    rows = tuple(
+        (str(i), *row[:fit], *("1" if is_held else "" for is_held in held))
+        for i, (row, held) in enumerate(zip(values, explained.held, strict=True), 1)
+    )
+    formulas = [f"h{i}(x) = {formula}" for i, formula in enumerate(drawn.functions[: min(fit, FORMULAS)], 1)]
+    if fit > FORMULAS and formulas:
+        formulas.append("... and so on")
+    return Section(
+        f"2. Hash functions{of_family(explained, drawn)}",
+        (drawn.says, *formulas, "Each function puts the rows in an order: the smallest value comes first."),
+        (Table(("row", *(f"h{i}" for i in range(1, fit + 1)), *labels), rows),),
+        () if fit == drawn.slots else (f"The first {fit} of {number(drawn.slots)} hash functions.",),
+    )
+
+
+def _signatures(explained: Explanation, drawn: Drawn, width: int) -> Section:
+    shown = min(drawn.slots, FEW)
+    smallest = "For each function a document keeps the smallest value among its rows: its MinHash."
+    if drawn.chosen is not None:
+        smallest = (
+            "In each slot a document keeps the smallest value of its rows that chose the slot; where none did, "
+            "the smallest of all its rows."
+        )
+    tables = tuple(_signature_tables(explained, drawn, shown, width - 6))
+    if any(cell.endswith(")") for row in tables[0].rows for cell in row):
+        smallest += " In brackets the row it comes from."
+    return Section(
+        f"3. Signatures{of_family(explained, drawn)}",
+        (
+            smallest,
+            "Of all rows of two documents one comes first. If they share it, their values are equal; in a random "
+            "order that happens with probability |A∩B| / |A∪B|.",
+        ),
+        tables,
+        () if shown == drawn.slots else (f"The first {shown} of {number(drawn.slots)} slots.",),
+    )
+
+
+def _signature_tables(explained: Explanation, drawn: Drawn, shown: int, width: int) -> Iterator[Table]:
+    """One table with the rows the values come from, or without where it is too wide, or a few tables."""
+    labels = _labels(explained)
+    pairs = zip(drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist(), strict=True)
+    cells = [
+        [f"{value} (row {row})" if row else "-" for value, row in zip(values, rows, strict=True)]
+        for values, rows in pairs
+    ]
+    if len(labels) * (_widest(cells) + 2) > width:
+        cells = [[cell.partition(" ")[0] for cell in line] for line in cells]
+    step = max(width // (_widest(cells) + 2), 1)
+    for first in range(0, len(labels), step):
+        part = slice(first, first + step)
+        rows = tuple((f"h{i}", *line[part]) for i, line in enumerate(cells, 1))
+        yield Table(("", *labels[part]), rows)
+
+
+def _widest(cells: list[list[str]]) -> int:
+    return max(len(cell) for line in cells for cell in line)
+
+
+def _similarities(explained: Explanation) -> Section:
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (pair_of(explained, pair), number(pair.shared), number(pair.union), similarity(pair.resemblance))
+        for pair in explained.pairs
+    )
+    head: tuple[str, ...] = ("pair", "|A∩B|", "|A∪B|", "exact")
+    if len(explained.drawn) == 1:
+        head = (*head, "equal values", "estimate", "95 % interval")
+        rows = tuple((*row, *more) for row, more in zip(rows, _estimates(explained.drawn[0]), strict=True))
+    return Section(
+        "4. Similarity, exact and estimated",
+        (
+            "Exact: the shingles in both documents by the shingles in either, |A∩B| / |A∪B| "
+            "(Jaccard, resemblance).",
+            "Estimate: the share of equal values in two signatures. Chance moves it; in 95 of 100 draws "
+            "the interval around it holds the exact value.",
+        ),
+        (Table(head, rows),),
+        (*dict.fromkeys(drawn.caution for drawn in explained.drawn if drawn.caution), *_not_shown(explained)),
+    )
+
+
+def _not_shown(explained: Explanation) -> Iterator[str]:
+    if len(explained.drawn) > 1 and any(drawn.slots > FEW for drawn in explained.drawn):
+        yield (
+            f"Tables 2 and 3 are left out for more than {FEW} slots; choose one family and one number of slots to "
+            "see their beginning."
+        )
+
+
+def _estimates(drawn: Drawn) -> Iterator[tuple[str, str, str]]:
+    for equal, found in zip(drawn.matches, drawn.estimates, strict=True):
+        ends = f"{similarity(found.low)}–{similarity(found.high)}"
+        yield f"{number(equal)} of {number(drawn.slots)}", similarity(found.value), ends
+
+
+def _bands(explained: Explanation, drawn: Drawn, bands: Bands) -> Section:
+    count = len(bands.buckets)
+    labels = _labels(explained)
+    buckets = tuple(
+        (str(i), _span(i, bands.rows), " | ".join(" ".join(labels[at] for at in bucket) for bucket in band))
+        for i, band in enumerate(bands.buckets[:SHOWN_BANDS], 1)
+    )
+    rows = tuple(
+        (
+            pair_of(explained, pair),
+            similarity(pair.resemblance),
+            similarity(bands.probability(pair)),
+            f"{bands.shared(pair)} of {count}",
+            "yes" if bands.shared(pair) else "no",
+        )
+        for pair in explained.pairs
+    )
+    head = ("pair", "exact", "probability", "bands shared", "candidate")
+    notes = [f"The first {SHOWN_BANDS} of {count} bands."] if count > SHOWN_BANDS else []
+    if bands.left_over:
+        notes.append(f"{counted(bands.left_over, 'slot')} at the end of the signature in no band.")
+    return Section(
+        f"Bands and buckets{of_family(explained, drawn)}",
+        (
+            f"The signature is cut into {counted(count, 'band')} of {counted(bands.rows, 'row')}. Documents with "
+            "equal values in all rows of a band fall into one bucket there, and only such documents become "
+            "candidates, to be compared exactly. | stands between buckets.",
+            f"A pair of resemblance J shares a bucket with probability 1 − (1 − J^{bands.rows})^{count}.",
+        ),
+        (Table(("band", "slots", "buckets"), buckets, frozenset((1, 2))), Table(head, rows)),
+        tuple(notes),
+    )
+
+
+def _span(band: int, rows: int) -> str:
+    first, last = (band - 1) * rows + 1, band * rows
+    return f"h{first}" if rows == 1 else f"h{first}–h{last}"
+
+
+def _chunks(explained: Explanation) -> Section:
+    w, chunks = explained.length, explained.chunks
+    held = f"n − {w - 1}" if w > 1 else "n"
+    few = min(5, len(chunks))
+    rows = [
+        (str(chunk.words), str(chunk.chunk_longest), str(chunk.chunk_union), str(chunk.resemblance))
+        for chunk in chunks
+    ]
+    shown = (*rows[:few], ("…",) * 4, rows[-1]) if len(rows) > few else tuple(rows)
+    return Section(
+        "5. What a common chunk adds, by its length",
+        (
+            "Three measures of what two documents share, each a fraction. A chunk of words in common adds so much "
+            "to what stands above the line:",
+        ),
+        (Table(("words in the chunk", "chunk-longest", "chunk-union", "resemblance"), shown),),
+        (
+            f"chunk-longest and chunk-union count words: all of a chunk of {w} or more, nothing of a shorter one. "
+            "Below the line stand the words of the longer document, or those of both, the common ones once.",
+            f"resemblance counts shingles: a chunk of n words holds {held}. So it takes a match "
+            f"seriously only when it is much longer than {counted(w, 'word')}.",
+        ),
+    )

@@ -1,0 +1,247 @@
+"""Here are a few small documents: work out what a textbook would put on the blackboard about them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from neardup.errors import InputError, SettingError
+from neardup.readers import choose_columns, open_documents
+from neardup.settings import Settings
+from neardup.sketches import estimate
+from neardup.tables import Bools, UInt64s
+from neardup.text import Unit, shingles, tokens
+from neardup.walkthrough.families import FAMILIES, NOTHING, Coefficients
+from neardup.walkthrough.record import (
+    SHOWN_FUNCTIONS,
+    SHOWN_ROWS,
+    Bands,
+    Document,
+    Drawn,
+    Exact,
+    Explanation,
+    contributions,
+)
+
+EXAMPLE = (
+    "The night is dark and the moon is red.",
+    "I can see moon is red, the night is dark.",
+    "The moon in the night is red.",
+)
+"""Three sentences of a published walk-through; seed 1 draws its coefficients."""
+
+DOCUMENTS, CHARACTERS, ROWS, SLOTS = 10, 1_000_000, 10_000, 1024
+"""At most so many documents, characters of text in all, distinct shingles, and slots."""
+BEGINNING = 200
+LETTERS = "ABCDEFGHIJ"
+
+
+def explain(
+    documents: Any,
+    *,
+    length: int = 3,
+    unit: Unit = "word",
+    family: str | Sequence[str] = "mod-p",
+    slots: int | Sequence[int] | None = None,
+    seed: int = 1,
+    coefficients: Coefficients | None = None,
+    band_rows: int | None = None,
+) -> Explanation:
+    """Work out the textbook tables of shingling and MinHash for two to ten small documents.
+
+    ``documents`` is what ``find`` takes: a list of str holds the texts themselves. Shingles are ``length``
+    ``unit``s (three words, as textbooks have it; a run takes five). ``family`` is mod-p, multiply-shift,
+    classic or one-permutation, or several; ``slots`` the number of hash functions (4), or several. ``seed``
+    draws the functions; ``coefficients``, pairs (a, b), sets those of mod-p or multiply-shift. ``band_rows``
+    cuts the signatures into bands of so many rows. Raises SettingError and InputError.
+
+    >>> tables = explain(EXAMPLE)
+    >>> tables
+    Explanation(3 documents, 16 shingles; mod-p 4)
+    >>> tables.drawn[0].functions[0], tables.drawn[0].signatures.tolist()
+    ('(4·x + 9) mod 17', [[1, 0, 2], [1, 0, 5], [1, 1, 0], [2, 3, 0]])
+    >>> [round(pair.resemblance, 2) for pair in tables.pairs]
+    [0.25, 0.09, 0.08]
+    """
+    Settings.of(length=length, unit=unit)
+    families = _families(family, coefficients)
+    counts = _counts(slots, coefficients)
+    _whole("seed", seed, 1, 2**32 - 1)
+    if band_rows is not None:
+        _whole("band_rows", band_rows, 1, min(counts))
+    named = _two_or_more(documents)
+    sets = [shingles(text, length, unit) for _, text in named]
+    rows = sorted(set().union(*sets))
+    if len(rows) > ROWS:
+        raise _too_much(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
+    held = np.array([[row in found for found in sets] for row in rows], np.bool_).reshape(len(rows), len(sets))
+    pairs = tuple(_exact(held, a, b) for a, b in combinations(range(len(sets)), 2))
+    drawn = tuple(
+        _draw(name, count, seed, coefficients, held, pairs, band_rows) for name in families for count in counts
+    )
+    return Explanation(
+        documents=tuple(
+            Document(LETTERS[i], name, text[:BEGINNING], len(tokens(text)), len(sets[i]))
+            for i, (name, text) in enumerate(named)
+        ),
+        unit=unit,
+        length=length,
+        seed=seed,
+        shingles=tuple((" " if unit == "word" else "").join(row) for row in rows[:SHOWN_ROWS]),
+        rows=len(rows),
+        held=held[:SHOWN_ROWS],
+        pairs=pairs,
+        drawn=drawn,
+        chunks=contributions(length) if unit == "word" else (),
+        notes=tuple(_remarks(sets, rows, length, max(counts))),
+    )
+
+
+def _families(family: str | Sequence[str], coefficients: Coefficients | None) -> tuple[str, ...]:
+    """The names asked for, each once; all for "all"."""
+    asked = (family,) if isinstance(family, str) else tuple(family)
+    names = tuple(FAMILIES) if asked == ("all",) else tuple(dict.fromkeys(asked))
+    unknown = next((name for name in names if name not in FAMILIES), None)
+    if unknown is not None or not names:
+        raise SettingError(
+            f"The family of hash functions is {unknown!r}" if names else "No family of hash functions was given",
+            f"Any of {', '.join(FAMILIES)}, or all",
+        )
+    fixed = next((name for name in names if not FAMILIES[name].takes_coefficients), None)
+    if coefficients is not None and (fixed is not None or len(names) > 1):
+        raise SettingError(
+            f"Coefficients were given for {', '.join(names)}",
+            "They are those of one family, mod-p or multiply-shift",
+            "Leave the coefficients out, or choose one of these families",
+        )
+    return names
+
+
+def _counts(slots: int | Sequence[int] | None, coefficients: Coefficients | None) -> tuple[int, ...]:
+    """The numbers of slots asked for, each once; as many as coefficients if these are given."""
+    if coefficients is not None and slots not in (None, len(coefficients), [len(coefficients)]):
+        raise SettingError(
+            f"{len(coefficients)} pairs of coefficients were given for other numbers of slots",
+            "One pair for each slot",
+            "Leave the number of slots out",
+        )
+    if slots is None:
+        slots = 4 if coefficients is None else len(coefficients)
+    counts = tuple(dict.fromkeys([slots] if isinstance(slots, int | np.integer) else slots))
+    for count in counts or (0,):
+        _whole("slots", count, 1, SLOTS)
+    return counts
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+        raise SettingError(f"{name} is {value!r}", f"A whole number from {low} to {high:,}")
+
+
+def _two_or_more(documents: Any) -> list[tuple[str, str]]:
+    named = read_small(documents)
+    if len(named) < 2:
+        raise InputError(
+            f"There {'is only one document' if named else 'is no document'}",
+            f"From 2 to {DOCUMENTS} small documents",
+            "Name another one",
+        )
+    return named
+
+
+def read_small(documents: Any) -> list[tuple[str, str]]:
+    """The name and text of each document that ``find`` would read there. Raises InputError if they are large."""
+    source = open_documents(documents)
+    if source.size_bytes is not None and source.size_bytes > 4 * CHARACTERS:
+        raise _too_much("The documents are large", f"At most {CHARACTERS:,} characters in all")
+    chosen = choose_columns(source, None, None)
+    columns = [name for name in (chosen.text, chosen.id) if name is not None]
+    named: list[tuple[str, str]] = []
+    for chunk in source.chunks(None, columns):
+        read = chunk.read(columns)
+        if read.problems:
+            raise InputError(f"A document cannot be read: {read.problems[0].reason}")
+        texts = [_text(value) for value in read.table[chosen.text].to_pylist()]
+        first = len(named) + 1
+        ids = read.table[chosen.id].to_pylist() if chosen.id else [f"text {first + i}" for i in range(len(texts))]
+        named += [(str(id), text) for id, text in zip(ids, texts, strict=True)]
+        if len(named) > DOCUMENTS or sum(len(text) for _, text in named) > CHARACTERS:
+            raise _too_much(
+                f"There are more than {DOCUMENTS} documents, or more than {CHARACTERS:,} characters",
+                f"From 2 to {DOCUMENTS} small documents",
+            )
+    return named
+
+
+def _too_much(given: str, allowed: str) -> InputError:
+    return InputError(given, allowed, "The tables are for small documents; neardup group takes any number")
+
+
+def _text(value: str | bytes | None) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
+
+
+def _exact(held: Bools, a: int, b: int) -> Exact:
+    shared = int((held[:, a] & held[:, b]).sum())
+    return Exact(a, b, shared, int(held[:, a].sum()), int(held[:, b].sum()))
+
+
+def _draw(
+    name: str,
+    slots: int,
+    seed: int,
+    coefficients: Coefficients | None,
+    held: Bools,
+    pairs: Sequence[Exact],
+    band_rows: int | None,
+) -> Drawn:
+    hashed = FAMILIES[name].hashed(len(held), slots, seed, coefficients)
+    found = [hashed.signature(column) for column in held.T]
+    signatures = np.stack([values for values, _ in found], axis=1)
+    matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)
+    kept = slice(SHOWN_ROWS), slice(SHOWN_FUNCTIONS)
+    return Drawn(
+        family=name,
+        slots=slots,
+        says=hashed.says,
+        functions=hashed.functions[:SHOWN_FUNCTIONS],
+        permutations=hashed.values[kept].copy(),
+        chosen=None if hashed.chosen is None else hashed.chosen[kept].copy(),
+        signatures=signatures,
+        origins=np.stack([rows for _, rows in found], axis=1),
+        matches=matches,
+        estimates=tuple(estimate(equal, slots) for equal in matches),
+        bands=None if band_rows is None else _bands(signatures, band_rows),
+        caution=hashed.caution,
+    )
+
+
+def _bands(signatures: UInt64s, rows: int) -> Bands:
+    """Documents with equal values in all rows of a band lie in one of its buckets; those without a row in none."""
+    slots, documents = signatures.shape
+    bands = []
+    for start in range(0, slots - rows + 1, rows):
+        buckets: dict[tuple[int, ...], list[int]] = {}
+        for document in range(documents):
+            values = tuple(signatures[start : start + rows, document].tolist())
+            if values[0] != NOTHING:
+                buckets.setdefault(values, []).append(document)
+        bands.append(tuple(tuple(bucket) for bucket in buckets.values()))
+    return Bands(rows, slots % rows, tuple(bands))
+
+
+def _remarks(
+    sets: Sequence[Collection[object]], rows: Sequence[Collection[str]], length: int, slots: int
+) -> Iterator[str]:
+    """What is special, and what the tables leave out."""
+    if not all(sets):
+        yield "Documents without a shingle count as equal to each other and nothing else; they are in no bucket."
+    if any(len(row) < length for row in rows):
+        yield "A document shorter than a shingle is one shingle, all of it."
+    if len(rows) > SHOWN_ROWS:
+        yield f"Of {len(rows):,} different shingles the first {SHOWN_ROWS} are shown; all of them count."
+    if slots > SHOWN_FUNCTIONS:
+        yield f"Of more than {SHOWN_FUNCTIONS} hash functions the first {SHOWN_FUNCTIONS} are shown; all count."

@@ -1,0 +1,202 @@
+"""Families of hash functions over row numbers: the two of the textbooks, and the two of this program.
+
+A MinHash wants functions that put the rows in random orders, so that each row of a set is equally likely to
+come first (Broder 1997). Functions a·x + b only come near that: over row numbers, which count up, they favour
+some rows, whatever p is, and with 2ᵘ near the number of rows two rows often get one value. The families of
+this program mix the bits of a number first; they are the ones to trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from neardup.errors import SettingError
+from neardup.sketches import MinHash
+from neardup.tables import Bools, Int64s, UInt64s
+
+Coefficients = Sequence[tuple[int, int]]
+"""The pair (a, b) of each function a·x + b."""
+
+NOTHING = 0xFFFF_FFFF_FFFF_FFFF
+"""The value of a document without a row."""
+_WORD = 1 << 32
+
+
+@dataclass(frozen=True, eq=False)
+class Hashed:
+    """What a family makes of the row numbers 1 … n.
+
+    ``values`` uint64[n, slots] are the values of each row under each function, ``says`` what the functions
+    are, ``functions`` their formulas (none where there is but one rule for all). Where ``chosen``
+    (bool[n, slots]) is given, a slot takes only rows that chose it, as long as a document has one. ``caution``
+    says what is wrong with estimates of this family.
+    """
+
+    says: str
+    functions: tuple[str, ...]
+    values: UInt64s
+    chosen: Bools | None = None
+    caution: str = ""
+
+    def signature(self, held: Bools) -> tuple[UInt64s, Int64s]:
+        """For the rows ``held`` (bool[n]): the smallest value in each slot, and the number of its row.
+
+        uint64[slots] and int64[slots]. Of rows with one value the first counts. Without a row ``NOTHING``
+        and 0.
+        """
+        slots = self.values.shape[1]
+        if not held.any():
+            return np.full(slots, NOTHING, np.uint64), np.zeros(slots, np.int64)
+        numbers = np.flatnonzero(held)
+        values = self.values[numbers]
+        if self.chosen is not None:
+            chosen = self.chosen[numbers]
+            values = np.where(chosen | ~chosen.any(axis=0), values, np.uint64(NOTHING))
+        first = values.argmin(axis=0)
+        return values[first, np.arange(slots)], numbers[first] + 1
+
+
+class Family(Protocol):
+    """A way to make ``slots`` hash functions of row numbers."""
+
+    takes_coefficients: bool
+
+    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+        """The values of rows 1 … ``rows``, the functions drawn with ``seed`` or ``given``."""
+
+
+class ModP:
+    """(a·x + b) mod p, p the smallest prime above the number of rows."""
+
+    takes_coefficients = True
+
+    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+        """Raises SettingError for an a that p divides: such a function is the same for all rows."""
+        p = prime_above(rows)
+        pairs = self.drawn(p, slots, seed) if given is None else given
+        for a, b in pairs:
+            if a < 0 or b < 0 or a % p == 0:
+                raise SettingError(
+                    f"The coefficients {a}:{b} make no order of {rows} rows",
+                    f"b from 0, a from 1 and no multiple of the prime {p}",
+                    "Choose others, or draw them with a seed",
+                )
+        factors, offsets = (np.array([pair[i] % p for pair in pairs], np.uint64) for i in (0, 1))
+        return Hashed(
+            f"h(x) = (a·x + b) mod {p}, x the row number; {p} is the smallest prime above {rows}.",
+            tuple(f"({a}·x + {b}) mod {p}" for a, b in pairs),
+            (_numbers(rows)[:, None] * factors + offsets) % np.uint64(p),
+            caution="mod-p: these functions do not give all orders of the rows, so an estimate may lean by a "
+            "hundredth or two (more with few rows), however many slots there are.",
+        )
+
+    def drawn(self, p: int, slots: int, seed: int) -> Coefficients:
+        """Coefficients from 1 to p − 1; an a, or a b, comes again only when all others have been used.
+
+        They are made with numpy's first generator, whose stream does not change (NEP 19), as textbooks do.
+        """
+        source = np.random.RandomState(seed)
+        pairs: list[tuple[int, int]] = []
+        while len(pairs) < slots:
+            a, b = source.permutation(p - 1) + 1, source.permutation(p - 1) + 1
+            pairs += [(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+        return pairs[:slots]
+
+
+class MultiplyShift:
+    """((a·x + b) mod 2³²) >> (32 − u), a odd: the top u bits (Dietzfelbinger and others 1997).
+
+    u is the number of bits of the number of rows, the usual choice.
+    """
+
+    takes_coefficients = True
+
+    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+        """Raises SettingError for an even a, which would waste bits, or numbers beyond 32 bits."""
+        shift = 32 - max(rows.bit_length(), 1)
+        pairs = self.drawn(slots, seed) if given is None else given
+        for a, b in pairs:
+            if not (0 < a < _WORD and 0 <= b < _WORD and a % 2):
+                raise SettingError(
+                    f"The coefficients {a}:{b} are none of multiply-shift",
+                    "a odd and b from 0, both below 2³²",
+                    "Choose others, or draw them with a seed",
+                )
+        factors, offsets = (np.array([pair[i] for pair in pairs], np.uint64) for i in (0, 1))
+        low = (_numbers(rows)[:, None] * factors + offsets) & np.uint64(_WORD - 1)
+        return Hashed(
+            f"h(x) = ((a·x + b) mod 2^32) >> {shift}, x the row number: the top {32 - shift} of 32 bits, "
+            f"a number from 0 to {(1 << (32 - shift)) - 1}. Two rows may get one value.",
+            tuple(f"({a}·x + {b}) mod 2^32 >> {shift}" for a, b in pairs),
+            low >> np.uint64(shift),
+            caution="multiply-shift: two rows with one value look like a shared one, so estimates are too high, "
+            "often by a tenth, however many slots there are.",
+        )
+
+    def drawn(self, slots: int, seed: int) -> Coefficients:
+        """Odd a and any b below 2³²; more slots keep the first ones."""
+        words = np.random.RandomState(seed).randint(0, _WORD, (slots, 2), np.int64)
+        return [(int(a) | 1, int(b)) for a, b in words]
+
+
+class OwnSketch:
+    """A sketch of this program, its published constants included; the seed renumbers the rows.
+
+    Seed 1 leaves the row numbers as they are, so that a signature is that of ``MinHash.of_ids(rows)``.
+    """
+
+    takes_coefficients = False
+
+    def __init__(self, sketch: str, says: str) -> None:
+        self.sketch, self.says = sketch, says
+
+    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+        """The values of single rows say it all: a set takes the smallest, among those that chose the slot."""
+        power = 1 << (slots - 1).bit_length()
+        ids = _numbers(rows) + np.uint64((seed - 1) * _WORD)
+        family = MinHash(power, sketch=self.sketch)
+        values, chosen = family.sketch_ids(ids, np.arange(rows + 1, dtype=np.int64))
+        cut = "" if power == slots else f" (The first {slots} of {power}: a sketch has a power of two of slots.)"
+        return Hashed(
+            self.says + cut,
+            (),
+            values[:, :slots].astype(np.uint64),
+            chosen[:, :slots] if self.sketch == "one-permutation" else None,
+        )
+
+
+FAMILIES: dict[str, Family] = {
+    "mod-p": ModP(),
+    "multiply-shift": MultiplyShift(),
+    "classic": OwnSketch(
+        "classic",
+        "h(x) = (a·m(x) + b) mod 2^32; m mixes the bits of the row number x first, a and b are published "
+        "constants.",
+    ),
+    "one-permutation": OwnSketch(
+        "one-permutation",
+        "One hash of the row number x: its top bits choose a slot (marked *), the others are its value there. "
+        "In other slots a row has its classic value, which counts only if no row of the document chose the slot.",
+    ),
+}
+"""Every family by name."""
+
+
+def prime_above(number: int) -> int:
+    """The smallest prime above ``number``.
+
+    >>> prime_above(16), prime_above(17), prime_above(0)
+    (17, 19, 2)
+    """
+    candidate = max(number + 1, 2)
+    while any(candidate % divisor == 0 for divisor in range(2, int(candidate**0.5) + 1)):
+        candidate += 1
+    return candidate
+
+
+def _numbers(rows: int) -> UInt64s:
+    return np.arange(1, rows + 1, dtype=np.uint64)

@@ -1,0 +1,215 @@
+"""What there is to see in a few small documents, as data; ``chapters`` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from neardup.sketches import Estimate
+from neardup.tables import Bools, Int64s, UInt64s
+from neardup.walkthrough import chapters
+from neardup.walkthrough.families import NOTHING
+
+SHOWN_ROWS, SHOWN_FUNCTIONS = 200, 16
+"""How much of the two large tables is kept and shown; every number is worked out from all of it."""
+LONGEST_CHUNK = 100
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document: the letter of its column, what it is called, how it begins, its size."""
+
+    label: str
+    name: str
+    beginning: str
+    words: int
+    shingles: int
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The exact integers of documents ``a`` and ``b`` (their positions): |A∩B|, |A|, |B|."""
+
+    a: int
+    b: int
+    shared: int
+    size_a: int
+    size_b: int
+
+    @property
+    def union(self) -> int:
+        """|A∪B|."""
+        return self.size_a + self.size_b - self.shared
+
+    @property
+    def resemblance(self) -> float:
+        """|A∩B| / |A∪B|; two empty documents are equal."""
+        return self.shared / self.union if self.union else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """The signatures cut into bands of ``rows`` slots each; ``left_over`` slots are in no band.
+
+    ``buckets[band]`` are the documents (their positions) that lie in one bucket of that band, all buckets.
+    """
+
+    rows: int
+    left_over: int
+    buckets: tuple[tuple[tuple[int, ...], ...], ...]
+
+    def probability(self, pair: Exact) -> float:
+        """1 − (1 − Jʳ)ᵇ, that the pair shares a bucket (Leskovec, Rajaraman and Ullman, section 3.4).
+
+        Documents without a shingle are in no bucket.
+        """
+        return 1 - (1 - pair.resemblance**self.rows) ** len(self.buckets) if pair.union else 0.0
+
+    def shared(self, pair: Exact) -> int:
+        """In how many bands both documents are in one bucket."""
+        return sum(any(pair.a in bucket and pair.b in bucket for bucket in band) for band in self.buckets)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Hash functions of one family, and what comes of them.
+
+    ``functions`` are the formulas of the first functions, ``permutations`` (uint64[rows, functions]) the values
+    of the first rows under them, ``chosen`` (bool of that shape or None) where a row chose the slot.
+    ``signatures`` and ``origins`` ([slots, documents], uint64 and int64) are the smallest values and the numbers
+    of their rows (0: no row). ``matches`` and ``estimates`` are in the order of the pairs. ``says`` is what the
+    functions are, ``caution`` what is wrong with their estimates.
+    """
+
+    family: str
+    slots: int
+    says: str
+    functions: tuple[str, ...]
+    permutations: UInt64s
+    chosen: Bools | None
+    signatures: UInt64s
+    origins: Int64s
+    matches: tuple[int, ...]
+    estimates: tuple[Estimate, ...]
+    bands: Bands | None
+    caution: str
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What a common chunk of so many words adds to the numerators of the three measures."""
+
+    words: int
+    chunk_longest: int
+    chunk_union: int
+    resemblance: int
+
+
+def contributions(length: int) -> tuple[Chunk, ...]:
+    """What common chunks of all lengths from ``length`` − 2 to 100 words add, with shingles of ``length`` words.
+
+    A chunk of n words counts n in C, when it is no shorter than a shingle, and holds n − w + 1 shingles.
+
+    >>> [(chunk.words, chunk.chunk_union, chunk.resemblance) for chunk in contributions(5)[:4]]
+    [(3, 0, 0), (4, 0, 0), (5, 5, 1), (6, 6, 2)]
+    """
+    lengths = range(max(length - 2, 1), LONGEST_CHUNK + 1)
+    counts = ((n, n if n >= length else 0, max(n - length + 1, 0)) for n in lengths)
+    return tuple(Chunk(words, common, common, shared) for words, common, shared in counts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """The tables of ``explain``.
+
+    ``documents``, ``shingles`` (the text of the first rows), ``rows`` (how many distinct shingles there are),
+    ``held`` (bool[shown rows, documents]), ``pairs`` (exact integers), ``drawn`` (one for each family and
+    number of slots), ``chunks`` (none for shingles of characters), ``notes``. Prints as text; a notebook
+    shows it as tables.
+    """
+
+    documents: tuple[Document, ...]
+    unit: str
+    length: int
+    seed: int
+    shingles: tuple[str, ...]
+    rows: int
+    held: Bools
+    pairs: tuple[Exact, ...]
+    drawn: tuple[Drawn, ...]
+    chunks: tuple[Chunk, ...]
+    notes: tuple[str, ...]
+
+    def text(self, width: int = 80) -> str:
+        """All tables as text of lines of at most ``width`` columns (72 or more)."""
+        return "\n".join(chapters.text(self, width))
+
+    def as_dict(self) -> dict[str, Any]:
+        """All tables as plain data, without what ``notes`` says is cut."""
+        return {
+            "documents": [vars(document) for document in self.documents],
+            "unit": self.unit,
+            "length": self.length,
+            "seed": self.seed,
+            "distinct_shingles": self.rows,
+            "shingles": list(self._shingles()),
+            "pairs": [
+                self._labels(pair)
+                | {"shared": pair.shared, "size_a": pair.size_a, "size_b": pair.size_b}
+                | {"union": pair.union, "resemblance": pair.resemblance}
+                for pair in self.pairs
+            ],
+            "drawn": [self._drawn(drawn) for drawn in self.drawn],
+            "chunks": [vars(chunk) for chunk in self.chunks],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        drawn = ", ".join(f"{drawn.family} {drawn.slots}" for drawn in self.drawn)
+        return f"Explanation({len(self.documents)} documents, {self.rows} shingles; {drawn})"
+
+    def _repr_html_(self) -> str:
+        return chapters.html(self)
+
+    def _labels(self, pair: Exact) -> dict[str, Any]:
+        return {"a": self.documents[pair.a].label, "b": self.documents[pair.b].label}
+
+    def _shingles(self) -> Iterator[dict[str, Any]]:
+        for number, (shingle, held) in enumerate(zip(self.shingles, self.held, strict=True), 1):
+            yield {"row": number, "shingle": shingle, "in": [int(is_held) for is_held in held]}
+
+    def _drawn(self, drawn: Drawn) -> dict[str, Any]:
+        signatures = [[None if x == NOTHING else x for x in row] for row in drawn.signatures.tolist()]
+        return {
+            "family": drawn.family,
+            "slots": drawn.slots,
+            "says": drawn.says,
+            "caution": drawn.caution,
+            "functions": list(drawn.functions),
+            "permutations": drawn.permutations.tolist(),
+            "chosen": None if drawn.chosen is None else drawn.chosen.astype(int).tolist(),
+            "signatures": signatures,
+            "estimates": [
+                self._labels(pair) | {"equal": equal, "value": found.value, "low": found.low, "high": found.high}
+                for pair, equal, found in zip(self.pairs, drawn.matches, drawn.estimates, strict=True)
+            ],
+            "bands": None if drawn.bands is None else self._bands(drawn.bands),
+        }
+
+    def _bands(self, bands: Bands) -> dict[str, Any]:
+        return {
+            "rows": bands.rows,
+            "left_over": bands.left_over,
+            "buckets": [
+                [[self.documents[position].label for position in bucket] for bucket in band]
+                for band in bands.buckets
+            ],
+            "pairs": [
+                self._labels(pair) | {"shared_bands": bands.shared(pair), "probability": bands.probability(pair)}
+                for pair in self.pairs
+            ],
+        }

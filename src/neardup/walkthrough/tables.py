@@ -1,0 +1,127 @@
+"""A section of a text: a title, sentences, a table, drawn lines; as plain text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+from unicodedata import combining, east_asian_width
+
+GAP = 2
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text. Columns are set to the right but for those in ``left``, whose texts may be cut to fit."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[int] = frozenset()
+
+    def text(self, width: int) -> Iterator[str]:
+        """Lines of at most ``width`` columns, as long as the columns set to the right need no more."""
+        widths = [max(map(columns, cells)) for cells in zip(self.head, *self.rows, strict=True)]
+        over = sum(widths) + GAP * len(widths) - width
+        for column in sorted(self.left, key=lambda column: -widths[column]):
+            kept = max(widths[column] - max(over, 0), min(widths[column], 12))
+            over -= widths[column] - kept
+            widths[column] = kept
+        for cells in (self.head, *self.rows):
+            placed = (self._placed(i, cell, widths[i]) for i, cell in enumerate(cells))
+            yield (" " * GAP + (" " * GAP).join(placed)).rstrip()
+
+    def html(self) -> str:
+        """An HTML table; every cell is escaped."""
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.head)
+        body = "".join("<tr>" + "".join(map(self._cell, range(len(row)), row)) + "</tr>" for row in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _placed(self, column: int, cell: str, width: int) -> str:
+        if column in self.left:
+            cell = shortened(cell, width)
+            return cell + " " * (width - columns(cell))
+        return " " * (width - columns(cell)) + cell
+
+    def _cell(self, column: int, cell: str) -> str:
+        side = "left" if column in self.left else "right"
+        return f'<td style="text-align: {side}">{escape(cell)}</td>'
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Lines whose letters stand under each other."""
+
+    lines: tuple[str, ...]
+
+    def text(self, width: int) -> Iterator[str]:
+        """The lines as they are; they were drawn for a width."""
+        yield from self.lines
+
+    def html(self) -> str:
+        """The lines in letters of one width, escaped."""
+        return f"<pre>{escape(chr(10).join(self.lines))}</pre>"
+
+
+@dataclass(frozen=True)
+class Section:
+    """Sentences ``says``, then tables and drawings, then ``notes``."""
+
+    title: str
+    says: tuple[str, ...] = ()
+    parts: tuple[Table | Drawing, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def text(self, width: int) -> Iterator[str]:
+        """The section as lines, blank ones between its parts."""
+        yield self.title
+        yield "-" * len(self.title)
+        yield from folded(self.says, width)
+        for part in self.parts:
+            yield ""
+            yield from part.text(width)
+        if self.notes:
+            yield ""
+            yield from folded(self.notes, width)
+
+    def html(self) -> str:
+        """The section as HTML; every text is escaped."""
+        before, after = ("".join(f"<p>{escape(text)}</p>" for text in texts) for texts in (self.says, self.notes))
+        return f"<h4>{escape(self.title)}</h4>{before}{''.join(part.html() for part in self.parts)}{after}"
+
+
+def folded(texts: Sequence[str], width: int) -> Iterator[str]:
+    """Paragraphs in lines of at most ``width`` letters."""
+    for text in texts:
+        yield from wrap(text, width)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide letters two, marks none.
+
+    >>> columns("東京 e\\u0301")
+    6
+    """
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, cut to ``width`` columns where it is longer.
+
+    >>> shortened("the night is dark", 12), shortened("dark", 12)
+    ('the night i…', 'dark')
+    """
+    if columns(text) <= width:
+        return text
+    while columns(text) >= width:
+        text = text[:-1]
+    return text + "…"
+
+
+def tail(text: str, width: int) -> str:
+    """The end of a text, where names of files differ.
+
+    >>> tail("reports/2001/march.txt", 12)
+    '…1/march.txt'
+    """
+    return text if columns(text) <= width else "…" + shortened(text[::-1], width)[-2::-1]

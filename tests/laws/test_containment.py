@@ -1,0 +1,173 @@
+"""Containment and overlap as what a run looks for: every pair of brute force, and members that are contained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import made_sets
+import numpy as np
+import pyarrow as pa
+import pytest
+from grouped import groups_by_leader, groups_of, pairs_of, rank_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_sets import THRESHOLDS, MadeStore
+from made_texts import Writer
+
+import neardup as nd
+import shared_data
+from neardup.errors import SettingError
+from neardup.group import group
+from neardup.hubs import HubSearch, join_hubs, no_hubs
+from neardup.hubs import pairs_of as hub_pairs_of
+from neardup.kernels.hubs import Hubs
+from neardup.kernels.sets import CONTAINMENT, OVERLAP
+from neardup.settings import Settings
+
+SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
+EITHER = pytest.mark.parametrize("measure", [CONTAINMENT, OVERLAP])
+
+Pair = tuple[int, int]
+
+
+def overlapping(sets: Sequence[set[int]], least: Fraction, reference: int = 0) -> dict[Pair, int]:
+    """Return |A∩B| of every pair whose smaller set is in the larger one by at least this share."""
+    pairs = ((a, b) for a, b in combinations(range(len(sets)), 2) if b >= reference)
+    shared = {(a, b): len(sets[a] & sets[b]) for a, b in pairs}
+    return {
+        (a, b): both for (a, b), both in shared.items() if both and both >= least * min(len(sets[a]), len(sets[b]))
+    }
+
+
+def joined(sets: Sequence[set[int]], least: Fraction, measure: int) -> Hubs:
+    asked = made_sets.criterion(least, measure)
+    return join_hubs(np.arange(len(sets)), len(sets), MadeStore(sets), asked, 2)  # type: ignore[arg-type]
+
+
+@EITHER
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24))
+@settings(deadline=None, max_examples=200)
+def test_no_pair_is_lost_and_none_is_made_up(
+    measure: int, sets: list[set[int]], threshold: Fraction, old: int
+) -> None:
+    hubs = joined(sets, threshold, measure)
+    n = len(sets)
+    search = HubSearch(np.zeros(n, np.bool_), np.zeros(n, np.int64), None, old)
+    table, _ = hub_pairs_of(hubs, search, 2)
+    made_sets.pairs_of(table, sets)  # the integers are those of the sets
+    ends = zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True)
+    assert set(ends) == set(overlapping(sets, threshold, old))
+
+
+@pytest.mark.parametrize("measure", ["containment", "overlap"])
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
+@pytest.mark.parametrize("name", SETS)
+def test_all_pairs_of_real_text(name: str, threshold: float, measure: str) -> None:
+    texts = list(shared_data.documents(name).values())
+    found = nd.find(texts, threshold=threshold, measure=measure, pairs="all")
+    copies = {row["id"] for row in found.copies.to_pylist()}
+    least = Fraction(repr(threshold))
+    expected = {
+        pair: counted
+        for pair, counted in shared_data.all_pairs(name).items()
+        if Fraction(counted.shared, min(counted.size_a, counted.size_b)) >= least and not copies & set(pair)
+    }
+    assert pairs_of(found) == set(expected)
+    for row in found.pairs.to_pylist():
+        counted = expected[row["id_a"], row["id_b"]]
+        assert (row["shared"], row["size_a"], row["size_b"]) == (counted.shared, counted.size_a, counted.size_b)
+        if measure == "overlap":
+            assert row["overlap"] == counted.shared / min(counted.size_a, counted.size_b)
+    assert found.run["choice"]["method"] == "exact"
+    assert measure in found.run["recall"]["statement"]
+
+
+def contained_groups(sets: Sequence[set[int]], least: Fraction, rank: Sequence[int]) -> Mapping[object, object]:
+    """Return the groups by definition: best first, each joins the leader that holds most of it, if enough."""
+    leader: dict[int, int] = {}
+    for d in sorted(range(len(sets)), key=rank.__getitem__):
+        heads = [head for head in leader if leader[head] == head]
+        held = {head: Fraction(len(sets[d] & sets[head]), len(sets[d])) for head in heads}
+        heads = sorted((h for h in heads if held[h] >= least), key=lambda h, held=held: (-held[h], rank[h]))
+        leader[d] = heads[0] if heads else d
+    return groups_by_leader([leader[d] for d in range(len(sets))])
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.booleans(), st.data())
+@settings(deadline=None, max_examples=200)
+def test_a_member_is_contained_in_its_leader(
+    sets: list[set[int]], threshold: Fraction, in_hubs: bool, data: st.DataObject
+) -> None:
+    """The same from a table of pairs and from the prefix lists."""
+    sets = [values for values in sets if values]
+    rank = data.draw(st.permutations(range(len(sets))))
+    asked = made_sets.criterion(threshold, CONTAINMENT)
+    table = made_sets.pair_table(sets, [] if in_hubs else list(overlapping(sets, threshold)))
+    hubs = joined(sets, threshold, CONTAINMENT) if in_hubs else no_hubs(len(sets), asked)
+    form = Settings.of(threshold=float(threshold), measure="containment", threads=1)
+    leader = group(table, hubs, np.array(rank, np.int64), 0, form).leader.tolist()
+    assert groups_by_leader(leader) == contained_groups(sets, threshold, rank)
+
+
+def test_a_part_goes_and_the_whole_stays() -> None:
+    """An excerpt repeats the report; the report does not repeat the excerpt."""
+    writer = Writer(seed=71)
+    words = writer.words(300)
+    report, excerpt, other = " ".join(words), " ".join(words[40:100]), writer.text(80)
+    found = nd.find([excerpt, report, other], measure="containment", threshold=0.9)
+    assert found.removed.to_pylist() == [
+        {"id": 0, "kept_id": 1, "similarity": 1.0, "reason": "near copy of 1: containment 1.000"}
+    ]
+    # kept first, the excerpt cannot stand for the report: only a fifth of that is in it
+    kept_first = nd.find([excerpt, report, other], measure="containment", threshold=0.9, keep="first")
+    assert kept_first.removed.num_rows == 0
+    assert pairs_of(kept_first) == {(0, 1)}
+    # the overlap has no direction
+    symmetric = nd.find([excerpt, report, other], measure="overlap", threshold=0.9, keep="first")
+    assert symmetric.removed["id"].to_pylist() == [1]
+    assert nd.find([excerpt, report, other], threshold=0.3).pairs.num_rows == 0
+
+
+@pytest.mark.parametrize("least", [Fraction(1, 2), Fraction(4, 5), Fraction(1)])
+def test_pairs_exactly_at_the_threshold(least: Fraction) -> None:
+    small, large = set(range(20)), set(range(int(20 * least))) | set(range(100, 400))
+    assert len(small & large) == 20 * least
+    without = large - {0}
+    for sets in ([small, large], [large, small], [small, without], [without, small]):
+        hashed = made_sets.hashed(sets, lambda value: value * 0x9E3779B97F4A7C15 % (1 << 64))
+        search = HubSearch(np.zeros(2, np.bool_), np.zeros(2, np.int64), None, 0)
+        table, _ = hub_pairs_of(joined(hashed, least, OVERLAP), search, 1)
+        assert table.num_rows == (without not in sets)
+
+
+def test_components_by_overlap_hold_whatever_a_chain_joins() -> None:
+    writer = Writer(seed=72)
+    words = writer.words(400)
+    texts = [" ".join(words[:200]), " ".join(words[150:210]), " ".join(words[190:400])]
+    found = nd.find(texts, measure="overlap", threshold=0.3, groups="components")
+    assert pairs_of(found) == {(0, 1), (1, 2)} - ({(1, 2)} if _overlap(texts[1], texts[2]) < 0.3 else set())
+    assert {len(members) for members in groups_of(found).values()} <= {2, 3}
+
+
+def _overlap(a: str, b: str) -> float:
+    both = [{tuple(text.split()[i : i + 5]) for i in range(len(text.split()) - 4)} for text in (a, b)]
+    return len(both[0] & both[1]) / min(map(len, both))
+
+
+def test_lsh_does_not_claim_to_find_containment() -> None:
+    with pytest.raises(SettingError, match="resemblance alone"):
+        nd.find(["a b c d e f"], method="lsh", measure="containment")
+
+
+def test_ranks_decide_as_ever() -> None:
+    """The longest is kept, whichever way round the input has them."""
+    words = Writer(seed=73).words(120)
+    texts = [" ".join(words[: 40 + 20 * k]) for k in range(4)]
+    rank = rank_of([len(text.split()) for text in texts])
+    assert rank == [3, 2, 1, 0]
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        rows = pa.table({"text": [texts[k] for k in order], "id": order})
+        found = nd.find(rows, measure="containment", threshold=1.0)
+        assert groups_of(found) == {3: frozenset(range(4))}

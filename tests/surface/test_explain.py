@@ -1,0 +1,125 @@
+"""``neardup explain`` from outside."""
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command_line import Run
+
+import neardup as nd
+from neardup.walkthrough import EXAMPLE
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "walkthrough.md"
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> list[Path]:
+    files = [tmp_path / f"{name}.txt" for name in "cab"]
+    for file, text in zip(files, EXAMPLE, strict=True):
+        file.write_text(text + "\n", encoding="utf-8")
+    return files
+
+
+def test_the_example_is_what_the_library_gives(run: Run) -> None:
+    result = run("explain", "--example")
+    assert (result.status, result.err) == (0, "")
+    assert result.out == nd.explain(EXAMPLE).text(80) + "\n"
+    assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_coefficients_give_what_the_seed_draws(run: Run) -> None:
+    result = run("explain", "--example", "--coefficients", "4:9,14:4,8:14,3:10")
+    assert result.out == run("explain", "--example", "--seed", "1").out
+    assert result.out != run("explain", "--example", "--seed", "2").out
+
+
+def test_files_keep_their_order_and_may_come_twice(run: Run, sentences: list[Path]) -> None:
+    data = json.loads(run("explain", *sentences, sentences[0], "--json").out)
+    assert [document["name"] for document in data["documents"]] == [str(f) for f in (*sentences, sentences[0])]
+    assert data["drawn"][0]["signatures"] == [[1, 0, 2, 1], [1, 0, 5, 1], [1, 1, 0, 1], [2, 3, 0, 2]]
+
+
+def test_json_is_the_plain_data(run: Run) -> None:
+    typed = ("--slots", "8,32", "--family", "mod-p,one-permutation", "--band-rows", "2", "--length", "2")
+    made = nd.explain(EXAMPLE, slots=[8, 32], family=["mod-p", "one-permutation"], band_rows=2, length=2)
+    assert json.loads(run("explain", "--example", *typed, "--json").out) == made.as_dict()
+
+
+def test_standard_input_is_a_document(run: Run, sentences: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = io.BytesIO(EXAMPLE[1].encode() + b" \xff")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=typed))
+    data = json.loads(run("explain", sentences[0], "-", "--json").out)
+    assert [document["name"] for document in data["documents"]] == [str(sentences[0]), "-"]
+    assert data["documents"][1]["beginning"] == EXAMPLE[1] + " \ufffd"
+    assert data["pairs"][0]["shared"] == 3
+
+
+def test_literal_texts(run: Run) -> None:
+    assert run("explain", "--literal", *EXAMPLE).out == run("explain", "--example").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            ["The night is dark.", "The moon?"],
+            'error: There is no file "The night is dark."\n'
+            "       The arguments are names of files, or - for standard input\n"
+            "       Give --literal to take the arguments themselves as the documents\n",
+        ),
+        (["a\x1b[2J" + 500 * "x"], f'error: There is no file "a\\x1b[2J{55 * "x"}…"\n'),
+        ([], "error: No document was given\n"),
+        (["--example", "x"], "error: --example was given with documents\n"),
+        (["--literal", "x"], "error: There is only one document\n"),
+        (["-", "-"], "error: - was given twice\n"),
+        (["--example", "--slots", "4,x"], "error: --slots has 'x'\n"),
+        (["--example", "--coefficients", "4:9,14"], "error: --coefficients has '14'\n"),
+        (["--example", "--coefficients", "4:9,a:b"], "error: --coefficients has 'a'\n"),
+        (["--example", "--family", "mod-q"], "error: The family of hash functions is 'mod-q'\n"),
+        (["--example", "--length", "0"], "error: length is 0. Allowed: a number from 1 to 64"),
+    ],
+    ids=str,
+)
+def test_what_is_refused(run: Run, typed: list[str], said: str) -> None:
+    result = run("explain", *typed)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(said)
+
+
+def test_a_folder_of_many_documents_is_refused(run: Run, tmp_path: Path) -> None:
+    for i in range(11):
+        (tmp_path / f"{i}.txt").write_text("text", encoding="utf-8")
+    result = run("explain", tmp_path)
+    assert result.status == 2
+    assert result.err.startswith("error: There are more than 10 documents")
+
+
+def shown_on_page() -> list[tuple[str, list[str]]]:
+    """Return the commands on the page of the walk-through, each with the lines it is said to print."""
+    blocks = re.findall(r"^```\n\$ neardup (.*?)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    return [(command, lines.splitlines()) for command, lines in blocks]
+
+
+@pytest.mark.parametrize(("command", "lines"), shown_on_page(), ids=lambda part: part if type(part) is str else "")
+def test_the_page_shows_what_is_printed(run: Run, command: str, lines: list[str]) -> None:
+    printed = iter(run(*command.split()).out.splitlines())
+    wanted = [line for line in lines if line not in ("", "...")]
+    assert len(wanted) > 3
+    assert not [line for line in wanted if line not in printed]  # each is looked for after the one before
+
+
+def test_the_page_has_examples_and_every_key_of_the_data() -> None:
+    assert len(shown_on_page()) >= 4
+    text = PAGE.read_text(encoding="utf-8").partition("## As JSON")[2]
+    data = nd.explain(EXAMPLE, band_rows=2).as_dict()
+    assert not [key for key in sorted(keys_of(data)) if f"`{key}`" not in text]
+
+
+def keys_of(value: object) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {key for part in value.values() for key in keys_of(part)}
+    return {key for part in value for key in keys_of(part)} if isinstance(value, list) else set()
