@@ -8,15 +8,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.audit.outcome import Audit
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions, Streams
@@ -25,11 +25,11 @@ from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
-from neardup.recall import found_with, missed_pairs
+from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
 from neardup.results import Ids, Named
 from neardup.search import Evidence
 from neardup.settings import Settings
-from neardup.tables import column
+from neardup.tables import VERIFIED, column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import similarity
 
@@ -92,6 +92,7 @@ class Outcome:
     grouped: Grouped
     decisions: Decisions
     stages: Stages
+    audited: Audit | None = None
 
     @property
     def settings(self) -> Settings:
@@ -117,19 +118,24 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "bytes": _bytes(outcome),
         "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
-        # pairs of two hub documents are joined exactly; only those that LSH proposed can have missed companions
-        "recall": recall_statement(settings, evidence.choice.method, evidence.plan, evidence.pairs),
+        "recall": _recall(outcome),
+        "audit": None if outcome.audited is None else outcome.audited.as_dict(),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
             "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
             "largest": evidence.proposed.largest_bucket,
         },
-        **judgement(outcome, ids, len(outcome.prints.unique)),
+        **_judged(outcome, ids),
         "regrouped_from": None,
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
     }
+
+
+def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
+    said = judgement(outcome, ids, len(outcome.prints.unique))
+    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome)]}
 
 
 def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
@@ -205,23 +211,48 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
     }
 
 
-def recall_statement(settings: Settings, method: str, plan: Plan, pairs: pa.Table) -> dict[str, Any]:
-    """What was planned, and how many pairs are estimated to be missed beside the ``pairs`` (VERIFIED) found."""
+def _recall(outcome: Outcome) -> dict[str, Any]:
+    """The recall of a run; pairs of two hub documents are joined exactly, besides being proposed by LSH."""
+    evidence, settings = outcome.evidence, outcome.settings
+    is_hub = np.zeros(len(outcome.prints.unique), np.bool_)
+    is_hub[evidence.proposed.hub] = True
+    joined = is_hub[column(evidence.pairs, "a")] & is_hub[column(evidence.pairs, "b")]
+    proposed = evidence.pairs.filter(pa.array(~joined))
+    return recall_of(settings, evidence.choice.method, evidence.plan, proposed, outcome.found.pairs.num_rows)
+
+
+def recall_of(settings: Settings, method: str, plan: Plan, proposed: pa.Table, found: int) -> dict[str, Any]:
+    """What was planned, what that comes to here, and how many pairs are estimated to be missed.
+
+    ``proposed`` (VERIFIED) are the pairs that only LSH could find, of all that were ``found``.
+    """
     threshold = settings.search.threshold
     if method == "exact":
         statement = f"exact: every pair at {settings.search.measure} {threshold:g} or above is found"
-        nothing = {"estimated": 0.0, "low": 0.0, "high": 0.0}
-        return {"planned": 1.0, "at_threshold": 1.0, "missed": nothing, "statement": statement}
+        return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
     at = plan.probability(threshold)
     if threshold < 1:  # floating point takes what is nearly certain for certain
         at = min(at, float(np.nextafter(1, 0)))
-    missed = missed_pairs(found_with(plan, settings.sketch.sketch, pairs))
+    shared, size_a, size_b = (column(proposed, name) for name in VERIFIED.names[2:])
+    chances = missed_with(plan, settings.sketch.sketch, shared, size_a + size_b - shared)
+    missed = missed_pairs(chances, 1 - at)
+    predicted = predicted_recall(found, missed)
     statement = (
-        f"planned: a pair at resemblance {threshold:g} is found with probability {similarity(at, 4)}; "
-        f"missed here: about {missed.value:,.0f} pairs (95 % interval {missed.low:,.0f} to {ceil(missed.high):,})"
+        f"planned {similarity(at, 4)} for a pair at resemblance {threshold:g}; "
+        f"predicted {similarity(predicted.estimated, 4)} of all pairs here; "
+        f"missed: about {missed.estimated:,.0f} (95 % interval {missed.low:,} to {missed.high:,})"
     )
-    interval = {"estimated": missed.value, "low": missed.low, "high": missed.high}
-    return {"planned": plan.recall, "at_threshold": at, "missed": interval, "statement": statement}
+    return _recall_of(plan.recall, at, missed, predicted, statement)
+
+
+def _recall_of(planned: float, at: float, missed: Interval, predicted: Interval, statement: str) -> dict[str, Any]:
+    return {
+        "planned": planned,
+        "at_threshold": at,
+        "predicted": asdict(predicted),
+        "missed": asdict(missed),
+        "statement": statement,
+    }
 
 
 def _crowds(outcome: Judged, ids: Named) -> list[dict[str, Any]]:
@@ -282,6 +313,20 @@ def _chain(outcome: Judged, chaining: dict[str, Any]) -> list[str]:
     return [
         f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
         f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
+    ]
+
+
+def _below_plan(outcome: Outcome) -> list[str]:
+    """An audit that found less than was planned."""
+    recall = None if outcome.audited is None else outcome.audited.recall
+    exact = outcome.evidence.choice.method == "exact"
+    planned = 1.0 if exact else outcome.evidence.plan.recall
+    if recall is None or recall.high >= planned:
+        return []
+    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
+    return [
+        f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
+        f"below the {similarity(planned)} that was planned: {todo}"
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from neardup.readers import join_ids
 from neardup.readers.base import Chunk, Documents, Problem
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt32s, UInt64s
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -113,23 +115,29 @@ class Corpus:
         ``hashes`` has room for the most there can be, of which only what is written takes memory: joining the
         pieces afterwards would hold everything twice.
         """
-        firsts = np.array([piece.first for piece in self._pieces], np.int64)
-        owner = np.searchsorted(firsts, rows, side="right") - 1
-        # pieces without rows share a start with the next; searchsorted gives the last, which has the row
-        wanted = {int(k): rows[owner == k] - firsts[k] for k in np.unique(owner)}
-
-        def work(item: tuple[int, Chunk]) -> ShingleSets:
-            piece, chunk = item
-            part = self.parts[self._pieces[piece].part]
-            texts = _one_array(chunk.read([part.text]).table.column(0))
-            return shingle_sets(texts, wanted[piece], self.settings)
-
         sizes, used = [np.zeros(1, np.int64)], 0
-        for sets in ordered_map(work, self._chunks(wanted), self.settings.work.threads):
+        for sets in self.with_shingle_sets(rows, lambda _, sets: sets):
             hashes[used : used + len(sets.hashes)] = sets.hashes
             used += len(sets.hashes)
             sizes.append(sets.sizes)
         return ShingleSets(hashes[:used], np.cumsum(np.concatenate(sizes)))
+
+    def with_shingle_sets(self, rows: Int64s, work: Callable[[Int64s, ShingleSets], Result]) -> Iterator[Result]:
+        """``work(rows of a chunk, their shingle sets)`` for each chunk that holds some of ``rows`` (ascending).
+
+        One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are held.
+        """
+        firsts = np.array([piece.first for piece in self._pieces], np.int64)
+        parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
+        wanted = {k: part for k, part in enumerate(parts) if len(part)}
+
+        def of_chunk(item: tuple[int, Chunk]) -> Result:
+            piece, chunk = item
+            part = self.parts[self._pieces[piece].part]
+            texts = _one_array(chunk.read([part.text]).table.column(0))
+            return work(wanted[piece], shingle_sets(texts, wanted[piece] - firsts[piece], self.settings))
+
+        return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 
     def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
         """(piece number, chunk) of the wanted pieces, text column only."""

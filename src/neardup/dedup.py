@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.account import Action, Outcome, Stages, account
+from neardup.audit.count import Reported
+from neardup.audit.outcome import Audit, audit
 from neardup.choose import surely_exact
 from neardup.corpus import Corpus, Fingerprints, Part
 from neardup.criterion import NUMBERS, at_least, criterion_of, every_pair
@@ -82,6 +84,7 @@ def run(
     decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
     if action == "group":
         decisions = decisions.all_kept()
+    audited = _audit(corpus, prints, evidence, grouped, stages) if settings.search.audit else None
     release_memory()
     with stages.stage("tables", None, "rows"):
         ids = Ids(corpus, prints)
@@ -92,8 +95,11 @@ def run(
             ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
             run={},
             problems=tuple(prints.problems),
+            missed=None
+            if audited is None
+            else pair_table(audited.missed, prints, ids, reference, settings.search.measure),
         )
-    outcome = Outcome(found, corpus, prints, evidence, grouped, decisions, stages)
+    outcome = Outcome(found, corpus, prints, evidence, grouped, decisions, stages, audited)
     found.run.update(account(action, outcome, ids, notes))
     return outcome
 
@@ -148,6 +154,15 @@ def _decide(
     wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
     found = far.filter(pa.array(wanted))
     return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
+
+
+def _audit(corpus: Corpus, prints: Fingerprints, evidence: Evidence, grouped: Grouped, stages: Stages) -> Audit:
+    """Some documents compared with all others, and with what the run reports of them."""
+    joined = np.zeros(len(prints.unique), np.bool_)
+    joined[evidence.proposed.hub] = True
+    reported = Reported((evidence.pairs, grouped.pairs), joined, grouped.limited)
+    with stages.stage("audit", len(prints.unique), "documents") as advance:
+        return audit(corpus, prints, reported, advance)
 
 
 def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages: Stages) -> pa.Table:

@@ -34,13 +34,14 @@ class Grouped:
     """``leader`` (int64[documents]) of each document, the pairs to report, the crowds among the groups.
 
     ``popular`` are documents outside of crowds with more than CROWD partners each; of their pairs, too,
-    only those with leaders are reported.
+    only those with leaders are reported. ``limited`` (bool[documents]) are these and the members of crowds.
     """
 
     leader: Int64s
     pairs: pa.Table
     crowds: tuple[Crowd, ...]
     popular: Int64s
+    limited: Bools
 
 
 def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
@@ -76,7 +77,7 @@ def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: S
     popular[hubs.documents[over]] = True
     limited = crowded | popular
     reported = together.filter(_reported(together, limited, groups.leader)) if limited.any() else together
-    grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular))
+    grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
     leader, linking = _components(together, hubs, limited, rank, search)

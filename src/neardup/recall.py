@@ -1,69 +1,125 @@
-"""How many pairs an LSH run missed, estimated from those it found.
+"""How many pairs an LSH run missed, estimated from those it found, and the recall that this amounts to.
 
 Every found pair has exact integers, so the probability π that LSH finds a pair like it is known. A pair found with
 probability π stands for 1/π pairs, found and missed (Horvitz and Thompson 1952): the expected number of missed
-pairs is Σ (1/π − 1), unbiased whatever the corpus, with variance Σ (1 − π)/π².
+pairs is Σ (1/π − 1), unbiased whatever the corpus.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, floor, sqrt
 
 import numpy as np
-import pyarrow as pa
 
+from neardup.kernels.agreement import no_band_agrees, none_whole
 from neardup.plan import Plan
-from neardup.tables import Floats, column
+from neardup.tables import Floats, Int64s
 
-_Z = 1.959963984540054
-"""Standard normal quantile of a 95 % interval."""
+LEVEL = 0.95
+"""Probability that an interval is to hold the truth."""
+
+SINGLE = 0.02
+"""Where one whole number more or less moves the probability by more than this, the interval takes it in."""
+
+_NEVER = 1e-9
+"""A pair missed less often than this is not looked at more closely: a billion of them make one missed pair."""
 
 
 @dataclass(frozen=True)
-class Missed:
-    """Estimated number of missed pairs with its 95 % interval, beside ``found`` pairs."""
+class Interval:
+    """An estimate and its 95 % interval, both ends included; the estimate lies within."""
 
-    found: int
-    value: float
+    estimated: float
     low: float
     high: float
 
-    @property
-    def recall(self) -> float:
-        """Estimated share of the pairs that were found."""
-        return self.found / (self.found + self.value) if self.found else 1.0
 
+def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Floats:
+    """1 − π (float64[n]) of pairs that share ``shared`` of ``union`` ≥ 1 shingles: no band of ``plan`` agrees.
 
-def found_with(plan: Plan, sketch: str, pairs: pa.Table) -> Floats:
-    """π of each pair of a VERIFIED table: the probability that the bands of ``plan`` propose it.
+    Classic slots are independent, each agrees with probability J = shared / union, and no band with Π (1 − J^rᵢ).
+    The slots that shingles of a one-permutation sketch choose hold different shingles, which makes the number
+    of slots that agree vary less: a pair above the threshold is missed more rarely, by half and more. That
+    probability is computed exactly (``kernels/agreement.py``).
 
-    Classic slots are independent: a band of r rows agrees with probability J^r. The slots of a one-permutation
-    sketch are drawn without replacement, at worst all from one set, so that a band agrees with probability
-    Π (s − i)/(u − i), i < r, for s shared of u shingles in the union; that lower bound is used, and the number of
-    missed pairs rather over- than understated.
+    >>> twenty = np.array([20])
+    >>> missed_with(Plan(0.8, 0.99, 2, (1, 1)), "classic", np.array([10]), twenty)
+    array([0.25])
     """
-    shared = column(pairs, "shared").astype(np.float64)
-    union = column(pairs, "size_a") + column(pairs, "size_b") - shared
-    missed = np.ones(len(shared))
+    similarity, missed = shared / union, np.ones(len(shared))
     for rows in sorted(set(plan.bands)):
-        agree = np.ones(len(shared))
-        for i in range(rows):
-            drawn = i if sketch == "one-permutation" else 0
-            # a set smaller than the band cannot be drawn from any further: its slots repeat
-            agree *= np.where(shared == union, 1.0, np.maximum(shared - drawn, 0) / np.maximum(union - drawn, 1))
-        missed *= (1 - agree) ** plan.bands.count(rows)
-    return 1 - missed
+        missed *= (1 - similarity**rows) ** plan.bands.count(rows)
+    close = np.flatnonzero(missed > _NEVER)
+    if sketch == "one-permutation" and len(close):
+        # many pairs have the same two numbers; ascending unions are what the kernel asks for
+        numbers, of = np.unique((union[close] << 32) | shared[close], return_inverse=True)
+        exact = np.empty(len(numbers))
+        no_band_agrees(numbers & 0xFFFFFFFF, numbers >> 32, none_whole(np.array(plan.bands)), exact)
+        missed[close] = exact[of]
+    return missed
 
 
-def missed_pairs(probabilities: Floats) -> Missed:
-    """The estimate from the π of every found pair.
+def missed_pairs(chances: Floats, at_threshold: float) -> Interval:
+    """The number of missed pairs, from the 1 − π of every found pair, and from that of a pair at the threshold.
 
-    >>> round(missed_pairs(np.full(99, 0.99)).value, 6)
-    1.0
+    What is missed beside one found pair is the number of failures before a success of probability π: geometric,
+    of mean (1 − π)/π and variance (1 − π)/π². The truth is taken as a sum of those, with the negative binomial
+    distribution of their mean and variance, and the interval holds the likeliest whole numbers. One found pair
+    more, at the threshold, is put in for the interval, so that a few pairs, or none, do not look surer than they
+    are (the flat prior of Bayes for a binomial count).
+
+    >>> missed_pairs(np.full(9900, 0.01), 0.01)
+    Interval(estimated=100.0, low=81, high=119)
     """
-    # a pair that could hardly be found at all would stand for millions: it is no evidence of as many others
-    likely = probabilities[probabilities > 1e-3]
-    value = float((1 / likely - 1).sum())
-    spread = _Z * sqrt(float(((1 - likely) / likely**2).sum()))
-    return Missed(len(probabilities), value, max(0.0, value - spread), value + spread)
+    odds = chances / (1 - chances)
+    more = at_threshold / (1 - at_threshold)
+    estimated = float(odds.sum())
+    low, high = _likeliest(estimated + more, float((odds * odds).sum()) + more * more)
+    return Interval(estimated, min(low, floor(estimated)), max(high, ceil(estimated)))
+
+
+def predicted_recall(found: int, missed: Interval) -> Interval:
+    """The recall that ``found`` pairs and the missed ones amount to; 1 where there is nothing to find.
+
+    >>> predicted_recall(98, Interval(2.0, 0, 5))
+    Interval(estimated=0.98, low=0.9514563106796117, high=1.0)
+    """
+
+    def share(others: float) -> float:
+        return found / (found + others) if found + others else 1.0
+
+    return Interval(share(missed.estimated), share(missed.high), share(missed.low))
+
+
+def _likeliest(mean: float, more: float) -> tuple[int, int]:
+    """The likeliest run of whole numbers, of probability LEVEL, of a count of variance ``mean + more``.
+
+    The run that comes closest to LEVEL where the last number weighs little, the one that reaches it elsewhere.
+    """
+    if mean == 0:
+        return 0, 0
+    reach = 10 * sqrt(mean + more) + 30
+    first = max(0, floor(mean - reach))
+    counts = np.arange(first, ceil(mean + reach))
+    # p(n + 1)/p(n) = (n + r)/(n + 1) · q of the negative binomial, with r = mean²/more and q = more/(mean + more)
+    steps = np.log((counts * more + mean * mean) / (mean + more) / (counts + 1))
+    weights = np.concatenate(([0.0], np.cumsum(steps)))
+    weights = np.exp(weights - weights.max())
+    weights /= weights.sum()
+    low = high = int(weights.argmax())
+    held = float(weights[low])
+    while True:
+        below = float(weights[low - 1]) if low > 0 else 0.0
+        above = float(weights[high + 1])
+        next_held = held + max(below, above)
+        if next_held >= LEVEL and max(below, above) <= SINGLE and next_held - LEVEL > LEVEL - held:
+            break
+        if below >= above:
+            low -= 1
+        else:
+            high += 1
+        held = next_held
+        if held >= LEVEL:
+            break
+    return first + low, first + high

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.account import Stages, decided, judgement, peak_memory, recall_statement
+from neardup.account import Stages, decided, judgement, peak_memory, recall_of
 from neardup.criterion import NUMBERS, at_least, criterion_of, shared_by
 from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
@@ -129,7 +129,7 @@ def regroup(found: Found, threshold: float) -> Found:
         groups = group_table(made.decisions, rows, rows, rows.reference, now.search.measure)
         run = _account(found.run, made, near.num_rows, was)
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
-    return replace(found, pairs=near, groups=groups, ranks=left, run=run)
+    return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
 
 
 def require(together: bool) -> None:
@@ -236,7 +236,8 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"])},
         "bytes": {**run["bytes"], "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum())},
         # which of the pairs were joined exactly is not stored: those are estimated for, too, a little too high
-        "recall": recall_statement(made.settings, run["choice"]["method"], plan, made.grouped.pairs),
+        "recall": recall_of(made.settings, run["choice"]["method"], plan, made.grouped.pairs, pairs),
+        "audit": None,
         "regrouped_from": source,
         "warnings": [*_left_out(source), *_not_stored(made.decisions), *said["warnings"]],
         "notes": [*(text for text in run["notes"] if text != note), note],

@@ -104,6 +104,7 @@ class Found:
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
     ``copies``  id, copy_of: exact copies
+    ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
     ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for :meth:`at`
     """
@@ -113,6 +114,7 @@ class Found:
     copies: pa.Table
     run: dict[str, Any]
     problems: tuple[Problem, ...] = ()
+    missed: pa.Table | None = None
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
 
     @property
@@ -236,6 +238,8 @@ def write_result(found: Found, folder: OutputFolder) -> None:
     """Write the tables, the rejected rows and ``run.json`` into an open folder."""
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))
+    if found.missed is not None:
+        folder.write_table("missed.parquet", found.missed)
     folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
     folder.write_json("run.json", found.run)
 

@@ -129,6 +129,12 @@ class Search:
         "Memory for the exact join, at 16 bytes a shingle: auto takes lsh above it, and exact keeps its shingles "
         "in a temporary file.",
     )
+    audit: int = _setting(
+        0,
+        Rule("a number from 0 to 1 000 000 documents", lambda value: 0 <= value <= 1_000_000),
+        "So many documents, drawn by strata, are compared exactly with all others to measure the recall and to "
+        "list the pairs that were missed; 0: off.",
+    )
 
 
 @dataclass(frozen=True)

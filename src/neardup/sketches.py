@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from neardup.coefficients import FORMAT_VERSION, classic_coefficients
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.fingerprints import shingle_sets, sign
+from neardup.intervals import wilson
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import sketch_sets
 from neardup.readers import choose_columns, open_documents
@@ -26,8 +26,6 @@ _MAGIC = b"NDMH"
 _HEADER = struct.Struct("<4sBBBBH3s")  # magic, version, sketch, unit, length, slots, Unicode version
 _SKETCHES = ("one-permutation", "classic", "one-permutation of ids", "classic of ids")
 _UNITS = ("word", "char")
-_Z = 1.959963984540054
-"""Standard normal quantile of a 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,8 @@ def estimate(matches: int, slots: int) -> Estimate:
     >>> print(estimate(138, 200))
     0.690 (95 % interval 0.623–0.750, 200 slots)
     """
-    p, z2 = matches / slots, _Z * _Z
-    centre = (p + z2 / (2 * slots)) / (1 + z2 / slots)
-    half = _Z * sqrt(p * (1 - p) / slots + z2 / (4 * slots * slots)) / (1 + z2 / slots)
-    # rounding must not put an end on the wrong side of the estimate
-    low = 0.0 if matches == 0 else min(p, centre - half)
-    high = 1.0 if matches == slots else max(p, centre + half)
-    return Estimate(p, low, high, slots)
+    found = wilson(matches / slots, slots)
+    return Estimate(found.value, found.low, found.high, slots)
 
 
 class MinHash:

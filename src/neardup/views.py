@@ -102,7 +102,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
         removed = "removed" if written else "to remove"
         lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
     lines.append(("method", printable(_method(run["choice"]))))
-    lines += [("recall", printable(run["recall"]["statement"])), *_unusual(run)]
+    lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
     total = sum(run["seconds"].values())
     spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
@@ -136,6 +136,22 @@ def _pairs(run: Mapping[str, Any]) -> str:
 
 def _method(choice: Mapping[str, Any]) -> str:
     return f"{choice['method']} ({choice['why']})"
+
+
+def _audited(run: Mapping[str, Any]) -> Iterator[Line]:
+    """What an audit found, when there was one."""
+    audit = run["audit"]
+    if audit is None:
+        return
+    compared = f"{number(audit['drawn'])} of {counted(audit['documents'], 'document')} compared with all others: "
+    if not audit["pairs"]:
+        yield "audit", compared + "they have no pairs"
+        return
+    seen = f"{number(audit['found'])} of their {counted(audit['pairs'], 'pair')} found"
+    recall, low, high = (similarity(audit[key]) for key in ("recall", "low", "high"))
+    if audit["drawn"] < audit["documents"]:
+        recall = f"about {recall} over all documents (95 % interval {low} to {high})"
+    yield "audit", f"{compared}{seen}; recall {recall}"
 
 
 def _removed(run: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ def read(name: str) -> str:
 @pytest.fixture(scope="module")
 def found() -> Found:
     text = " ".join(f"word{number}" for number in range(60))
-    return neardup.find([text, text + " more", text])
+    return neardup.find([text, text + " more", text], audit=2)
 
 
 def test_made_pages_are_up_to_date() -> None:
@@ -82,6 +82,9 @@ def test_members_of_a_result_are_documented() -> None:
 def test_keys_of_the_run_are_documented(found: Found) -> None:
     text = page("files.md").partition("## run.json")[2]
     keys = [*found.run, *found.run["counts"], *found.run["bytes"], *found.run["hubs"], *found.run["chaining"]]
+    audit = found.run["audit"]
+    keys += [*audit, *audit["by_document"], *audit["strata"][0]]
+    keys += [*found.run["recall"], *found.run["recall"]["missed"], *found.run["recall"]["predicted"]]
     assert not [key for key in keys if f"`{key}`" not in text]
     json.dumps(found.run)
 

@@ -34,6 +34,7 @@ RUN: dict[str, Any] = {
     },
     "bytes": {"text": 2_000_000, "removed_text": 3000},
     "recall": {"planned": 0.9918, "statement": "planned to find 99.1 % of the pairs at .8"},
+    "audit": None,
     "crowds": [],
     "chaining": {"groups": 0, "weakest": None},
     "warnings": [],
@@ -181,6 +182,32 @@ def test_summary_tells_what_is_unusual() -> None:
     said = dict(summary({**RUN, "crowds": crowds, "chaining": {"groups": 1, "weakest": weakest}}))
     assert said["chaining"] == "1 group joined only by a chain of pairs; weakest: b and c at 0.419"
     assert said["crowds"].startswith("1 crowd of 3,000 documents that are all alike; 4,495,501 pairs")
+
+
+AUDIT = {
+    "documents": 1200,
+    "drawn": 200,
+    "pairs": 41,
+    "found": 40,
+    "recall": 0.9756,
+    "low": 0.8739,
+    "high": 0.9957,
+}
+
+
+def test_summary_of_an_audit() -> None:
+    assert "audit" not in dict(summary(RUN))
+    said = dict(summary({**RUN, "audit": AUDIT}))
+    assert said["audit"] == (
+        "200 of 1,200 documents compared with all others: 40 of their 41 pairs found; "
+        "recall about 0.975 over all documents (95 % interval 0.873 to 0.995)"
+    )
+    everything = {**AUDIT, "drawn": 1200}
+    assert dict(summary({**RUN, "audit": everything}))["audit"].endswith(
+        "40 of their 41 pairs found; recall 0.975"
+    )
+    nothing = {**AUDIT, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}
+    assert dict(summary({**RUN, "audit": nothing}))["audit"].endswith("with all others: they have no pairs")
 
 
 def test_labels_are_aligned() -> None:

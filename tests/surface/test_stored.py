@@ -73,6 +73,19 @@ def test_rejected_rows_are_read_back(mails: Path, run: Run, tmp_path: Path) -> N
     assert copied == before
 
 
+def test_an_audit_is_read_back_but_tells_of_its_own_threshold_only(run: Run, mails: Path, tmp_path: Path) -> None:
+    assert run("group", mails, "-o", tmp_path / "out", "--audit", "10").status == 0
+    stored = nd.load(tmp_path / "out")
+    assert stored.missed is not None
+    assert stored.missed.equals(nd.find(str(mails), audit=10).missed)
+    assert stored.run["audit"]["drawn"] == 3
+    assert (stored.at(0.9).missed, stored.at(0.9).run["audit"]) == (None, None)
+    stored.save(tmp_path / "again")
+    assert (tmp_path / "again" / "missed.parquet").read_bytes() == (
+        tmp_path / "out" / "missed.parquet"
+    ).read_bytes()
+
+
 def test_nothing_in_it_is_a_result_too(tmp_path: Path) -> None:
     for documents in (["one text"], ["", " "]):
         found = nd.find(documents)

@@ -23,6 +23,7 @@ _ALLOWED = "A folder that neardup dedup or neardup group has written"
 _COLUMNS = {
     "pairs": ("id_a", "id_b", "shared", "size_a", "size_b"),
     "groups": ("id", "group", "representative", "similarity", "kept", "reason"),
+    "missed": ("id_a", "id_b", "shared", "size_a", "size_b"),
     "copies": ("id", "copy_of"),
     "ranks": ("id", "row", "first", "rank", "reference", "bytes"),
 }
@@ -32,7 +33,19 @@ _TYPES = {
     "similarity": pa.float64(),
 }
 _KEYS = (
-    *("action", "settings", "counts", "bytes", "choice", "plan", "recall", "crowds", "popular", "chaining"),
+    *(
+        "action",
+        "settings",
+        "counts",
+        "bytes",
+        "choice",
+        "plan",
+        "recall",
+        "audit",
+        "crowds",
+        "popular",
+        "chaining",
+    ),
     *("regrouped_from", "warnings", "notes", "seconds", "peak_memory_bytes"),
 )
 
@@ -53,6 +66,8 @@ def read_result(folder: Path) -> StoredResult:
     """
     run = _run(folder)
     tables = {name: _table(folder, name) for name in RESULT_TABLES}
+    if (folder / "missed.parquet").exists():
+        tables["missed"] = _table(folder, "missed")
     problems = _content(folder, "problems.jsonl", _problems)
     return StoredResult(tables, run, problems)
 
