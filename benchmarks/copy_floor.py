@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -43,12 +44,12 @@ def copy(script: str, corpus: Path, folder: Path) -> list[float]:
     return [float(word) for word in done.stdout.split()]
 
 
-def dedup(corpus: Path, folder: Path) -> tuple[float, dict]:
-    """Wall seconds of the command, imports counted, and its run.json."""
+def dedup(corpus: Path, folder: Path, options: Sequence[str] = ("--threshold", "0.8")) -> tuple[float, dict]:
+    """Wall seconds of the command, imports counted, and its run.json; the result stays in ``folder / "out"``."""
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     begin = time.perf_counter()
-    command = [sys.executable, "-m", "neardup", "dedup", str(corpus), "-o", str(out), "--threshold", "0.8"]
+    command = [sys.executable, "-m", "neardup", "dedup", str(corpus), "-o", str(out), *options]
     subprocess.run(command, check=True, capture_output=True)
     wall = time.perf_counter() - begin
     return wall, json.loads((out / "run.json").read_text())

@@ -7,6 +7,8 @@ import math
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +43,29 @@ def cut(corpus: Path, out: Path, wanted: int) -> int:
 
 
 def measure(report: Report, corpus: Path, texts: Path | None, rounds: int) -> None:
-    """Seconds, memory, and the exponent of seconds over documents (least squares on logarithms)."""
+    """The growth of ``neardup dedup`` with its defaults."""
+    grow(report, "Growth", corpus.parent, partial(cut, corpus), rounds)
+
+
+def grow(
+    report: Report,
+    heading: str,
+    folder: Path,
+    make: Callable[[Path, int], int],
+    rounds: int,
+    sizes: Sequence[int] = SIZES,
+    options: Sequence[str] = (),
+) -> None:
+    """Seconds, memory, and the exponent of seconds over documents (least squares on logarithms).
+
+    ``make`` writes a file of so many documents and gives their number; files lie in ``folder`` for a while.
+    """
     rows = []
-    with tempfile.TemporaryDirectory(dir=corpus.parent) as name:
-        for wanted in SIZES:
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        for wanted in sizes:
             path = Path(name, f"{wanted}.parquet")
-            documents = cut(corpus, path, wanted)
-            runs = [run(path, Path(name, f"out{wanted}-{k}")) for k in range(min(rounds, 3))]
+            documents = make(path, wanted)
+            runs = [run(path, Path(name, f"out{wanted}-{k}"), options) for k in range(min(rounds, 3))]
             spent = sorted(sum(done["seconds"].values()) for done in runs)[len(runs) // 2]
             last = runs[-1]
             rows.append([documents, last["bytes"]["text"] / 1e6, spent, last["peak_memory_bytes"] / 1e6])
@@ -56,14 +74,14 @@ def measure(report: Report, corpus: Path, texts: Path | None, rounds: int) -> No
     slope = np.polyfit([x for x, _ in logs], [y for _, y in logs], 1)[0]
     upper = np.polyfit([x for x, _ in logs[2:]], [y for _, y in logs[2:]], 1)[0]
     note = (
-        f"Exponent over all sizes {slope:.2f}; from 100 000 documents on, where fixed costs no longer count, "
-        f"{upper:.2f}."
+        f"Exponent over all sizes {slope:.2f}; from {rows[2][0]:,} documents on, where fixed costs no longer "
+        f"count, {upper:.2f}."
     )
-    report.table("Growth", ["documents", "MB of text", "seconds", "peak MB"], rows, note)
+    report.table(heading, ["documents", "MB of text", "seconds", "peak MB"], rows, note)
 
 
-def run(path: Path, out: Path) -> dict:
+def run(path: Path, out: Path, options: Sequence[str]) -> dict:
     """The run.json of one dedup in a process of its own."""
-    command = [sys.executable, "-m", "neardup", "dedup", str(path), "-o", str(out)]
+    command = [sys.executable, "-m", "neardup", "dedup", str(path), "-o", str(out), *options]
     subprocess.run(command, check=True, capture_output=True)
     return json.loads((out / "run.json").read_text())

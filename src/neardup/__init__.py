@@ -20,6 +20,7 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.dedup import find
+    from neardup.measures import Comparison, compare
     from neardup.report import Found, load
     from neardup.sketches import MinHash
     from neardup.walkthrough import explain
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Comparison",
     "FormatError",
     "Found",
     "InputError",
@@ -37,6 +39,7 @@ __all__ = [
     "SettingError",
     "Settings",
     "__version__",
+    "compare",
     "explain",
     "find",
     "load",
@@ -44,8 +47,10 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",
+    "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
     "load": "neardup.report",

@@ -29,8 +29,8 @@ LAYERS = (
     ),
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),
-    ("corpus", "sketches"),
-    ("shingle_store",),
+    ("corpus", "sketches", "units"),
+    ("shingle_store", "simhash", "stop_words", "matching"),
     (
         "candidates",
         "hubs",
@@ -44,6 +44,7 @@ LAYERS = (
         "account",
         "regroup",
         "report",
+        "measures",
         "walkthrough",
     ),
     ("dedup", "save"),

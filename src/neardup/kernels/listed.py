@@ -59,13 +59,19 @@ def _next_bit(bits, at, end):
 
 
 @njit(cache=True, nogil=True)
-def next_leader(listed, at, end):
-    """The first place from ``at`` on and below ``end`` whose member leads; or end."""
+def next_set(bits, words, at, end):
+    """The first set bit of ``bits`` from ``at`` on and below ``end``, or end; ``words`` tells which are not 0."""
     if at >= end:
         return end
     boundary = min(end, ((at >> 6) + 1) << 6)
-    found = _next_bit(listed.leads, at, boundary)
+    found = _next_bit(bits, at, boundary)
     if found < boundary or boundary == end:
         return found
-    word = _next_bit(listed.words, boundary >> 6, ((end - 1) >> 6) + 1)
-    return _next_bit(listed.leads, word << 6, end) if word << 6 < end else end
+    word = _next_bit(words, boundary >> 6, ((end - 1) >> 6) + 1)
+    return _next_bit(bits, word << 6, end) if word << 6 < end else end
+
+
+@njit(cache=True, nogil=True)
+def next_leader(listed, at, end):
+    """The first place from ``at`` on and below ``end`` whose member leads; or end."""
+    return next_set(listed.leads, listed.words, at, end)

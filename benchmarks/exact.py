@@ -1,0 +1,197 @@
+"""What ``--method exact`` costs over LSH, and how it grows; the tables go to benchmarks/results/exact.md.
+
+    python benchmarks/exact.py corpus.parquet [--large FILE] [--rounds 5] [--only cost,missed,growth]
+
+Parts: *cost* (the whole ``neardup dedup`` by both methods, seconds and memory, at .8 and .6), *missed* (all pairs
+of both, and which LSH has not), *growth* (seconds and number of documents). Every run is a process of its own,
+and the methods take turns; machines are shared, so read the ratios first. FILE has short documents in random
+order, as ``growth.cut`` writes them: where it is given, the sizes of *growth* are its first rows; otherwise they
+are cut from the corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import copy_floor
+import growth
+from table import Report
+
+METHODS = ("lsh", "exact")
+MOST_TIMES = {"0.8": 2.0, "0.6": 3.0}
+"""Threshold → how many times the seconds of LSH are allowed."""
+
+BYTES_A_SHINGLE = 16.0
+EXPONENT = 1.15
+
+FINGERPRINT = """
+import json, sys
+import numpy as np
+import neardup.dedup  # the code of a whole run takes memory too
+from neardup.account import Stages, peak_memory
+from neardup.corpus import Corpus, Part
+from neardup.progress import Silent
+from neardup.readers import choose_columns, open_documents
+from neardup.settings import Settings
+documents = open_documents(sys.argv[1])
+columns = choose_columns(documents, None, None)
+corpus = Corpus([Part(documents, columns.text, columns.id)], Settings.of())
+prints = corpus.fingerprint(Stages(Silent()), 0)  # an exact run makes no signatures
+peak = peak_memory()
+shingles = 0
+for rows in np.array_split(prints.unique, 1 + len(prints.unique) // 50_000):
+    room = np.empty(int(prints.units[rows].sum()), np.uint64)
+    shingles += int(corpus.shingle_sets(rows, room).sizes.sum())
+print(json.dumps({"peak": peak, "documents": len(prints.unique), "shingles": shingles}))
+"""
+"""Fingerprints a file as every run does, and no more; then counts the shingles of the documents that differ."""
+
+
+def main() -> None:
+    """Measure the parts asked for and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--large", type=Path, help="Parquet file of short documents in random order, for growth")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="cost,missed,growth")
+    parser.add_argument("--sizes", default=",".join(map(str, growth.SIZES)), help="documents, for growth")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "exact.md")
+    given = parser.parse_args()
+    sizes = [int(size) for size in given.sizes.split(",")]
+    parts = {
+        "cost": partial(cost, corpus=given.corpus, rounds=given.rounds),
+        "missed": partial(missed, corpus=given.corpus),
+        "growth": partial(grown, source=given.large or given.corpus, short=bool(given.large), sizes=sizes),
+    }
+    report = Report("Exact method", f"{platform.machine()}, Python {platform.python_version()}")
+    for name in given.only.split(","):
+        parts[name](report)
+        report.write(given.out)
+
+
+def cost(report: Report, corpus: Path, rounds: int) -> None:
+    """Seconds and memory of the whole command by both methods, at each threshold."""
+    alone = fingerprinted(corpus)
+    seconds, memory = [], []
+    with tempfile.TemporaryDirectory(dir=corpus.parent) as name:
+        for threshold, allowed in MOST_TIMES.items():
+            walls, runs = alternated(corpus, Path(name), threshold, rounds)
+            ratios = [exact / lsh for lsh, exact in zip(walls["lsh"], walls["exact"], strict=True)]
+            spent = [median(walls[method]) for method in METHODS]
+            seconds.append([threshold, *spent, median(ratios), min(ratios), max(ratios), allowed])
+            peaks = [median(run["peak_memory_bytes"] for run in runs[method]) for method in METHODS]
+            above = [(peaks[1] - under) / alone["shingles"] for under in (alone["peak"], peaks[0])]
+            memory.append(
+                [threshold, alone["peak"] / 1e6, *(peak / 1e6 for peak in peaks), *above, BYTES_A_SHINGLE]
+            )
+    run = runs["exact"][0]
+    note = (
+        f"{run['counts']['read']:,} documents, {run['bytes']['text']:,} bytes of text; whole commands, with "
+        f"imports and writing, medians of {rounds} rounds; ratio = median of the ratios of the rounds."
+    )
+    columns = ["threshold", "lsh, s", "exact, s", "ratio", "least", "greatest", "allowed"]
+    report.table("Whole run, exact against LSH", columns, seconds, note)
+    note = (
+        f"{alone['shingles']:,} shingles in the sets of {alone['documents']:,} different documents. Bytes a "
+        "shingle = (peak of exact − peak of a process that only fingerprints) / shingles; the next column is the "
+        "same over the peak of LSH."
+    )
+    columns = [
+        "threshold",
+        "fingerprint only, MB",
+        "lsh, MB",
+        "exact, MB",
+        "bytes a shingle",
+        "over lsh",
+        "allowed",
+    ]
+    report.table("Memory", columns, memory, note)
+
+
+def alternated(
+    corpus: Path, folder: Path, threshold: str, rounds: int
+) -> tuple[dict[str, list[float]], dict[str, list[dict]]]:
+    """(wall seconds, run.json) of each round by method; who goes first changes from round to round."""
+    walls: dict[str, list[float]] = {method: [] for method in METHODS}
+    runs: dict[str, list[dict]] = {method: [] for method in METHODS}
+    for method in METHODS:  # compiles what is not compiled, and warms the page cache
+        copy_floor.dedup(corpus, folder, options(method, threshold))
+    for number in range(rounds):
+        for method in METHODS if number % 2 == 0 else METHODS[::-1]:
+            wall, run = copy_floor.dedup(corpus, folder, options(method, threshold))
+            walls[method].append(wall)
+            runs[method].append(run)
+    return walls, runs
+
+
+def options(method: str, threshold: str) -> list[str]:
+    """What is typed behind the file names."""
+    return ["--method", method, "--threshold", threshold]
+
+
+def fingerprinted(corpus: Path) -> dict[str, int]:
+    """Peak bytes of a process that only fingerprints; documents that differ; shingles in all their sets."""
+    command = [sys.executable, "-c", FINGERPRINT, str(corpus)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def missed(report: Report, corpus: Path) -> None:
+    """All pairs by both methods: how many LSH has not, and how many it said it would not have."""
+    rows = []
+    with tempfile.TemporaryDirectory(dir=corpus.parent) as name:
+        folder = Path(name)
+        for threshold in MOST_TIMES:
+            pairs: dict[str, pa.Table] = {}
+            for method in METHODS:
+                _, run = copy_floor.dedup(corpus, folder, [*options(method, threshold), "--pairs", "all"])
+                pairs[method] = pq.read_table(folder / "out" / "pairs.parquet", columns=["id_a", "id_b"])
+                if method == "lsh":
+                    stated = run["recall"]
+            lost, made_up = without(pairs["exact"], pairs["lsh"]), without(pairs["lsh"], pairs["exact"])
+            interval = f"{stated['missed']['low']:,.0f} to {stated['missed']['high']:,.0f}"
+            found = 1 - lost / max(1, pairs["exact"].num_rows)
+            counts = [table.num_rows for table in pairs.values()]
+            rows.append([threshold, *counts, lost, interval, made_up, f"{found:.5f}", f"{stated['planned']:g}"])
+    columns = ["threshold", "lsh", "exact", "missed by LSH", "as LSH estimates", "LSH alone (must be 0)"]
+    report.table("Pairs (`--pairs all`)", [*columns, "recall of LSH", "planned at the threshold"], rows)
+
+
+def without(pairs: pa.Table, others: pa.Table) -> int:
+    """How many pairs are not among the others."""
+    return pairs.join(others, keys=["id_a", "id_b"], join_type="left anti").num_rows
+
+
+def grown(report: Report, source: Path, short: bool, sizes: list[int]) -> None:
+    """The growth of the exact method at .8."""
+    make = partial(head if short else growth.cut, source)
+    heading = f"Growth of the exact method (an exponent of at most {EXPONENT} is allowed)"
+    growth.grow(report, heading, source.parent, make, 3, sizes, options("exact", "0.8"))
+
+
+def head(source: Path, out: Path, wanted: int) -> int:
+    """Write the texts of the first ``wanted`` rows of a file; their number."""
+    written = 0
+    with pq.ParquetWriter(out, pa.schema([("text", pa.large_string())])) as writer:
+        for batch in pq.ParquetFile(source).iter_batches(columns=["text"]):
+            part = pa.Table.from_batches([batch.slice(0, wanted - written)])
+            writer.write_table(part.cast(writer.schema))
+            written += part.num_rows
+            if written == wanted:
+                break
+    return written
+
+
+if __name__ == "__main__":
+    main()

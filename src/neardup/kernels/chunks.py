@@ -1,0 +1,134 @@
+"""Both matches of two token sequences, for one pair with its evidence and for many pairs with their counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.information import count_new, mark_redundant
+from neardup.kernels.tiling import matchable, tile
+from neardup.kernels.windows import count_names, cover, name_keys, name_windows
+
+MEASURED = 9
+"""Columns of ``count_chunks``."""
+
+
+@njit(cache=True, nogil=True)
+def stands_first(keys, ends_a, ends_b):
+    """Whether A comes first, by length, then by content: an order that does not depend on who asks.
+
+    A and B are the stretches ``keys[begin:end]`` (uint64) of ``ends_a`` and ``ends_b`` (begin, end).
+    """
+    begin_a, end_a = ends_a
+    begin_b, end_b = ends_b
+    if end_a - begin_a != end_b - begin_b:
+        return end_a - begin_a < end_b - begin_b
+    for k in range(end_a - begin_a):
+        if keys[begin_a + k] != keys[begin_b + k]:
+            return keys[begin_a + k] < keys[begin_b + k]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def name_tokens(keys, ends_a, ends_b):
+    """Names (int32) of the tokens of two stretches of ``keys`` behind each other, and how many there are."""
+    m, n = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
+    both = np.empty(m + n, np.uint64)
+    for i in range(m):
+        both[i] = keys[ends_a[0] + i]
+    for j in range(n):
+        both[m + j] = keys[ends_b[0] + j]
+    tokens = np.empty(m + n, np.int32)
+    return tokens, name_keys(both, m + n, tokens)
+
+
+@njit(cache=True, nogil=True)
+def window_names(tokens, length):
+    """(names int32, how many) of all windows over both documents; (empty, 0) where there is none."""
+    if tokens.size < length:
+        return np.empty(0, np.int32), 0
+    names = np.empty(tokens.size, np.int32)
+    return names, name_windows(tokens, length, np.empty(tokens.size, np.uint64), names)
+
+
+@njit(cache=True, nogil=True)
+def same(tokens, m):
+    """Whether the m tokens of A are, one after the other, those of B behind them."""
+    if tokens.size != 2 * m:
+        return False
+    for i in range(m):  # noqa: SIM110 a generator is nothing for Numba
+        if tokens[i] != tokens[m + i]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def cover_both(tokens, m, length, names, n_names):
+    """(covered A, covered B): bool a token, whether some window over it occurs in the other document.
+
+    Two equal documents of fewer than ``length`` tokens cover each other.
+    """
+    n = tokens.size - m
+    end_a, end_b = max(0, m - length + 1), m + max(0, n - length + 1)
+    covered_a, covered_b = np.zeros(m, np.bool_), np.zeros(n, np.bool_)
+    if m < length and same(tokens, m):
+        covered_a[:] = True
+        covered_b[:] = True
+        return covered_a, covered_b
+    cover(names, 0, end_a, length, count_names(names, m, end_b, n_names), covered_a)
+    cover(names, m, end_b, length, count_names(names, 0, end_a, n_names), covered_b)
+    return covered_a, covered_b
+
+
+@njit(cache=True, nogil=True)
+def redundant_both(tokens, m, length, names, n_names):
+    """(redundant A, redundant B): bool a token, whether some window over it repeats an earlier one there."""
+    n = tokens.size - m
+    redundant_a, redundant_b = np.zeros(m, np.bool_), np.zeros(n, np.bool_)
+    mark_redundant(names, 0, m - length + 1, length, n_names, redundant_a)
+    mark_redundant(names, m, m + n - length + 1, length, n_names, redundant_b)
+    return redundant_a, redundant_b
+
+
+@njit(cache=True, nogil=True)
+def tile_both(tokens, m, length, names, n_names, most_runs):
+    """``tile`` for documents of any length: one shorter than a tile matches an equal one only, as a whole."""
+    n = tokens.size - m
+    if m >= length and n >= length:
+        return tile(tokens, m, length, names, n_names, most_runs)
+    tiles = np.zeros((1, 3), np.int64)
+    tiles[0, 2] = m
+    return tiles[: 1 if m > 0 and same(tokens, m) else 0], False
+
+
+@njit(cache=True, nogil=True)
+def count_chunks(keys, offsets, first, second, length, most_runs, out):
+    """Fill ``out`` (int64[pairs, MEASURED]) for the pairs (first[k], second[k]) of documents (int64).
+
+    Document d is ``keys[offsets[d]:offsets[d + 1]]`` (uint64, equal for equal tokens). Columns: tokens of the two,
+    common tokens by literal match, upper bound of any literal match, whether ``most_runs`` was reached,
+    tokens of the two that are not redundant, and those of them that are matched.
+    """
+    for k in range(first.size):
+        ends_a = (offsets[first[k]], offsets[first[k] + 1])
+        ends_b = (offsets[second[k]], offsets[second[k] + 1])
+        swapped = not stands_first(keys, ends_a, ends_b)
+        if swapped:
+            ends_a, ends_b = ends_b, ends_a
+        m = ends_a[1] - ends_a[0]
+        tokens, n_tokens = name_tokens(keys, ends_a, ends_b)
+        names, n_names = window_names(tokens, length)
+        covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
+        redundant_a, redundant_b = redundant_both(tokens, m, length, names, n_names)
+        bound = matchable(tokens, m, n_tokens, covered_a, covered_b)
+        common, capped = np.int64(0), False
+        if bound > 0:
+            tiles, capped = tile_both(tokens, m, length, names, n_names, most_runs)
+            for t in range(tiles.shape[0]):
+                common += tiles[t, 2]
+        row = out[k]
+        row[2], row[3], row[4] = common, bound, capped
+        a, b = (1, 0) if swapped else (0, 1)
+        row[a], row[b] = m, tokens.size - m
+        row[5 + a], row[7 + a] = count_new(redundant_a, covered_a)
+        row[5 + b], row[7 + b] = count_new(redundant_b, covered_b)

@@ -1,0 +1,109 @@
+"""Two token sequences as names: equal windows of w tokens ↔ equal whole numbers, exactly.
+
+The two sequences A (m tokens) and B (n tokens) stand behind each other in one array; a window is known by the
+place where it begins. Names come from hash tables whose keys are compared in full, so that no window is taken for
+another one. A window that reaches from A into B has a name too, which nobody asks for.
+
+Names of windows of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp, Miller and Rosenberg 1972).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.shingles import mix64
+
+_32 = np.uint64(32)
+
+
+@njit(cache=True, nogil=True)
+def name_keys(keys, n, names):
+    """Write to ``names`` (int32) a number for each of ``keys[:n]`` (uint64), equal for equal keys; how many names.
+
+    Names count from 0 in the order in which the keys first occur.
+    """
+    size = 16
+    while size < 2 * n:
+        size *= 2
+    mask = np.int64(size - 1)
+    first = np.full(size, -1, np.int32)  # where the key of a slot first occurs
+    n_names = 0
+    for i in range(n):
+        slot = np.int64(mix64(keys[i])) & mask
+        while first[slot] >= 0 and keys[first[slot]] != keys[i]:
+            slot = (slot + 1) & mask
+        if first[slot] < 0:
+            first[slot] = i
+            names[i] = n_names
+            n_names += 1
+        else:
+            names[i] = names[first[slot]]
+    return n_names
+
+
+@njit(cache=True, nogil=True)
+def name_pairs(names, n, distance, keys, out):
+    """Name the pairs (names[i], names[i + distance]), i < n, in ``out`` (int32); ``keys`` uint64[n] is scratch."""
+    for i in range(n):
+        keys[i] = (np.uint64(names[i]) << _32) | np.uint64(names[i + distance])
+    return name_keys(keys, n, out)
+
+
+@njit(cache=True, nogil=True)
+def name_windows(tokens, length, keys, out):
+    """Name every window of ``length`` tokens in ``out`` (int32[≥ windows]); returns how many names.
+
+    ``tokens`` (int32) are names themselves; there are tokens.size − length + 1 windows (at least 1).
+    ``keys`` uint64[tokens.size] is scratch. A window of w tokens is two overlapping ones of the largest power
+    of two that is not above w.
+    """
+    n = tokens.size
+    n_names = 0
+    for i in range(n):
+        out[i] = tokens[i]
+        n_names = max(n_names, np.int64(tokens[i]) + 1)
+    power = 1
+    while 2 * power <= length:
+        n_names = name_pairs(out, n - 2 * power + 1, power, keys, out)
+        power *= 2
+    if power < length:
+        n_names = name_pairs(out, n - length + 1, length - power, keys, out)
+    return n_names
+
+
+@njit(cache=True, nogil=True)
+def count_names(names, begin, end, n_names):
+    """int32[n_names]: how often each name occurs in ``names[begin:end]``."""
+    counts = np.zeros(n_names, np.int32)
+    for i in range(begin, end):
+        counts[names[i]] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def cover(names, begin, end, length, others, covered):
+    """Set ``covered[i - begin]`` for tokens in a window, begun in [begin, end), whose name ``others`` counts.
+
+    Nothing is unset. ``covered`` is bool[end − begin + length − 1], one a token.
+    """
+    reach = begin
+    for i in range(begin, end):
+        if others[names[i]] > 0:
+            for k in range(max(i, reach), i + length):
+                covered[k - begin] = True
+            reach = i + length
+
+
+@njit(cache=True, nogil=True)
+def set_counts(counts_a, counts_b):
+    """(|A|, |B|, |A∩B|, Σ min, Σ max), int64, of two multisets given as counts of the same names."""
+    size_a = size_b = shared = least = most = np.int64(0)
+    for name in range(counts_a.size):
+        a, b = np.int64(counts_a[name]), np.int64(counts_b[name])
+        size_a += a > 0
+        size_b += b > 0
+        shared += a > 0 and b > 0
+        least += min(a, b)
+        most += max(a, b)
+    return size_a, size_b, shared, least, most

@@ -1,0 +1,322 @@
+"""Every measure of two documents, and the evidence: what is common, where it stands, what is only estimated.
+
+The names, here and everywhere: *resemblance*, *containment*, *overlap*, *bag of words* and *multiset* compare
+sets; *chunk-longest* and *chunk-union* compare text that matches in runs of w or more tokens, each counted in two
+ways (``matching.py``); *lcs* compares text in order; *minhash* and *simhash* are what a sketch would say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from neardup import matching
+from neardup.coefficients import classic_coefficients
+from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.sketch import sketch_sets
+from neardup.settings import Settings
+from neardup.simhash import distance, of_codepoints
+from neardup.sketches import estimate
+from neardup.stop_words import stop_word_hashes
+from neardup.tables import Bools, Int64s, UInt64s
+from neardup.units import Reading, Units, read
+
+SLOTS = 128
+"""Slots of the MinHash that is compared."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a number is: ``kind`` exact, bound or estimate, and one sentence about it."""
+
+    kind: Literal["exact", "bound", "estimate"]
+    sentence: str
+
+
+_SENTENCES: dict[str, tuple[Literal["exact", "bound", "estimate"], str]] = {
+    "tokens_a": ("exact", "Tokens of A (characters, where characters are compared)."),
+    "tokens_b": ("exact", "Tokens of B (characters, where characters are compared)."),
+    "shingles_a": ("exact", "Different shingles (runs of consecutive tokens) of A."),
+    "shingles_b": ("exact", "Different shingles (runs of consecutive tokens) of B."),
+    "shared": ("exact", "Different shingles that both have."),
+    "resemblance": ("exact", "Of the shingles of either document, the share that both have."),
+    "containment_a": ("exact", "Of the shingles of A, the share that is in B."),
+    "containment_b": ("exact", "Of the shingles of B, the share that is in A."),
+    "overlap": (
+        "exact",
+        "Of the shingles of the document with fewer of them, the share that is in the other one.",
+    ),
+    "bag_of_words": ("exact", "Of the different words of either document, without stop words, the share in both."),
+    "multiset": ("exact", "Resemblance that counts a shingle as often as it occurs."),
+    "chunk_longest_literal": (
+        "exact",
+        "Common text, each token matched once, as a share of the longer document: who has read either document "
+        "has read at least this share of the other.",
+    ),
+    "chunk_union_literal": ("exact", "Common text, each token matched once, as a share of all text of the two."),
+    "chunk_longest_information": (
+        "exact",
+        "Common text as a share of the longer document, where text repeated inside a document counts once.",
+    ),
+    "chunk_union_information": (
+        "exact",
+        "Common text as a share of all text of the two, where text repeated inside a document counts once.",
+    ),
+    "common_literal": ("exact", "Tokens in matching chunks, each matched once, the longest chunks taken first."),
+    "common_literal_upper_bound": (
+        "bound",
+        "No choice of chunks has more common tokens; where it equals the common text, that is proven maximal.",
+    ),
+    "common_information": (
+        "exact",
+        "Tokens that repeat nothing of their own document and match the other one; the smaller of the two counts.",
+    ),
+    "chunks_literal": ("exact", "Matching chunks, each token matched once."),
+    "lcs": (
+        "exact",
+        "Tokens that can be read in the same order in both, as a share of both; blind to moved text.",
+    ),
+    "minhash": (
+        "estimate",
+        "Resemblance as a MinHash sketch tells it, with the 95 % interval (Wilson) of that estimate.",
+    ),
+    "simhash_distance": (
+        "estimate",
+        "Bits of 64 in which the SimHash fingerprints differ: near 0 for texts almost equal, near 32 for others.",
+    ),
+}
+DESCRIPTIONS: dict[str, Description] = {name: Description(*about) for name, about in _SENTENCES.items()}
+"""Every measure in the order of ``Comparison.measures``: whether it is exact, and a sentence about it.
+
+Where ``Comparison.caps`` names a measure's matching, the value is not the exact one but what could be found.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What two documents have in common: see :func:`compare`.
+
+    - ``measures``: every number of ``DESCRIPTIONS``, in that order.
+    - ``a``, ``b``: the units compared (tokens, or characters), with their places in the original texts.
+    - ``tiles`` int64[k, 3]: the literal match, (start in a, start in b, length) in units, in text order of a.
+    - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: which
+      repeat their own document, and which of the rest are in the other document.
+    - ``settings``: those of the call; ``stop_words`` is the language, or the number of different words.
+    - ``caps``: what was not worked out in full, as sentences; empty nearly always.
+    """
+
+    settings: dict[str, Any]
+    measures: dict[str, Any]
+    a: Units
+    b: Units
+    tiles: Int64s
+    redundant_a: Bools
+    redundant_b: Bools
+    matched_a: Bools
+    matched_b: Bools
+    caps: tuple[str, ...]
+
+    @property
+    def degraded(self) -> bool:
+        """Whether some matching was not worked out in full (``caps`` says which, and why)."""
+        return bool(self.caps)
+
+    @property
+    def proven(self) -> bool:
+        """Whether no literal match has more common text than the one found."""
+        return bool(self.measures["common_literal"] == self.measures["common_literal_upper_bound"])
+
+    def chunks(self) -> list[dict[str, Any]]:
+        """The literal tiles as text: units and characters where they begin and end in both, and the two quotes."""
+        return [
+            {
+                "tokens": length,
+                "span_a": [int(self.a.spans[i, 0]), int(self.a.spans[i + length - 1, 1])],
+                "span_b": [int(self.b.spans[j, 0]), int(self.b.spans[j + length - 1, 1])],
+                "text_a": self.a.quote(i, i + length),
+                "text_b": self.b.quote(j, j + length),
+            }
+            for i, j, length in self.tiles.tolist()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON.
+
+        Spans are [begin, end) in characters of the original texts, one a unit; tiles are [start in a, start in b,
+        length]; the flags of the information match are runs [begin, end) of units.
+        """
+        flags = {name: getattr(self, name) for name in ("redundant_a", "redundant_b", "matched_a", "matched_b")}
+        return {
+            "settings": dict(self.settings),
+            "measures": dict(self.measures),
+            "degraded": self.degraded,
+            "caps": list(self.caps),
+            "proven": self.proven,
+            "evidence": {
+                "spans_a": self.a.spans.tolist(),
+                "spans_b": self.b.spans.tolist(),
+                "tiles": self.tiles.tolist(),
+                **{name: _runs(values) for name, values in flags.items()},
+            },
+        }
+
+    def __repr__(self) -> str:
+        names = ("resemblance", "chunk_longest_literal", "chunk_union_literal", "lcs")
+        shown = ", ".join(f"{name} {int(1000 * self.measures[name]) / 1000:.3f}" for name in names)
+        return f"Comparison({shown})"
+
+
+def compare(
+    a: str,
+    b: str,
+    *,
+    length: int = 5,
+    unit: str = "word",
+    min_chunk: int | None = None,
+    stop_words: str | Collection[str] | None = None,
+    ignore_numbers: bool = False,
+) -> Comparison:
+    """Compare two texts by every measure, with the evidence.
+
+    A shingle is ``length`` units (``word``: tokens; ``char``: characters); a matching chunk has at least
+    ``min_chunk`` of them (``length`` when not given). ``stop_words``, a language ("en") or the words, are left out
+    of the bag of words, which always is of words. ``ignore_numbers`` leaves out tokens that are only digits,
+    before everything else. Two texts without a token are equal; one without is like nothing else.
+
+    Raises SettingError for a setting that is not possible, InputError for what is no str.
+
+    >>> found = compare("The night is dark and the moon is red.", "I can see: the moon is red; the night is dark")
+    >>> found.measures["shared"], found.measures["shingles_a"], found.measures["shingles_b"]
+    (0, 5, 7)
+    >>> found = compare("The night is dark and the moon is red.", "the moon is red; the night is dark", length=3)
+    >>> found.measures["chunk_longest_literal"], found.tiles.tolist()
+    (0.8888888888888888, [[0, 4, 4], [5, 0, 4]])
+    >>> [chunk["text_b"] for chunk in found.chunks()]
+    ['the night is dark', 'the moon is red']
+    """
+    checked = Settings.of(length=length, unit=unit)
+    if min_chunk is not None:
+        matching.check_length("min_chunk", min_chunk)
+    left_out = stop_word_hashes(stop_words)
+    settings: dict[str, Any] = {
+        "length": checked.shingles.length,
+        "unit": checked.shingles.unit,
+        "min_chunk": min_chunk or checked.shingles.length,
+        "ignore_numbers": bool(ignore_numbers),
+        "stop_words": stop_words if isinstance(stop_words, str) else len(left_out),
+    }
+    readings = (read(a, ignore_numbers=ignore_numbers), read(b, ignore_numbers=ignore_numbers))
+    return _compare(*readings, settings, left_out)
+
+
+def _compare(reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s) -> Comparison:
+    length, min_chunk, by_word = settings["length"], settings["min_chunk"], settings["unit"] == "word"
+    a, b = (reading.words if by_word else reading.characters for reading in (reading_a, reading_b))
+    pair = matching.pair_of(a.hashes, b.hashes)
+    literal, information = matching.literal(pair, min_chunk), matching.information(pair, min_chunk)
+    in_order, lcs_capped = matching.lcs(pair, literal.tiles)
+    measures = {
+        **_set_measures(matching.shingle_counts(pair, length), len(a), len(b)),
+        "bag_of_words": _bag_of_words(reading_a, reading_b, left_out),
+        **_chunk_measures(literal, information, len(a), len(b)),
+        "lcs": _ratio(2 * in_order, len(a) + len(b)),
+        "minhash": _minhash(a, b, length),
+        "simhash_distance": distance(of_codepoints(reading_a.codepoints), of_codepoints(reading_b.codepoints)),
+    }
+    return Comparison(
+        settings,
+        {name: measures[name] for name in DESCRIPTIONS},
+        a,
+        b,
+        literal.tiles,
+        information.redundant_a,
+        information.redundant_b,
+        information.covered_a & ~information.redundant_a,
+        information.covered_b & ~information.redundant_b,
+        tuple([matching.TILING_CAP] * literal.capped + [matching.LCS_CAP] * lcs_capped),
+    )
+
+
+def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]:
+    """The measures on two sets of anything: features of one's own, row numbers, ids.
+
+    >>> set_measures({1, 2, 3, 4}, {2, 4, 5})["resemblance"]
+    0.4
+    """
+    in_a, in_b = set(a), set(b)
+    both, either = len(in_a & in_b), len(in_a | in_b)
+    counts = matching.SetCounts(len(in_a), len(in_b), both, both, either)
+    found = _set_measures(counts, len(in_a), len(in_b))
+    return {name: found[name] for name in ("shared", "resemblance", "containment_a", "containment_b", "overlap")}
+
+
+def _ratio(part: int, whole: int) -> float:
+    """The share, 1 of nothing: two documents without a token are equal."""
+    return part / whole if whole else 1.0
+
+
+def _set_measures(counts: matching.SetCounts, tokens_a: int, tokens_b: int) -> dict[str, Any]:
+    a, b, shared = counts.size_a, counts.size_b, counts.shared
+    alike = a == b == 0  # an empty set is contained in every set, but an empty document is like no other
+    return {
+        "tokens_a": tokens_a,
+        "tokens_b": tokens_b,
+        "shingles_a": a,
+        "shingles_b": b,
+        "shared": shared,
+        "resemblance": _ratio(shared, a + b - shared),
+        "containment_a": float(alike) if a == 0 else shared / a,
+        "containment_b": float(alike) if b == 0 else shared / b,
+        "overlap": float(alike) if min(a, b) == 0 else shared / min(a, b),
+        "multiset": _ratio(counts.least, counts.most),
+    }
+
+
+def _chunk_measures(
+    literal: matching.Literal, information: matching.Information, tokens_a: int, tokens_b: int
+) -> dict[str, Any]:
+    common, common_new = literal.common, information.common
+    new_a, new_b = information.new_a, information.new_b
+    return {
+        "chunk_longest_literal": _ratio(common, max(tokens_a, tokens_b)),
+        "chunk_union_literal": _ratio(common, tokens_a + tokens_b - common),
+        "chunk_longest_information": _ratio(common_new, max(new_a, new_b)),
+        "chunk_union_information": _ratio(common_new, new_a + new_b - common_new),
+        "common_literal": common,
+        "common_literal_upper_bound": literal.upper_bound,
+        "common_information": common_new,
+        "chunks_literal": len(literal.tiles),
+    }
+
+
+def _bag_of_words(a: Reading, b: Reading, left_out: UInt64s) -> float:
+    bag_a, bag_b = (np.setdiff1d(reading.words.hashes, left_out) for reading in (a, b))
+    shared = len(np.intersect1d(bag_a, bag_b, assume_unique=True))
+    return _ratio(shared, len(bag_a) + len(bag_b) - shared)
+
+
+def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:
+    """The estimate of the signatures that ``MinHash(slots=128, length=…)`` gives; of empty ones, what is true."""
+    sets = []
+    for units in (a, b):
+        hashes = np.empty(max(len(units), 1), np.uint64)
+        sets.append(hashes[: shingle_hashes(units.hashes, len(units), length, hashes)])
+    offsets = np.array([0, len(sets[0]), len(sets[0]) + len(sets[1])], np.int64)
+    signatures, chosen = np.empty((2, SLOTS), np.uint32), np.empty((2, SLOTS), np.bool_)
+    sketch_sets(np.concatenate(sets), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
+    matches = int((signatures[0] == signatures[1]).sum()) if bool(len(a)) == bool(len(b)) else 0
+    found = estimate(matches, SLOTS)
+    return {"estimate": found.value, "low": found.low, "high": found.high, "slots": SLOTS}
+
+
+def _runs(flags: Bools) -> list[list[int]]:
+    """The runs [begin, end) of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(np.int8), [0]))))
+    runs: list[list[int]] = edges.reshape(-1, 2).tolist()
+    return runs
+
+
+__all__ = ["DESCRIPTIONS", "Comparison", "Description", "compare", "set_measures"]
