@@ -34,7 +34,8 @@ CLI_CLOSING = """\
 Results and `--json` go to standard output; errors, warnings and progress bars to standard error. Bars are
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
 `group` add `out` (the folder, null after a dry run) and `files` (the names in it). `plan` and `explain` print
-their tables; those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json).
+their tables; those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json);
+with documents `plan` prints the [advice](python.md#advise-and-advice).
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """
@@ -54,15 +55,14 @@ def default(option: Option) -> str:
     return f"`{option.default}`"
 
 
-def argument(option: Option) -> str:
-    """An argument as the usage line shows it."""
-    return f"{option.shown}..." if option.default is REQUIRED else f"[{option.shown}...]"
-
-
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
     options = COMMANDS[name]
-    arguments = "".join(f" {argument(option)}" for option in options if not option.spelling)
+    arguments = "".join(
+        f" {option.shown}..." if option.default is REQUIRED else f" [{option.shown}...]"
+        for option in options
+        if not option.spelling
+    )
     yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
     yield from (
         f"`neardup {name} [OPTIONS]{arguments}`",

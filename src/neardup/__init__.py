@@ -19,6 +19,7 @@ from neardup.plan import Plan, plan
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.advice import Advice, advise
     from neardup.dedup import find
     from neardup.measures import Comparison, compare
     from neardup.report import Found, load
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Advice",
     "Comparison",
     "FormatError",
     "Found",
@@ -39,6 +41,7 @@ __all__ = [
     "SettingError",
     "Settings",
     "__version__",
+    "advise",
     "compare",
     "explain",
     "find",
@@ -47,9 +50,11 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Advice": "neardup.advice",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",
+    "advise": "neardup.advice",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",

@@ -64,11 +64,20 @@ def shingles(text: str, length: int = 5, unit: Unit = "word") -> set[tuple[str, 
         raise SettingError(f"A shingle length of {length} is not possible", "It is 1 or more")
     if unit not in get_args(Unit):
         raise SettingError(f"The unit {unit!r} is not known", f"It is one of {', '.join(get_args(Unit))}")
-    units = tokens(text) if unit == "word" else _characters(text)
-    if not units:
+    found = units(text, unit)
+    if not found:
         return set()
-    last = max(len(units) - length, 0)
-    return {tuple(units[start : start + length]) for start in range(last + 1)}
+    last = max(len(found) - length, 0)
+    return {tuple(found[start : start + length]) for start in range(last + 1)}
+
+
+def units(text: str, unit: str) -> list[str]:
+    """Return what shingles are made of, in order: tokens, or the characters of the normalised text.
+
+    >>> units("To be", "char")
+    ['t', 'o', ' ', 'b', 'e']
+    """
+    return tokens(text) if unit == "word" else _characters(text)
 
 
 def _normalised(text: str) -> tuple[NDArray[np.uint32], int]:

@@ -48,6 +48,7 @@ LAYERS = (
         "walkthrough",
     ),
     ("dedup", "save"),
+    ("advice",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

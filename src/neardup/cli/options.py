@@ -67,6 +67,14 @@ STORED = Option(
     "-o, --threshold, --dry-run, --json and --overwrite only.",
     "DIR",
 )
+SAMPLE = Option(
+    "sample",
+    (),
+    list[str],
+    (),
+    "Documents to look at (files or folders): advice on them, instead of bands alone.",
+    "SAMPLE",
+)
 OUT = Option(
     "out",
     ("-o", "--out"),
@@ -93,6 +101,9 @@ ANNOTATE = Option(
     "Remove nothing: write every document, with the columns group, representative and similarity.",
 )
 DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show what would be done and write nothing.")
+SVG = Option(
+    "svg", ("--svg",), Path | None, None, "Write pairs and removals by threshold as an image, too.", "FILE.svg"
+)
 JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")
 OVERWRITE = Option("overwrite", ("--overwrite",), bool, False, "Replace the output folder if it exists.")
 
@@ -145,7 +156,14 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         STORED,
         *_WORKING,
     ),
-    "plan": (*(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots")), JSON),
+    "plan": (
+        SAMPLE,
+        TEXT,
+        ID,
+        *(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots", "unit", "length", "threads")),
+        SVG,
+        JSON,
+    ),
     "explain": _EXPLAINING,
     "demo": (JSON,),
 }

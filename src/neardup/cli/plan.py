@@ -1,34 +1,101 @@
-"""``neardup plan``: bands × rows for a threshold and a recall, and the curve of what they find."""
+"""``neardup plan``: bands × rows for a threshold and a recall; with documents, advice on them."""
 
 from __future__ import annotations
 
 import json as notation
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup import views
+from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.shown import watcher
+from neardup.errors import InputError, OutputError
+from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
+    from neardup.advice import Advice
     from neardup.plan import Plan
 
 BAR = 40
 STEPS = 20
 
+PLANNED = ("threshold", "recall", "slots")
+"""The settings of a plan; all others speak of documents."""
 
-def plan(json: bool, **settings: Any) -> int:
-    """Show the bands for a threshold and a recall."""
+
+def plan(sample: list[str], json: bool, **typed: Any) -> int:
+    """Show the bands for a threshold and a recall; with documents, advise on them.
+
+    Without documents: the bands, and how surely pairs of each resemblance are found. With a
+    SAMPLE of your documents: how alike they are, what each threshold would remove, the pairs
+    closest to the threshold, traps, recall and cost of other settings, and the command to type.
+    """
+    if not sample:
+        return _plan(json, typed)
+    svg: Path | None = typed.pop("svg")
+    _refuse_unusable_image(svg)
+    advice = _advice(sample, **typed)
+    if svg is not None:
+        svg.write_text(advice.svg(), encoding="utf-8")
+    typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if json else str(advice))
+    if advice.sample.rejected:
+        rows = views.counted(advice.sample.rejected, "row")
+        warn(f"{rows} rejected.\nThe first: {views.printable(advice.sample.first_problem)}")
+        return REJECTED
+    return DONE
+
+
+def _advice(sample: list[str], text: str | None, id: str | None, **settings: Any) -> Advice:
+    from neardup.advice import advise_on
+    from neardup.advice.adviser import checked
+    from neardup.readers import choose_columns, open_files
+
+    chosen = checked(settings)
+    documents = open_files(sample)
+    columns = choose_columns(documents, text, id)
+    files = [f"./{name}" if name.startswith("-") else name for name in sample]
+    named = [part for option, name in (("--text", text), ("--id", id)) if name for part in (option, name)]
+    with watcher() as progress:
+        return advise_on(documents, columns, chosen, [*files, *named], progress)
+
+
+def _refuse_unusable_image(path: Path | None) -> None:
+    """Before the work, not after it; and never over documents."""
+    if path is None:
+        return
+    if path.suffix.lower() != ".svg":
+        raise OutputError(f"{path} is no name for an image", "A name that ends in .svg", "Choose such a name")
+    if not path.parent.is_dir():
+        raise OutputError(f"There is no folder {path.parent}", "A folder that exists", "Make it first")
+
+
+def _plan(json: bool, typed: dict[str, Any]) -> int:
+    """The bands alone."""
     from neardup.plan import plan as planned
 
-    chosen = planned(**settings)
+    _refuse_without_documents(typed)
+    chosen = planned(**{name: typed[name] for name in PLANNED})
     if json:
         typer.echo(notation.dumps(chosen.as_dict(), indent=2))
-        return 0
+        return DONE
     for line in _lines(chosen):
         typer.echo(line)
-    return 0
+    return DONE
+
+
+def _refuse_without_documents(typed: dict[str, Any]) -> None:
+    for name, value in typed.items():
+        unset = FIELDS[name].default if name in FIELDS else None
+        if name not in PLANNED and value != unset:
+            raise InputError(
+                f"--{name} was given, but no documents",
+                "It says how documents are looked at; bands do not depend on them",
+                "Name some of your documents, or leave it out",
+            )
 
 
 def _lines(chosen: Plan) -> Iterator[str]:

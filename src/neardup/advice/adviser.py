@@ -1,0 +1,150 @@
+"""The adviser: one exact join of a sample far below the threshold, and everything counted from its pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.advice.boilerplate import boilerplate
+from neardup.advice.choices import TRIED_BYTES, band_choices, shingle_choices, unit_counts
+from neardup.advice.recommend import recommend
+from neardup.advice.record import Advice, Boilerplate, Taken
+from neardup.advice.sample import Sample, take
+from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
+from neardup.advice.traps import numbers_only, traps
+from neardup.errors import InputError, SettingError
+from neardup.plan import plan
+from neardup.progress import Progress, Silent
+from neardup.readers import choose_columns, open_documents
+from neardup.readers.base import Documents
+from neardup.readers.columns import Chosen
+from neardup.report import Found
+from neardup.settings import Settings
+
+ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", "threads")
+"""The settings that advice can be asked for."""
+
+LEAST_THRESHOLD = 0.1
+
+
+def advise(
+    documents: object,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Advice:
+    """Look at a sample of the documents and say what the settings would do to them.
+
+    ``documents``, ``text`` and ``id`` as for :func:`neardup.find`; ``settings`` are threshold, recall, slots,
+    sketch, unit, length, groups and threads. Reads at most the first 100,000 documents or 200 MB (40 MB for
+    character shingles) and says so when it stopped there. Pairs are joined exactly down to resemblance .3.
+
+    Raises SettingError for settings out of range and InputError for documents that cannot be used.
+
+    >>> text = "please hand in your travel costs for march with all receipts by friday noon at the latest"
+    >>> advice = advise([text, text.replace("friday", "monday"), "lunch"], threshold=0.7, length=3)
+    >>> [(step.threshold, step.pairs, step.removed) for step in advice.thresholds][3:5]
+    [(0.65, 1, 1), (0.7, 0, 0)]
+    >>> advice.near.above, advice.near.below
+    (0, 1)
+    """
+    chosen = checked(settings)
+    opened = open_documents(documents)
+    words = [str(documents)] if isinstance(documents, str | Path) else ["IN"]
+    return advise_on(opened, choose_columns(opened, text, id), chosen, words, progress or Silent())
+
+
+def checked(values: dict[str, Any]) -> Settings:
+    """The settings to advise on. Raises SettingError for others than ADVISED, and for impossible plans."""
+    strange = [name for name in values if name not in ADVISED]
+    if strange:
+        raise SettingError(
+            f"Advice cannot be asked for with {', '.join(strange)}",
+            f"The settings are {', '.join(ADVISED)}",
+            "Leave it out: the sample is always joined exactly",
+        )
+    settings = Settings.of(**values)
+    threshold = settings.search.threshold
+    if threshold < LEAST_THRESHOLD:
+        raise SettingError(
+            f"No advice is given for threshold {threshold:g}",
+            f"A threshold from {LEAST_THRESHOLD:g} to 1",
+            "Below that nearly all documents are pairs",
+        )
+    plan(threshold, settings.search.recall, settings.sketch.slots)
+    return settings
+
+
+def advise_on(
+    documents: Documents, columns: Chosen, settings: Settings, words: Sequence[str], progress: Progress
+) -> Advice:
+    """Advice on opened documents; ``words`` stand for them on the recommended command line."""
+    sample = take(documents, columns, settings.shingles.unit, progress)
+    if not len(sample.texts):
+        way = _first_problem(sample) or "Check that this is the right file"
+        raise InputError("The documents hold no row that can be read", "At least one document", way)
+    threshold, low = settings.search.threshold, lowest(settings.search.threshold)
+    with progress.stage("pairs", None, "documents"):
+        found = all_pairs(sample, low, settings)
+    tried = sorted({*STEPS, threshold})
+    with progress.stage("thresholds", len(tried), "thresholds") as advance:
+        results = {}
+        for value in tried:
+            results[value] = at(found, value, sample, settings)
+            advance(1)
+    with progress.stage("choices", None, "choices") as advance:
+        shingles = tuple(shingle_choices(sample, settings))
+    units = unit_counts(sample.texts, settings)
+    stock = _stock(results[threshold], sample, units, settings)
+    bands = tuple(band_choices(found.pairs, settings))
+    taken, bins = _taken(sample, found), histogram(found.pairs, low)
+    close = near(found.pairs, sample, settings)
+    five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
+    return Advice(
+        settings={name: settings.as_dict()[name] for name in ADVISED if name != "threads"},
+        sample=taken,
+        histogram=bins,
+        thresholds=tuple(reversed([*steps(found, results)])),
+        near=close,
+        bands=bands,
+        shingles=shingles,
+        boilerplate=stock,
+        traps=(*traps(taken, shingles[0], five, stock, settings), *numbers_only(sample.texts, units > 0)),
+        recommended=recommend(taken, (shingles, bands), (close, bins), settings, words),
+    )
+
+
+def _taken(sample: Sample, found: Found) -> Taken:
+    counts = found.run["counts"]
+    return Taken(
+        documents=len(sample.texts),
+        bytes=int(sample.sizes.sum()),
+        complete=sample.complete,
+        exact_copies=counts["exact_copies"],
+        empty=counts["empty"],
+        rejected=len(sample.problems),
+        first_problem=_first_problem(sample),
+        pairs_left_out=left_out(found),
+        notes=sample.notes,
+    )
+
+
+def _stock(found: Found, sample: Sample, units: Any, settings: Settings) -> Boilerplate | None:
+    """Boilerplate of the documents that would stay: what versions of one document share is none."""
+    first = len(sample.first(TRIED_BYTES))
+    full = np.flatnonzero(units[:first] > 0)
+    kept = np.setdiff1d(full, found.removed["id"].to_numpy())
+    return boilerplate(sample.texts.take(pa.array(kept)), settings)
+
+
+def _first_problem(sample: Sample) -> str:
+    if not sample.problems:
+        return ""
+    first = sample.problems[0]
+    return f"{first.source}{'' if first.row is None else f' row {first.row}'}: {first.reason}"

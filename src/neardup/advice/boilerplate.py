@@ -1,0 +1,59 @@
+"""Passages that stand in a large share of all documents: letterheads, disclaimers, licence headers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.advice.choices import sets_of
+from neardup.advice.record import Boilerplate
+from neardup.settings import Settings
+from neardup.tables import UInt64s
+from neardup.text import tokens
+
+COMMON = 0.2
+"""A passage in a larger share of the documents is boilerplate."""
+
+FEW = 20
+"""Among fewer documents nothing is called common."""
+
+SHOWN_WORDS = 40
+
+
+def boilerplate(texts: pa.Array, settings: Settings) -> Boilerplate | None:
+    """The boilerplate of texts (large_binary[n]) of which no two are near copies; None where they are few.
+
+    Counted in words even where shingles are characters: a run of letters that is common is no passage.
+    """
+    if len(texts) < FEW:
+        return None
+    words = settings if settings.shingles.unit == "word" else Settings()
+    sets = sets_of(texts, words)
+    hashes, documents = np.unique(sets.hashes, return_counts=True)
+    common = hashes[documents > COMMON * len(texts)]
+    counted = np.concatenate(([0], np.cumsum(np.isin(sets.hashes, common))))
+    of_each = np.diff(counted[sets.offsets]) / np.maximum(sets.sizes, 1)
+    length = words.shingles.length
+    if not len(common):
+        return Boilerplate(len(texts), length, 0.0, "", 0)
+    most = int(np.argmax(documents))
+    first = int(np.searchsorted(sets.offsets, np.flatnonzero(sets.hashes == hashes[most])[0], side="right")) - 1
+    passage = _passage(texts[first].as_py().decode("utf-8", "replace"), hashes[most], common, words)
+    return Boilerplate(len(texts), length, float(of_each.mean()), passage, int(documents[most]))
+
+
+def _passage(text: str, seed: np.uint64, common: UInt64s, settings: Settings) -> str:
+    """The tokens of the stretch of common shingles around ``seed``; cut when it is long."""
+    found, length = tokens(text), settings.shingles.length
+    windows = [" ".join(found[k : k + length]) for k in range(max(len(found) - length, 0) + 1)]
+    in_order = sets_of(pa.array([window.encode() for window in windows], pa.large_binary()), settings)
+    if (in_order.sizes != 1).any():  # tokens that are read otherwise when they stand alone
+        return ""
+    at = np.flatnonzero(in_order.hashes == seed)
+    if not len(at):
+        return ""
+    rare = np.flatnonzero(~np.isin(in_order.hashes, common))
+    begin = int(rare[rare < at[0]].max(initial=-1)) + 1
+    end = int(rare[rare > at[0]].min(initial=len(windows))) - 1 + length
+    more = " …" if end - begin > SHOWN_WORDS else ""
+    return " ".join(found[begin : min(end, begin + SHOWN_WORDS)]) + more

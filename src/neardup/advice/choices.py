@@ -1,0 +1,142 @@
+"""Other settings on the same documents: what they would find, and what they would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.advice.record import BandChoice, ShingleChoice
+from neardup.advice.sample import Sample
+from neardup.advice.spread import alike, exactly
+from neardup.criterion import every_pair
+from neardup.errors import SettingError
+from neardup.fingerprints import ShingleSets, shingle_sets, sign
+from neardup.kernels.sets import RESEMBLANCE, verify_pairs
+from neardup.plan import Plan, plan
+from neardup.recall import missed_with
+from neardup.settings import Settings, ratio
+from neardup.tables import Floats, Int64s, column
+
+SLOTS = (64, 128, 256)
+RECALLS = (0.9, 0.99, 0.999)
+SHINGLES = (("word", 3), ("word", 5), ("word", 8), ("char", 5), ("char", 9))
+
+TRIED_BYTES = 20_000_000
+"""Other shingles are tried on the first documents only: characters make five times as many."""
+
+RANDOM_PAIRS = 2000
+HIGH = 0.95
+"""Of the random pairs this share is no more alike than ``random_high``."""
+
+LETTERS = 5
+"""Letters in a word, where a changed word is counted in characters."""
+
+
+def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
+    """What LSH would find with 64, 128 and 256 slots (and the given number) and usual recalls."""
+    threshold, sketch = settings.search.threshold, settings.sketch.sketch
+    enough = alike(pairs, ratio(threshold))
+    wanted, unwanted = pairs.filter(pa.array(enough)), pairs.filter(pa.array(~enough))
+    for slots in sorted({*SLOTS, settings.sketch.slots}):
+        for recall in sorted({*RECALLS, settings.search.recall}):
+            try:
+                planned = plan(threshold, recall, slots)
+            except SettingError:
+                yield BandChoice(slots, recall, None, None, None, None, 4 * slots)
+                continue
+            missed = _missed(planned, sketch, wanted)
+            yield BandChoice(
+                slots=slots,
+                recall=recall,
+                bands=planned.bands,
+                expected_recall=float(1 - missed.mean()) if len(missed) else None,
+                missed=float(missed.sum()),
+                false_candidates=float((1 - _missed(planned, sketch, unwanted)).sum()),
+                signature_bytes=4 * slots,
+            )
+
+
+def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
+    """The probability that LSH misses each pair: that its two signatures agree in no band."""
+    shared = column(pairs, "shared")
+    return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
+
+
+def shingle_choices(sample: Sample, settings: Settings) -> Iterator[ShingleChoice]:
+    """What words and characters of several lengths (and the given ones) would find at the threshold."""
+    texts = sample.first(TRIED_BYTES)
+    own = (settings.shingles.unit, settings.shingles.length)
+    for unit, length in dict.fromkeys((own, *SHINGLES)):
+        values = {**settings.as_dict(), "unit": unit, "length": length}
+        yield shingle_choice(texts, Settings.of(**values))
+
+
+def shingle_choice(texts: pa.Array, settings: Settings) -> ShingleChoice:
+    """What the shingles of ``settings`` find in the texts (large_binary[n])."""
+    unit, length, threshold = settings.shingles.unit, settings.shingles.length, settings.search.threshold
+    found = exactly(texts, threshold, settings)
+    units, sets = unit_counts(texts, settings), sets_of(texts, settings)
+    full = units > 0
+    once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
+    median, high = np.quantile(random_resemblances(sets, once), [0.5, HIGH])
+    documents = max(int(full.sum()), 1)
+    return ShingleChoice(
+        unit=unit,
+        length=length,
+        documents=len(texts),
+        pairs=found.pairs.num_rows,
+        removed=found.run["counts"]["removed"],
+        median_shingles=float(np.median(sets.sizes[full])) if full.any() else 0.0,
+        shorter=int((full & (units < length)).sum()) / documents,
+        fragile=int((full & (sets.sizes < sturdy_from(settings))).sum()) / documents,
+        random_median=float(median),
+        random_high=float(high),
+    )
+
+
+def sturdy_from(settings: Settings) -> float:
+    """The number of shingles from which a document stays at the threshold when one of its words is changed.
+
+    The word takes x shingles with it and brings x new ones, so n shingles keep resemblance (n − x)/(n + x) ≥ t,
+    or n ≥ x (1 + t)/(1 − t). x is the shingle length; in characters, a word's letters less one more.
+
+    >>> sturdy_from(Settings()), sturdy_from(Settings.of(unit="char", threshold=0.5))
+    (45.0, 27.0)
+    """
+    top, whole = ratio(settings.search.threshold)
+    lost = settings.shingles.length + (LETTERS - 1 if settings.shingles.unit == "char" else 0)
+    return lost * (whole + top) / (whole - top) if whole > top else float("inf")
+
+
+def unit_counts(texts: pa.Array, settings: Settings) -> Int64s:
+    """int64[n]: the tokens (characters) of each text."""
+    least = Settings.of(unit=settings.shingles.unit, length=settings.shingles.length, slots=1)
+    units, _ = sign(texts, least, np.empty((len(texts), 1), np.uint32), np.empty((0, 2), np.uint64))
+    return units
+
+
+def sets_of(texts: pa.Array, settings: Settings) -> ShingleSets:
+    """The shingle set of every text, in order; an empty one of a text without a token."""
+    return shingle_sets(texts, np.arange(len(texts)), settings)
+
+
+def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:
+    """The resemblance of pairs of sets taken at random, the same at every call; of all pairs when they are few.
+
+    ``among`` are the numbers of the sets, none of them empty. Gives one 0 when there is no pair.
+    """
+    n = len(among)
+    if n < 2:
+        return np.zeros(1)
+    if n * (n - 1) // 2 <= RANDOM_PAIRS:
+        a, b = np.triu_indices(n, 1)
+    else:
+        drawn = np.random.default_rng(0)
+        a = drawn.integers(0, n, RANDOM_PAIRS)
+        b = (a + drawn.integers(1, n, RANDOM_PAIRS)) % n
+    shared = np.empty(len(a), np.int64)
+    verify_pairs(sets.hashes, sets.offsets, among[a], among[b], every_pair(RESEMBLANCE), shared)
+    together: Floats = shared / (sets.sizes[among[a]] + sets.sizes[among[b]] - shared)
+    return together

@@ -1,0 +1,99 @@
+"""The first documents of an input, held in memory; what is left unread is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.progress import Progress
+from neardup.readers.base import Documents, Problem, Rows
+from neardup.readers.columns import Chosen
+from neardup.tables import Int64s
+from neardup.views import counted, number
+
+MOST_DOCUMENTS = 100_000
+MOST_BYTES = {"word": 200_000_000, "char": 40_000_000}
+"""Where the adviser stops reading, by unit: a shingle a token, or a character, of 16 bytes in the exact join."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Texts (large_binary[n]) with the names people know them by (string[n])."""
+
+    texts: pa.Array
+    ids: pa.Array
+    complete: bool
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def sizes(self) -> Int64s:
+        """int64[n]: bytes of each text; 0 where there is none."""
+        return _lengths(self.texts)
+
+    def first(self, most_bytes: int) -> pa.Array:
+        """The first texts, of at most so many bytes together, but at least one."""
+        return self.texts.slice(0, max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right"))))
+
+
+def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -> Sample:
+    """Read the documents up to the limits of the adviser."""
+    names = [name for name in (columns.text, columns.id) if name]
+    texts, ids = [pa.array([], pa.large_binary())], [pa.array([], pa.large_string())]
+    problems: list[Problem] = []
+    room, rows_left, complete = MOST_BYTES[unit], MOST_DOCUMENTS, True
+    with progress.stage("read", documents.size_bytes, "bytes") as advance:
+        for chunk in documents.chunks(None, names):
+            rows = chunk.read(names)
+            problems.extend(rows.problems)
+            found = _bytes_of(rows.table.column(columns.text))
+            totals = np.cumsum(_lengths(found))
+            fits = min(int(np.searchsorted(totals, room, side="right")), rows_left)
+            if len(found) and not fits and rows_left == MOST_DOCUMENTS:
+                fits = 1  # one huge document is better than none
+            texts.append(found.slice(0, fits))
+            ids.append(_names(rows, columns, chunk.source, documents.format == "arrow").slice(0, fits))
+            read = int(totals[fits - 1]) if fits else 0
+            room, rows_left = room - read, rows_left - fits
+            advance(read)
+            if fits < len(found):
+                complete = False
+                break
+    together = pa.concat_arrays(ids)
+    return Sample(
+        pa.concat_arrays(texts), together, complete, tuple(problems), (*columns.notes, *_repeated(together))
+    )
+
+
+def _names(rows: Rows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:
+    """The ids of the rows; without an id column source#row, or the row number alone for data in memory."""
+    if columns.id:
+        found = pc.fill_null(pc.cast(rows.table.column(columns.id), pa.large_string()), "")
+        return _one(found)
+    prefix = "" if in_memory else f"{source}#"
+    return pa.array([f"{prefix}{row}" for row in rows.row_numbers.tolist()], pa.large_string())
+
+
+def _repeated(ids: pa.Array) -> tuple[str, ...]:
+    again = len(ids) - pc.count_distinct(ids, mode="all").as_py()
+    if not again:
+        return ()
+    return (
+        f"{counted(again, 'document has', 'documents have')} an id that another one has, of {number(len(ids))}",
+    )
+
+
+def _bytes_of(column: pa.ChunkedArray) -> pa.Array:
+    return _one(column.cast(pa.large_binary()))
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _lengths(texts: pa.Array) -> Int64s:
+    lengths: Int64s = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths

@@ -1,0 +1,243 @@
+"""``Advice`` → sections of words and small tables, the same for terminal and notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neardup.advice.record import Advice, BandChoice, ShingleChoice, SideBySide
+from neardup.views import counted, number, percent, printable, similarity, size
+
+LETTERS = "ABCDE"
+
+NOUNS = {"word": "words", "char": "characters"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, what is said before and after a table, and the table; the last column may be drawn as bars.
+
+    ``bars`` gives for each row the share (0 to 1; above 1: longer than there is room for) of the longest bar,
+    ``marks`` what is written behind it. Cells are plain text: nothing in them is escaped yet.
+    """
+
+    title: str
+    before: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    bars: tuple[float, ...] = ()
+    marks: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+def sections(advice: Advice) -> Iterator[Section]:
+    """Everything the adviser says, in the order in which it is read."""
+    yield _sample(advice)
+    yield _histogram(advice)
+    yield _thresholds(advice)
+    yield _near(advice)
+    if advice.traps:
+        yield Section("Traps", tuple(f"{k}. {printable(trap.text)}" for k, trap in enumerate(advice.traps, 1)))
+    yield _shingles(advice)
+    yield _bands(advice)
+    yield Section("Recommended", advice.recommended.reasons)
+
+
+def shingle_words(advice: Advice) -> str:
+    """What a shingle is, for a sentence."""
+    return f"{advice.settings['length']} {NOUNS[advice.settings['unit']]} in a row"
+
+
+def scale(counts: list[int], weighty: list[bool]) -> list[float]:
+    """Counts as shares of the largest of the ``weighty`` ones, so that a crowd elsewhere does not flatten these.
+
+    >>> scale([900, 20, 10], [False, True, True])
+    [45.0, 1.0, 0.5]
+    """
+    top = max((count for count, weighs in zip(counts, weighty, strict=True) if weighs), default=0)
+    return [count / (top or max(counts, default=0) or 1) for count in counts]
+
+
+def _sample(advice: Advice) -> Section:
+    taken = advice.sample
+    read, text = counted(taken.documents, "document"), f"{size(taken.bytes)} of text"
+    said = [f"{read}, {text}; all read."]
+    if not taken.complete:
+        said = [f"The first {read}, {text}. The rest was not read: all counts are of these alone."]
+    for count, one, many in (
+        (taken.exact_copies, "is an exact copy of an earlier one", "are exact copies of earlier ones"),
+        (taken.empty, "holds no word", "hold no word"),
+    ):
+        if count:
+            said.append(f"{number(count)} {one if count == 1 else many}.")
+    if taken.rejected:
+        said.append(f"{counted(taken.rejected, 'row')} could not be read.")
+    notes = tuple(f"Note: {printable(note)}." for note in taken.notes)
+    return Section("The documents", (" ".join(said), *notes))
+
+
+def _histogram(advice: Advice) -> Section:
+    bins, threshold = advice.histogram, advice.near.threshold
+    counts = [part.pairs for part in bins]
+    bars = scale(counts, [part.low >= 0.5 for part in bins])
+    inside = [part.low <= threshold < part.high or part.low == part.high == threshold for part in bins]
+    labels = [
+        "1" if part.low == 1 else f"{part.low:.2f} up to {part.high:.2f}".replace("1.00", "1") for part in bins
+    ]
+    before = [
+        "Each pair of different documents counts once, at its resemblance: of the runs of "
+        f"{shingle_words(advice)} that stand in either of the two, the share that stands in both. Exact copies "
+        "are not counted here."
+    ]
+    if any(bar > 1 for bar in bars):
+        before.append("A bar that ends in > is longer than there is room for.")
+    return Section(
+        "How alike the documents are",
+        tuple(before),
+        ("resemblance", "pairs"),
+        tuple((label, number(count)) for label, count in zip(labels, counts, strict=True)),
+        tuple(bars),
+        tuple(f"<- threshold {threshold:g}" if here else "" for here in inside),
+    )
+
+
+def _thresholds(advice: Advice) -> Section:
+    steps, threshold = advice.thresholds, advice.near.threshold
+    return Section(
+        "What each threshold would do",
+        (
+            "Pairs at or above the threshold; groups of documents that belong together; documents that go, "
+            "because a near or exact copy of them stays. Exact copies go at every threshold, and are no pairs.",
+        ),
+        ("threshold", "pairs", "groups", "removed", "share", "text removed"),
+        tuple(
+            (
+                f"{step.threshold:.6f}".rstrip("0").ljust(4, "0"),
+                number(step.pairs),
+                number(step.groups),
+                number(step.removed),
+                percent(step.removed, advice.sample.documents),
+                size(step.removed_bytes),
+            )
+            for step in steps
+        ),
+        tuple(scale([step.removed for step in steps], [True] * len(steps))),
+        tuple("<-" if step.threshold == threshold else "" for step in steps),
+    )
+
+
+def _near(advice: Advice) -> Section:
+    near = advice.near
+    low, high = max(near.threshold - near.width, 0), min(near.threshold + near.width, 1)
+    upwards = f"from {near.threshold:g} to {high:g}" if high > near.threshold else f"at {high:g}"
+    before = (
+        f"{counted(near.below, 'pair')} from {low:g} up to {near.threshold:g} would be left alone, "
+        f"{counted(near.above, 'pair')} {upwards} would be found."
+    )
+    if not near.examples:
+        return Section(f"Pairs within {near.width:g} of the threshold", (before,))
+    legend = tuple(
+        f"{letter}: {_cut(pair.id_a)} | {_cut(pair.id_b)}"
+        for letter, pair in zip(LETTERS, near.examples, strict=False)
+    )
+    return Section(
+        f"Pairs within {near.width:g} of the threshold",
+        (
+            f"{before} A slightly different threshold decides these otherwise.",
+            "The closest to the threshold, with every measure:",
+        ),
+        ("", "resemblance", "contained", "overlap", "words", "repeats", "tokens"),
+        tuple(_measures(letter, pair) for letter, pair in zip(LETTERS, near.examples, strict=False)),
+        after=(
+            *legend,
+            "",
+            "The threshold is compared with resemblance and with nothing else. Contained: the share of the first "
+            f"document's runs of {shingle_words(advice)} that are in the second, and the reverse. Overlap: the "
+            "larger of the two. Words: resemblance of the two vocabularies, without order. Repeats: resemblance "
+            "when repeated runs count as often as they occur.",
+        ),
+    )
+
+
+def _measures(letter: str, pair: SideBySide) -> tuple[str, ...]:
+    return (
+        letter,
+        similarity(pair.resemblance),
+        f"{similarity(pair.containment_a)} / {similarity(pair.containment_b)}",
+        similarity(pair.overlap),
+        similarity(pair.bag_of_words),
+        similarity(pair.multiset),
+        f"{number(pair.tokens_a)} / {number(pair.tokens_b)}",
+    )
+
+
+def _cut(name: str, width: int = 36) -> str:
+    """A name on one line; a long one without its middle, for names differ at their ends."""
+    name = printable(name)
+    return name if len(name) <= width else f"{name[: width // 2 - 2]}…{name[-width // 2 + 1 :]}"
+
+
+def _shingles(advice: Advice) -> Section:
+    tried = advice.shingles[0].documents
+    part = "" if tried == advice.sample.documents else f" Tried on the first {number(tried)} documents."
+    return Section(
+        f"Other shingles, at threshold {advice.near.threshold:g}",
+        (
+            f"What runs of other lengths would find.{part} Short: documents that one changed word takes below the "
+            "threshold. Random: how alike two documents taken at random are: the middle case, and what 1 such "
+            "pair in 20 exceeds. Near 0 is good; near the threshold, pairs are found that mean nothing. <- marks "
+            "what was asked for.",
+        ),
+        ("a run of", "pairs", "removed", "runs (median)", "short", "random"),
+        tuple(_shingle_row(choice) for choice in advice.shingles),
+        marks=tuple("<-" if k == 0 else "" for k in range(len(advice.shingles))),
+    )
+
+
+def _shingle_row(choice: ShingleChoice) -> tuple[str, ...]:
+    return (
+        f"{choice.length} {NOUNS[choice.unit]}",
+        number(choice.pairs),
+        number(choice.removed),
+        f"{choice.median_shingles:,.0f}",
+        percent(choice.fragile, 1),
+        f"{similarity(choice.random_median, 2)} to {similarity(choice.random_high, 2)}",
+    )
+
+
+def _bands(advice: Advice) -> Section:
+    settings = advice.settings
+    return Section(
+        f"Recall and cost of the fast method (lsh), at threshold {advice.near.threshold:g}",
+        (
+            "The exact method misses no pair. The fast one compares only documents whose signatures agree in a "
+            "band. Expected for the pairs of this sample: found and missed of those at or above the threshold; "
+            f"compared in vain: pairs of resemblance {advice.histogram[0].low:g} up to the threshold.",
+        ),
+        ("slots", "recall", "bands x rows", "found", "missed", "in vain", "bytes a doc."),
+        tuple(_band_row(choice) for choice in advice.bands),
+        marks=tuple(
+            "<-" if (choice.slots, choice.recall) == (settings["slots"], settings["recall"]) else ""
+            for choice in advice.bands
+        ),
+    )
+
+
+def _band_row(choice: BandChoice) -> tuple[str, ...]:
+    asked = (number(choice.slots), f"{choice.recall:g}")
+    if choice.bands is None:
+        return (*asked, "not possible", "", "", "", number(choice.signature_bytes))
+    low, high = min(choice.bands), max(choice.bands)
+    return (
+        *asked,
+        f"{len(choice.bands)} x {low}" + (f"-{high}" if high != low else ""),
+        "-" if choice.expected_recall is None else similarity(choice.expected_recall, 4),
+        _few(choice.missed or 0.0),
+        f"{choice.false_candidates:,.0f}",
+        number(choice.signature_bytes),
+    )
+
+
+def _few(pairs: float) -> str:
+    """An expected number of pairs; a small one is not shown as none."""
+    return "<0.1" if 0 < pairs < 0.1 else f"{pairs:,.1f}"

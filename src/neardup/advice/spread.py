@@ -1,0 +1,158 @@
+"""Exact pairs → how they are spread: by resemblance, over thresholds, around the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.advice.record import Bin, Near, SideBySide, Step
+from neardup.advice.sample import Sample
+from neardup.advice.side_by_side import side_by_side
+from neardup.criterion import at_least
+from neardup.dedup import find
+from neardup.kernels.sets import RESEMBLANCE, Criterion
+from neardup.report import Found
+from neardup.settings import Settings, ratio
+from neardup.tables import Bools, Int64s, column
+
+PARTS = 20
+"""Bins of the histogram between 0 and 1: a step is .05."""
+
+LOWEST = 6
+"""The bin a histogram begins with, unless the threshold is lower: .3."""
+
+STEPS = tuple(part / PARTS for part in range(10, PARTS + 1))
+"""The thresholds that are tried: .5, .55 … 1."""
+
+WIDTH = Fraction(1, PARTS)
+"""Pairs are close to the threshold within this."""
+
+EXAMPLES = 5
+
+MOST_PAIRS = 5_000_000
+"""More pairs than this are not listed only to be counted."""
+
+EXACT: dict[str, Any] = {"method": "exact", "slots": 16, "recall": 0.5}
+"""The engine without a miss. It plans bands all the same: 16 slots are the fewest it accepts from .05 up."""
+
+
+def lowest(threshold: float) -> float:
+    """Where the histogram begins: .3, or below a low threshold.
+
+    >>> lowest(0.8), lowest(0.3), lowest(0.1)
+    (0.3, 0.25, 0.05)
+    """
+    below = (Fraction(repr(float(threshold))) - WIDTH) // WIDTH
+    return min(LOWEST, max(1, int(below))) / PARTS
+
+
+def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
+    """The number of pairs in each step of .05 from ``low`` (a multiple of .05) up, and at exactly 1."""
+    shared = column(pairs, "shared")
+    union = column(pairs, "size_a") + column(pairs, "size_b") - shared
+    counts = np.bincount(shared * PARTS // union, minlength=PARTS + 1)
+    first = round(low * PARTS)
+    return tuple(
+        Bin(part / PARTS, min(part + 1, PARTS) / PARTS, int(counts[part])) for part in range(first, PARTS + 1)
+    )
+
+
+def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
+    """Every pair from ``low`` up; where crowds make them too many, only those a run would report."""
+    found = exactly(sample.texts, low, settings)
+    if 0 < left_out(found) <= MOST_PAIRS:
+        return exactly(sample.texts, low, settings, pairs="all")
+    return found
+
+
+def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Found:
+    """The result a run at this stricter threshold would have; run anew where ``found`` lacks pairs."""
+    if hasattr(found, "at") and not left_out(found):
+        stricter: Found = found.at(threshold)
+        return stricter
+    return exactly(sample.texts, threshold, settings)
+
+
+def left_out(found: Found) -> int:
+    """About how many pairs ``found`` does not hold: those within crowds."""
+    crowds: int = sum(crowd["pairs_left_out"] for crowd in found.run["crowds"])
+    return crowds + int(found.run["popular"]["pairs_left_out_at_least"])
+
+
+def exactly(texts: pa.Array, threshold: float, settings: Settings, **named: Any) -> Found:
+    """Every pair of the texts, named by their numbers, joined exactly."""
+    given = {name: settings.as_dict()[name] for name in ("unit", "length", "groups", "threads")}
+    return find(pa.table({"text": texts}), threshold=threshold, **{**given, **EXACT, **named})
+
+
+def alike(pairs: pa.Table, least: tuple[int, int]) -> Bools:
+    """bool[pairs]: whether the resemblance is at least ``least`` (p, q), in whole numbers."""
+    return at_least(pairs, Criterion(*least, RESEMBLANCE))
+
+
+def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
+    """What each threshold would do, from the ``results`` at each, highest first.
+
+    Pairs that crowds left out of ``found`` may stand in a stricter result; a lower threshold has no fewer.
+    """
+    most = 0
+    for threshold, stricter in sorted(results.items(), reverse=True):
+        counts = stricter.run["counts"]
+        most = max(most, stricter.pairs.num_rows, int(alike(found.pairs, ratio(threshold)).sum()))
+        yield Step(
+            threshold=threshold,
+            pairs=most,
+            groups=counts["groups"],
+            removed=counts["removed"],
+            removed_share=counts["removed"] / max(counts["read"], 1),
+            removed_bytes=stricter.run["bytes"]["removed_text"],
+        )
+
+
+def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
+    """The pairs within .05 of the threshold, both ends included, and the closest of them side by side."""
+    threshold = settings.search.threshold
+    middle = Fraction(repr(float(threshold)))
+    low, high = max(middle - WIDTH, Fraction(0)), middle + WIDTH
+    union = column(pairs, "size_a") + column(pairs, "size_b") - column(pairs, "shared")
+    enough = alike(pairs, (low.numerator, low.denominator))
+    not_above = column(pairs, "shared") * high.denominator <= high.numerator * union
+    over = alike(pairs, ratio(threshold))
+    close = np.flatnonzero(enough & not_above)
+    examples = (_measured(pairs, int(k), sample, settings) for k in _closest(pairs, close, threshold))
+    return Near(
+        threshold=threshold,
+        width=float(WIDTH),
+        above=int(over[close].sum()),
+        below=int((~over[close]).sum()),
+        examples=tuple(sorted(examples, key=lambda pair: -pair.resemblance)),
+    )
+
+
+def _closest(pairs: pa.Table, among: Int64s, threshold: float) -> list[int]:
+    """The pairs closest to the threshold, each document in at most one, so that several cases are seen."""
+    away = np.abs(pairs["resemblance"].to_numpy()[among] - threshold)
+    a, b = column(pairs, "id_a"), column(pairs, "id_b")
+    chosen: list[int] = []
+    seen: set[int] = set()
+    for k in among[np.argsort(away, kind="stable")].tolist():
+        if len(chosen) == EXAMPLES:
+            break
+        ends = {int(a[k]), int(b[k])}
+        if not ends & seen:
+            chosen.append(k)
+            seen |= ends
+    return chosen
+
+
+def _measured(pairs: pa.Table, k: int, sample: Sample, settings: Settings) -> SideBySide:
+    texts, names = [], []
+    for end in ("id_a", "id_b"):
+        row = pairs[end][k].as_py()
+        texts.append(sample.texts[row].as_py().decode("utf-8", "replace"))
+        names.append(sample.ids[row].as_py())
+    return side_by_side(texts, names, settings.shingles.unit, settings.shingles.length)

@@ -1,0 +1,100 @@
+"""What misleads with these documents and these settings, each with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.advice.boilerplate import COMMON
+from neardup.advice.choices import LETTERS, sturdy_from
+from neardup.advice.record import Boilerplate, ShingleChoice, Taken, Trap
+from neardup.settings import Settings
+from neardup.views import counted, number, percent, similarity
+
+ALIKE_AT_RANDOM = 0.1
+"""Resemblance of random pairs from which the lower part of the scale means nothing."""
+
+SHORTER, FRAGILE, BOILERPLATE, COPIES = 0.01, 0.1, 0.1, 0.1
+"""Shares of documents (of an average document) from which each trap is worth a sentence."""
+
+
+def traps(
+    taken: Taken, own: ShingleChoice, words: ShingleChoice, stock: Boilerplate | None, settings: Settings
+) -> Iterator[Trap]:
+    """The traps; ``own`` are the shingles of ``settings``, ``words`` those of five words."""
+    unit, length = settings.shingles.unit, settings.shingles.length
+    noun = "words" if unit == "word" else "characters"
+    if unit == "char" and own.random_median >= ALIKE_AT_RANDOM:
+        yield Trap("character-shingles", own.random_median, _alike_at_random(own, words))
+    if own.shorter >= SHORTER:
+        text = (
+            f"{percent(own.shorter, 1)} of the documents have fewer than {length} {noun}, less than one shingle. "
+            "Such a document is alike only to one with exactly the same words: it can be an exact copy, but no "
+            "near copy."
+        )
+        yield Trap("shorter-than-a-shingle", own.shorter, text)
+    if own.fragile >= FRAGILE and settings.search.threshold < 1:
+        yield Trap("short-documents", own.fragile, _fragile(own, settings))
+    if stock is not None and stock.share >= BOILERPLATE:
+        yield Trap("boilerplate", stock.share, _boilerplate(stock))
+    if taken.exact_copies >= COPIES * max(taken.documents, 1):
+        share = taken.exact_copies / max(taken.documents, 1)
+        text = (
+            f"{counted(taken.exact_copies, 'document is an exact copy', 'documents are exact copies')} of an "
+            f"earlier one ({percent(share, 1)}): the same words in the same order. They are removed at every "
+            "threshold, so look at what a threshold removes beyond them (the line of threshold 1 in the table)."
+        )
+        yield Trap("exact-copies", share, text)
+    if taken.pairs_left_out:
+        text = (
+            f"Some documents are alike by the thousand. About {counted(taken.pairs_left_out, 'pair')} within "
+            "these crowds were not listed: counts of pairs are lower bounds; groups and removals are complete."
+        )
+        yield Trap("crowds", 1.0, text)
+
+
+def numbers_only(texts: pa.Array, full: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Iterator[Trap]:
+    """Documents with tokens (``full``, bool[n]) but without a letter, in any script."""
+    as_text = pa.array([None if row is None else row.decode("utf-8", "replace") for row in texts.to_pylist()])
+    letters = pc.fill_null(pc.match_substring_regex(as_text.cast(pa.large_string()), r"\p{L}"), False)
+    bare = int((full & ~letters.to_numpy(zero_copy_only=False)).sum())
+    if bare:
+        text = (
+            f"{counted(bare, 'document holds', 'documents hold')} numbers but no letter. Two tables with many "
+            "figures in common are near copies here, though they may be different facts: look at them apart."
+        )
+        yield Trap("numbers-only", bare / len(texts), text)
+
+
+def _alike_at_random(own: ShingleChoice, words: ShingleChoice) -> str:
+    return (
+        f"With runs of {own.length} characters two documents taken at random already have resemblance "
+        f"{similarity(own.random_median, 2)} (1 pair in 20: {similarity(own.random_high, 2)} or more); with runs "
+        f"of 5 words {similarity(words.random_median, 2)}. Long texts share most short runs of letters, whatever "
+        "they say. Take words, or longer runs."
+    )
+
+
+def _fragile(own: ShingleChoice, settings: Settings) -> str:
+    threshold, length, unit = settings.search.threshold, settings.shingles.length, settings.shingles.unit
+    lost = length if unit == "word" else length + LETTERS - 1
+    return (
+        f"{percent(own.fragile, 1)} of the documents have fewer than {sturdy_from(settings):.0f} shingles. One "
+        f"changed word in the middle takes such a document below {threshold:g}: of n shingles it destroys {lost} "
+        f"and adds {lost} new ones, which leaves (n - {lost}) / (n + {lost}). Shorter shingles or a lower "
+        "threshold find them."
+    )
+
+
+def _boilerplate(stock: Boilerplate) -> str:
+    shown = f' The most common one stands in {number(stock.passage_documents)}: "{stock.passage}".' * bool(
+        stock.passage
+    )
+    return (
+        f"{percent(stock.share, 1)} of an average document is text that more than {COMMON * 100:g} % of the "
+        f"{number(stock.documents)} documents share.{shown} It makes unlike documents look alike, and short ones "
+        "most: a high resemblance may be the form, not the content."
+    )

@@ -1,0 +1,154 @@
+"""``neardup plan SAMPLE`` from outside: what it prints, writes and refuses."""
+
+import json
+import shlex
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pytest
+from command_line import ROWS, Run, write_rows
+
+from neardup.advice import Advice
+from neardup.advice.record import BandChoice, Bin, Recommendation, Step, Taken, Trap
+from neardup.demo import documents_path
+
+PAGES = Path(__file__).parents[2] / "docs"
+
+SECTIONS = [
+    "The documents",
+    "How alike the documents are",
+    "What each threshold would do",
+    "Pairs within 0.05 of the threshold",
+    "Traps",
+    "Other shingles, at threshold 0.95",
+    "Recall and cost of the fast method (lsh), at threshold 0.95",
+    "Recommended",
+]
+
+
+def test_advice_has_its_sections_and_fits_eighty_columns(run: Run, mails: Path) -> None:
+    result = run("plan", mails, "--threshold", "0.95")
+    assert (result.status, result.err) == (0, "")
+    *lines, command = result.out.splitlines()
+    assert [line for line, rule in pairwise(lines) if rule and set(rule) == {"-"}] == SECTIONS
+    assert max(map(len, lines)) < 80
+    assert "4 documents, " in result.out
+    assert "1 is an exact copy of an earlier one." in result.out
+    assert "0 pairs from 0.9 up to 0.95 would be left alone, 1 pair from 0.95 to 1 would be found." in " ".join(
+        lines
+    )
+    assert " A        0.979  0.989 / 0.989    0.989  0.980    0.979  100 / 100" in lines
+    assert "A: a | b" in lines
+    assert command.startswith("  neardup dedup ")
+
+
+def test_the_recommended_command_does_what_the_table_says(
+    run: Run, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = mails.rename(tmp_path / "it's my mail.jsonl")
+    advice = json.loads(run("plan", named.name, "--text", "text", "--json").out)
+    typed = shlex.split(advice["recommended"]["command"])
+    assert typed[:2] == ["neardup", "dedup"]
+    assert run(*typed[1:]).status == 0
+    removed = pq.read_table(tmp_path / "cleaned" / "groups.parquet").to_pylist()
+    asked = next(step for step in advice["thresholds"] if step["threshold"] == 0.8)
+    assert sum(not row["kept"] for row in removed) == asked["removed"] == 2
+
+
+def test_json_is_all_there_is_on_standard_output(run: Run, mails: Path) -> None:
+    data = json.loads(run("plan", mails, "--json", "--unit", "char", "--length", "9").out)
+    assert data["settings"]["unit"] == "char"
+    assert [step["pairs"] for step in data["thresholds"] if step["threshold"] in (0.5, 1)] == [1, 0]
+    assert data["sample"]["complete"] is True
+
+
+def test_svg_is_written_beside_the_text(run: Run, mails: Path, tmp_path: Path) -> None:
+    image = tmp_path / "plot.svg"
+    image.write_text("an older one", encoding="utf-8")
+    result = run("plan", mails, "--svg", image)
+    assert (result.status, result.err) == (0, "")
+    assert "Recommended" in result.out
+    assert ElementTree.parse(image).getroot().tag.endswith("svg")
+
+
+def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path) -> None:
+    before = mails.read_bytes()
+    result = run("plan", mails, "--svg", mails)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(f"error: {mails} is no name for an image\n       A name that ends in .svg\n")
+    assert mails.read_bytes() == before
+    assert (
+        f"There is no folder {tmp_path / 'absent'}" in run("plan", mails, "--svg", tmp_path / "absent/a.svg").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["absent.jsonl"], "absent.jsonl"),
+        (["--unit", "char"], "--unit was given, but no documents"),
+        (["--svg", "a.svg"], "--svg was given, but no documents"),
+        (["--id", "a"], "--id was given, but no documents"),
+        (["MAILS", "--text", "txet"], 'There is no column "txet"'),
+        (["MAILS", "--threshold", "0.01"], "No advice is given for threshold 0.01"),
+        (["MAILS", "--slots", "2", "--threshold", "0.2"], "With 2 slots no bands reach recall 0.99"),
+    ],
+)
+def test_what_cannot_be_advised_on(run: Run, mails: Path, arguments: list[str], said: str) -> None:
+    result = run("plan", *(str(mails) if word == "MAILS" else word for word in arguments))
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("error: ")
+    assert said in result.err
+
+
+def test_rejected_rows_are_told_and_change_the_status(run: Run, mails: Path) -> None:
+    with mails.open("a", encoding="utf-8") as file:
+        file.write("{broken\n")
+    result = run("plan", mails)
+    assert result.status == 1
+    assert "1 row could not be read." in result.out.replace("\n", " ")
+    assert result.err.startswith("warning: 1 row rejected.\n         The first: ")
+    assert f"{mails} row 4: " in result.err
+
+
+def test_hostile_ids_and_names_do_not_rule_the_terminal(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{**row, "id": f"\x1b[2J{row['id']}"} for row in ROWS]
+    name = "-\x1b[31m.jsonl"
+    write_rows(tmp_path / name, rows)
+    result = run("plan", "--threshold", "0.95", "--", name)
+    assert result.status == 0
+    assert "\x1b" not in result.out + result.err
+    assert "A: \\x1b[2Ja | \\x1b[2Jb" in result.out
+    assert "  neardup dedup $'./-\\x1b[31m.jsonl' -o cleaned " in result.out
+
+
+def test_a_folder_of_texts_is_a_sample(run: Run, tmp_path: Path) -> None:
+    for row in ROWS:
+        (tmp_path / f"{row['id']}.txt").write_text(str(row["text"]), encoding="utf-8")
+    result = run("plan", tmp_path)
+    assert result.status == 0
+    assert "4 documents, " in result.out
+    assert f"neardup dedup {tmp_path} -o cleaned " in result.out
+
+
+def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
+    page = (PAGES / "explanation" / "thresholds.md").read_text(encoding="utf-8")
+    blocks = [block.partition("\n```")[0] for block in page.split("```\n")[1::2]]
+    shown = [line for block in blocks for line in block.splitlines() if line and not line.startswith("neardup ")]
+    printed = run("plan", documents_path()).out.splitlines()
+    assert len(shown) > 20
+    assert not [line for line in shown if line not in printed]
+
+
+def test_every_part_of_the_advice_is_documented() -> None:
+    text = (PAGES / "reference" / "python.md").read_text(encoding="utf-8").partition("## advise and Advice")[2]
+    section = text.partition("\n## ")[0]
+    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap)
+    names = {name for part in parts for name in part.__dataclass_fields__}
+    assert not [name for name in names if f"`{name}`" not in section and name not in ("slots", "recall")]
