@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from neardup.advice import Advice, advise
     from neardup.dedup import find
     from neardup.measures import Comparison, compare
-    from neardup.report import Found
+    from neardup.report import Found, load
     from neardup.sketches import MinHash
     from neardup.walkthrough import explain
 
@@ -45,6 +45,7 @@ __all__ = [
     "compare",
     "explain",
     "find",
+    "load",
     "plan",
 ]
 
@@ -57,6 +58,7 @@ _LAZY = {
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
+    "load": "neardup.report",
 }
 
 

@@ -11,25 +11,30 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.audit.outcome import Audit
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
-from neardup.decide import Decisions
+from neardup.decide import Decisions, Streams
 from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
+from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
-from neardup.report import Found
-from neardup.results import Ids
+from neardup.results import Ids, Named
 from neardup.search import Evidence
-from neardup.tables import VERIFIED, Floats, column
+from neardup.settings import Settings
+from neardup.tables import VERIFIED, column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import similarity
+
+if TYPE_CHECKING:
+    from neardup.report import Found
 
 Action = Literal["find", "dedup", "group", "annotate"]
 
@@ -56,6 +61,26 @@ class Stages:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
 
+class Judged(Protocol):
+    """Groups and decisions to account for: those of a run (``Outcome``), or made from a stored result."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings they were made by."""
+
+    @property
+    def prints(self) -> Streams:
+        """The rows that were decided about."""
+
+    @property
+    def grouped(self) -> Grouped:
+        """The groups of documents."""
+
+    @property
+    def decisions(self) -> Decisions:
+        """What becomes of the rows."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A finished run: the result for people, and what is needed to write the kept rows."""
@@ -69,11 +94,15 @@ class Outcome:
     stages: Stages
     audited: Audit | None = None
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.corpus.settings
+
 
 def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
     """Everything ``run.json`` holds; the seconds go on counting until it is written."""
-    settings, evidence = outcome.corpus.settings, outcome.evidence
-    parts, chaining = outcome.corpus.parts, _chaining(outcome, ids)
+    settings, evidence, parts = outcome.settings, outcome.evidence, outcome.corpus.parts
     return {
         "neardup": version("neardup"),
         "format": FORMAT_VERSION,
@@ -96,13 +125,27 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
             "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
             "largest": evidence.proposed.largest_bucket,
         },
-        "crowds": _crowds(outcome, ids),
-        "popular": _popular(outcome, ids),
-        "chaining": chaining,
-        "warnings": [*_large_group(outcome), *_chain(outcome, chaining), *_below_plan(outcome)],
+        **_judged(outcome, ids),
+        "regrouped_from": None,
         "notes": list(notes),
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
+    }
+
+
+def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
+    said = judgement(outcome, ids, len(outcome.prints.unique))
+    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome)]}
+
+
+def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
+    """What there is to say of groups; ``different`` is the number of different documents they were made of."""
+    chaining = _chaining(outcome, ids)
+    return {
+        "crowds": _crowds(outcome, ids),
+        "popular": _popular(outcome, ids),
+        "chaining": chaining,
+        "warnings": [*_large_group(outcome, different), *_chain(outcome, chaining)],
     }
 
 
@@ -127,12 +170,9 @@ def _first_new_row(outcome: Outcome) -> int:
 
 
 def _counts(outcome: Outcome) -> dict[str, int]:
-    prints, decisions = outcome.prints, outcome.decisions
-    first = _first_new_row(outcome)
+    prints, first = outcome.prints, _first_new_row(outcome)
     units = prints.units[first:]
     rows = np.arange(first, prints.rows)
-    removed = int((~decisions.kept).sum())
-    near = ~decisions.is_representative & ~decisions.exact & (prints.copy_of[decisions.rows] == decisions.rows)
     candidates = outcome.evidence.proposed.pairs.num_rows
     return {
         "read": len(units),
@@ -142,13 +182,24 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         "null": prints.nulls,
         "invalid_utf8": prints.invalid,
         "exact_copies": int((prints.copy_of[first:] != rows).sum()),
+        "different": len(prints.unique),
         "candidates": candidates,
         "verified": candidates,
         "pairs": outcome.found.pairs.num_rows,
+        **decided(outcome, len(units)),
+    }
+
+
+def decided(outcome: Judged, read: int) -> dict[str, int]:
+    """How many of the documents ``read`` are in groups, go and stay."""
+    decisions, copy_of = outcome.decisions, outcome.prints.copy_of
+    removed = int((~decisions.kept).sum())
+    near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
+    return {
         "groups": int(decisions.is_representative.sum()),
         "near_copies": int(near.sum()),
         "removed": removed,
-        "kept": len(units) - removed,
+        "kept": read - removed,
     }
 
 
@@ -161,16 +212,33 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
 
 
 def _recall(outcome: Outcome) -> dict[str, Any]:
-    """What was planned, what that comes to here, and how many pairs the run is estimated to have missed."""
-    settings, plan = outcome.corpus.settings, outcome.evidence.plan
-    if outcome.evidence.choice.method == "exact":
-        statement = f"exact: every pair at {settings.search.measure} {plan.threshold:g} or above is found"
+    """The recall of a run; pairs of two hub documents are joined exactly, besides being proposed by LSH."""
+    evidence, settings = outcome.evidence, outcome.settings
+    is_hub = np.zeros(len(outcome.prints.unique), np.bool_)
+    is_hub[evidence.proposed.hub] = True
+    joined = is_hub[column(evidence.pairs, "a")] & is_hub[column(evidence.pairs, "b")]
+    proposed = evidence.pairs.filter(pa.array(~joined))
+    return recall_of(settings, evidence.choice.method, evidence.plan, proposed, outcome.found.pairs.num_rows)
+
+
+def recall_of(settings: Settings, method: str, plan: Plan, proposed: pa.Table, found: int) -> dict[str, Any]:
+    """What was planned, what that comes to here, and how many pairs are estimated to be missed.
+
+    ``proposed`` (VERIFIED) are the pairs that only LSH could find, of all that were ``found``.
+    """
+    threshold = settings.search.threshold
+    if method == "exact":
+        statement = f"exact: every pair at {settings.search.measure} {threshold:g} or above is found"
         return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
-    at = plan.probability(plan.threshold)
-    missed = missed_pairs(_chances_of_missing(outcome), 1 - at)
-    predicted = predicted_recall(outcome.found.pairs.num_rows, missed)
+    at = plan.probability(threshold)
+    if threshold < 1:  # floating point takes what is nearly certain for certain
+        at = min(at, float(np.nextafter(1, 0)))
+    shared, size_a, size_b = (column(proposed, name) for name in VERIFIED.names[2:])
+    chances = missed_with(plan, settings.sketch.sketch, shared, size_a + size_b - shared)
+    missed = missed_pairs(chances, 1 - at)
+    predicted = predicted_recall(found, missed)
     statement = (
-        f"planned {similarity(at, 4)} for a pair at resemblance {plan.threshold:g}; "
+        f"planned {similarity(at, 4)} for a pair at resemblance {threshold:g}; "
         f"predicted {similarity(predicted.estimated, 4)} of all pairs here; "
         f"missed: about {missed.estimated:,.0f} (95 % interval {missed.low:,} to {missed.high:,})"
     )
@@ -187,18 +255,7 @@ def _recall_of(planned: float, at: float, missed: Interval, predicted: Interval,
     }
 
 
-def _chances_of_missing(outcome: Outcome) -> Floats:
-    """1 − π of the pairs that only LSH could propose; those of two hub documents are joined exactly besides."""
-    evidence = outcome.evidence
-    is_hub = np.zeros(len(outcome.prints.unique), np.bool_)
-    is_hub[evidence.proposed.hub] = True
-    a, b, shared, size_a, size_b = (column(evidence.pairs, name) for name in VERIFIED.names)
-    left = ~(is_hub[a] & is_hub[b])
-    sketch, union = outcome.corpus.settings.sketch.sketch, size_a + size_b - shared
-    return missed_with(evidence.plan, sketch, shared[left], union[left])
-
-
-def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
+def _crowds(outcome: Judged, ids: Named) -> list[dict[str, Any]]:
     crowds = outcome.grouped.crowds
     heads = outcome.prints.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
@@ -207,7 +264,7 @@ def _crowds(outcome: Outcome, ids: Ids) -> list[dict[str, Any]]:
     ]
 
 
-def _popular(outcome: Outcome, ids: Ids) -> dict[str, Any]:
+def _popular(outcome: Judged, ids: Named) -> dict[str, Any]:
     """Documents outside of crowds with too many partners: how many, the pairs left out at least, some ids."""
     documents = outcome.grouped.popular
     examples = ids.of(outcome.prints.unique[documents[:10]]).to_pylist()
@@ -217,21 +274,24 @@ def _popular(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 
-def _chaining(outcome: Outcome, ids: Ids) -> dict[str, Any]:
-    """Groups with a member below the threshold to its representative, and the farthest such member."""
-    decisions, settings = outcome.decisions, outcome.corpus.settings
-    far = decisions.similarity < settings.search.threshold
+def _chaining(outcome: Judged, ids: Named) -> dict[str, Any]:
+    """Groups with a member below the threshold to its representative, and the farthest such member if known."""
+    decisions, settings = outcome.decisions, outcome.settings
+    unknown = np.isnan(decisions.similarity)
+    far = unknown | (decisions.similarity < settings.search.threshold)
     would = _components_that_would_chain(outcome)
     if not far.any():
         return {"groups": 0, "weakest": None, "components_would_chain": would}
+    groups = len(np.unique(decisions.representative_row[far]))
+    if unknown.any():
+        return {"groups": groups, "weakest": None, "components_would_chain": would}
     at = int(np.argmin(decisions.similarity))
     head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
     weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
-    groups = len(np.unique(decisions.representative_row[far]))
     return {"groups": groups, "weakest": weakest, "components_would_chain": would}
 
 
-def _components_that_would_chain(outcome: Outcome) -> int:
+def _components_that_would_chain(outcome: Judged) -> int:
     """How many components of the pairs hold several groups: what joining every chain would have merged."""
     grouped = outcome.grouped
     parent = np.arange(len(grouped.leader))
@@ -240,15 +300,19 @@ def _components_that_would_chain(outcome: Outcome) -> int:
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 
-def _chain(outcome: Outcome, chaining: dict[str, Any]) -> list[str]:
+def _chain(outcome: Judged, chaining: dict[str, Any]) -> list[str]:
     """Components whose members are below the threshold to their representative; what principal groups avoid."""
     if not chaining["groups"]:
         return []
-    link, threshold = chaining["weakest"], outcome.corpus.settings.search.threshold
+    link, threshold = chaining["weakest"], outcome.settings.search.threshold
+    weakest = (
+        ""
+        if link is None
+        else (f"; the weakest: {link['id_b']} in the group of {link['id_a']}, at {similarity(link['similarity'])}")
+    )
     return [
         f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
-        f"joined by chains of pairs; the weakest: {link['id_b']} in the group of {link['id_a']}, at "
-        f"{similarity(link['similarity'])}. --groups principal (the default) does not chain"
+        f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
     ]
 
 
@@ -266,14 +330,13 @@ def _below_plan(outcome: Outcome) -> list[str]:
     ]
 
 
-def _large_group(outcome: Outcome) -> list[str]:
-    decisions, prints = outcome.decisions, outcome.prints
+def _large_group(outcome: Judged, documents: int) -> list[str]:
+    decisions = outcome.decisions
     if not len(decisions.rows):
         return []
     near = decisions.rows[~decisions.exact | decisions.is_representative]
     sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
     largest = int(sizes.max()) + 1 if len(near) else 0
-    documents = len(prints.unique)
     if documents < FEW_DOCUMENTS or largest <= LARGE_GROUP * documents:
         return []
     return [

@@ -39,6 +39,20 @@ def similarity_of(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> 
     return shared / np.maximum(whole(shared, size, other, measure), 1)
 
 
+def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> Int64s:
+    """The |A∩B| (int64[n]) that :func:`similarity_of` has made these similarities of; the inverse of it.
+
+    >>> sizes = np.array([60]), np.array([61])
+    >>> shared_by(similarity_of(np.array([57]), *sizes, RESEMBLANCE), *sizes, RESEMBLANCE)
+    array([57])
+    """
+    if measure == RESEMBLANCE:  # J = s / (a + b − s)
+        shared = similarity * (size + other) / (1 + similarity)
+    else:
+        shared = similarity * whole(np.zeros_like(size), size, other, measure)
+    return np.rint(shared).astype(np.int64)
+
+
 def at_least(pairs: pa.Table, criterion: Criterion) -> Bools:
     """bool[pairs]: which pairs of a VERIFIED table meet the criterion."""
     shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.corpus import Fingerprints
 from neardup.criterion import similarity_of
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column
+
+
+class Streams(Protocol):
+    """Rows and which of them are copies: the fingerprints of a run, or the rows of a stored result.
+
+    ``copy_of`` (int64[rows]) is the first row with the same unit stream; ``unique`` holds the rows that are
+    documents, in order, so that their index is the document number.
+    """
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def copy_of(self) -> Int64s:
+        """The first row with the same unit stream."""
+
+    @property
+    def unique(self) -> Int64s:
+        """The row of each document number."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +48,11 @@ class Classes:
 
 @dataclass(frozen=True)
 class Decisions:
-    """One entry a member of a group, ordered by group, representative first, then input order."""
+    """One entry a member of a group, ordered by group, representative first, then input order.
+
+    ``similarity`` is NaN where the resemblance with the representative is not known: only in components made
+    from stored scores.
+    """
 
     rows: Int64s
     representative_row: Int64s
@@ -47,7 +71,7 @@ class Decisions:
         return replace(self, kept=np.ones(len(self.rows), np.bool_))
 
 
-def classes(prints: Fingerprints, row_rank: Int64s) -> Classes:
+def classes(prints: Streams, row_rank: Int64s) -> Classes:
     """The documents of the rows, ranked by their best row."""
     n_documents = len(prints.unique)
     number = np.full(prints.rows, -1, np.int64)
@@ -64,9 +88,9 @@ def classes(prints: Fingerprints, row_rank: Int64s) -> Classes:
 
 
 def decide(
-    prints: Fingerprints, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
+    prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
 ) -> Decisions:
-    """The groups as decisions about rows; ``pairs`` must hold every (document, leader) pair.
+    """The groups as decisions about rows; ``pairs`` tells the similarity of the (document, leader) pairs.
 
     The similarity of a member to its representative is by ``measure``, a number of ``criterion.NUMBERS``.
     """
@@ -81,12 +105,25 @@ def decide(
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
     shared, own, other = _with_leader(documents, grouped, head, exact, pairs)
-    similarity = np.where(exact, 1.0, similarity_of(shared, own, other, measure))
+    known = np.where(shared < 0, np.nan, similarity_of(shared, own, other, measure))
+    similarity = np.where(exact, 1.0, known)
     return Decisions(grouped, head, similarity, exact, grouped == head)
 
 
+def settle(
+    decisions: Decisions, documents: Classes, pairs: pa.Table, least_contained: float, reference: int
+) -> Decisions:
+    """The decisions under the rules of a run: what must be contained to go, and a reference set of rows."""
+    if least_contained > 0:
+        decisions = only_contained(decisions, documents, pairs, least_contained)
+    return new_only(decisions, reference) if reference else decisions
+
+
 def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
-    """Keep the near copies of which the representative holds less than ``least`` of the shingles."""
+    """Keep the near copies of which the representative holds less than ``least`` of the shingles.
+
+    Of a pair that is not in ``pairs`` nothing is known to be held.
+    """
     heads = decisions.representative_row
     shared, size, _ = _with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
     numerator, denominator = ratio(least)
@@ -127,17 +164,30 @@ def _best_empty(has_text: Bools, row_rank: Int64s) -> int:
 def _with_leader(
     documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """(shared, own size, size of the representative) of each row and its representative; 0 for exact copies."""
+    """(shared, own size, size of the representative) of each row and its representative; 0 for exact copies.
+
+    Of a pair that is not in ``pairs``: −1, 0 and 0.
+    """
     shared, size, head_size = (np.zeros(len(rows), np.int64) for _ in range(3))
     near = np.flatnonzero(~exact)
     own, other = documents.of_row[rows[near]], documents.of_row[heads[near]]
-    a, b = column(pairs, "a"), column(pairs, "b")
-    at = np.searchsorted(_key(a, b), _key(np.minimum(own, other), np.maximum(own, other)))
+    known, at = _places(_key(column(pairs, "a"), column(pairs, "b")), _key(*np.sort((own, other), axis=0)))
+    shared[near[~known]] = -1
+    near, own, other, at = near[known], own[known], other[known], at[known]
     of_pair = {name: column(pairs, name)[at] for name in ("shared", "size_a", "size_b")}
     shared[near] = of_pair["shared"]
     size[near] = np.where(own < other, of_pair["size_a"], of_pair["size_b"])
     head_size[near] = np.where(own < other, of_pair["size_b"], of_pair["size_a"])
     return shared, size, head_size
+
+
+def _places(keys: Int64s, wanted: Int64s) -> tuple[Bools, Int64s]:
+    """(is it there, where) of each wanted number in the ascending ``keys``."""
+    at = np.searchsorted(keys, wanted)
+    known = np.zeros(len(wanted), np.bool_)
+    inside = at < len(keys)
+    known[inside] = keys[at[inside]] == wanted[inside]
+    return known, at
 
 
 def _key(a: Int64s, b: Int64s) -> Int64s:

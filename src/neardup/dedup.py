@@ -17,7 +17,7 @@ from neardup.audit.outcome import Audit, audit
 from neardup.choose import surely_exact
 from neardup.corpus import Corpus, Fingerprints, Part
 from neardup.criterion import NUMBERS, at_least, criterion_of, every_pair
-from neardup.decide import Decisions, classes, decide, leader_pairs, new_only, only_contained
+from neardup.decide import Decisions, classes, decide, leader_pairs, settle
 from neardup.group import Grouped, group, merged
 from neardup.keep import keep_column, keep_rank
 from neardup.memory import release_memory
@@ -27,11 +27,11 @@ from neardup.readers import choose_columns, open_documents
 from neardup.readers.base import Documents
 from neardup.readers.columns import Chosen, find_column
 from neardup.report import Found
-from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, require_ids
+from neardup.results import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
 from neardup.search import Evidence, search
 from neardup.settings import Settings
 from neardup.shingle_store import ShingleStore
-from neardup.tables import CANDIDATES, VERIFIED
+from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 from neardup.verify import verify
 
 
@@ -80,7 +80,8 @@ def run(
     notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
     reference = prints.part_first(len(corpus.parts) - 1)
     evidence = search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
-    decisions, grouped = _decide(corpus, prints, evidence, reference, stages)
+    row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
+    decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
     if action == "group":
         decisions = decisions.all_kept()
     audited = _audit(corpus, prints, evidence, grouped, stages) if settings.search.audit else None
@@ -91,6 +92,7 @@ def run(
             pairs=pair_table(grouped.pairs, prints, ids, reference, settings.search.measure),
             groups=group_table(decisions, prints, ids, reference, settings.search.measure),
             copies=copy_table(prints, ids, reference),
+            ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
             run={},
             problems=tuple(prints.problems),
             missed=None
@@ -134,11 +136,11 @@ def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[s
 
 
 def _decide(
-    corpus: Corpus, prints: Fingerprints, evidence: Evidence, reference_rows: int, stages: Stages
+    corpus: Corpus, prints: Fingerprints, evidence: Evidence, row_rank: Int64s, stages: Stages
 ) -> tuple[Decisions, Grouped]:
     """Groups, and what becomes of their members."""
     settings = corpus.settings
-    row_rank = keep_rank(settings.keep.keep, prints.units, reference_rows, prints.extra)
+    reference_rows = prints.part_first(len(corpus.parts) - 1)
     with stages.stage("group", None, "documents"):
         documents = classes(prints, row_rank)
         reference = prints.documents_before(reference_rows)
@@ -147,11 +149,10 @@ def _decide(
     scored = merged(grouped.pairs, far)
     measure = NUMBERS[settings.search.measure]
     decisions = decide(prints, documents, row_rank, grouped.leader, scored, measure)
-    if settings.keep.only_contained > 0:
-        decisions = only_contained(decisions, documents, scored, settings.keep.only_contained)
-    if reference_rows:
-        decisions = new_only(decisions, reference_rows)
-    found = far.filter(pa.array(at_least(far, criterion_of(settings.search))))
+    decisions = settle(decisions, documents, scored, settings.keep.only_contained, reference_rows)
+    # two documents of the reference set may follow one leader; nobody asked for their pair
+    wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
+    found = far.filter(pa.array(wanted))
     return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
 
 

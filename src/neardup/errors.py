@@ -4,7 +4,7 @@ NeardupError
 ├── SettingError        a setting has a value that is not allowed (also a ValueError)
 ├── InputError          an input cannot be opened, or has not the columns asked for
 ├── OutputError         the result cannot be written where it was asked for
-└── FormatError         a saved fingerprint of another kind, version or Unicode version
+└── FormatError         a saved fingerprint or result of another kind, version or Unicode version
 
 Each says what was given, what is allowed and what to do about it.
 """
@@ -37,7 +37,7 @@ class OutputError(NeardupError):
 
 
 class FormatError(NeardupError):
-    """A saved fingerprint is of another kind, version or Unicode version than this program makes."""
+    """A saved fingerprint or result is of another kind, version or Unicode version than this program makes."""
 
 
 def _sentence(part: str) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup import views
 from neardup.errors import InputError
-
-if TYPE_CHECKING:
-    from neardup.readers.base import Problem
+from neardup.readers.base import Problem
+from neardup.readers.result import read_result
+from neardup.tables import RESULT_TABLES
+from neardup.writers import OutputFolder
 
 Id: TypeAlias = str | int
 """An id as the user's column has it."""
@@ -36,11 +38,14 @@ class Shared:
 
 @dataclass(frozen=True)
 class Member:
-    """One document of a group; ``pair`` is what it shares with the representative, if that was written."""
+    """One document of a group; ``pair`` is what it shares with the representative, if that was written.
+
+    ``similarity`` is None where :meth:`Found.at` cannot know it.
+    """
 
     id: Id
     representative: bool
-    similarity: float
+    similarity: float | None
     kept: bool
     reason: str
     pair: Shared | None
@@ -101,6 +106,7 @@ class Found:
     ``copies``  id, copy_of: exact copies
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
     ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
+    ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for :meth:`at`
     """
 
     pairs: pa.Table
@@ -109,6 +115,7 @@ class Found:
     run: dict[str, Any]
     problems: tuple[Problem, ...] = ()
     missed: pa.Table | None = None
+    ranks: pa.Table = field(default_factory=lambda: pa.table({}))
 
     @property
     def removed(self) -> pa.Table:
@@ -134,6 +141,32 @@ class Found:
         group = self._groups_of(member_of["group"].combine_chunks())[0]
         member = next(member for member in group.members if member.id == id)
         return Decision(id, group.id, copy_of, member)
+
+    def at(self, threshold: float) -> Found:
+        """The result at a stricter threshold, from the stored pairs: no document is read again.
+
+        Raises SettingError for a threshold below that of this result, whose pairs nobody has looked for, and
+        InputError for a result without its table of ranks.
+
+        >>> from neardup.dedup import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> found = find([text, text + " today", text + " to the hills"], threshold=0.6)
+        >>> found
+        Found(3 pairs, 1 group, 0 exact copies, 2 of 3 documents removed)
+        >>> found.at(0.9)
+        Found(1 pair, 1 group, 0 exact copies, 1 of 3 documents removed)
+        """
+        from neardup.regroup import regroup
+
+        return regroup(self, threshold)
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> None:
+        """Write the tables and ``run.json``, but no documents, into the folder ``out``; :func:`load` reads them.
+
+        Raises OutputError when the folder cannot be written, or is there already and ``overwrite`` is not given.
+        """
+        with OutputFolder(out, overwrite=overwrite) as folder:
+            write_result(self, folder)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -186,6 +219,29 @@ class Found:
         known = pc.unique(self.groups["id"]).to_pylist()
         near = get_close_matches(str(id), islice(map(str, known), 100_000), n=3)
         raise InputError(_alone(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
+
+
+def load(folder: str | Path) -> Found:
+    """The result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
+
+    Raises InputError for a folder that is none, and FormatError for one of another format version.
+
+    >>> load("nowhere")
+    Traceback (most recent call last):
+    neardup.errors.InputError: nowhere is no result of neardup: there is no such folder. ...
+    """
+    stored = read_result(Path(folder))
+    return Found(**stored.tables, run=stored.run, problems=stored.problems)
+
+
+def write_result(found: Found, folder: OutputFolder) -> None:
+    """Write the tables, the rejected rows and ``run.json`` into an open folder."""
+    for name in RESULT_TABLES:
+        folder.write_table(f"{name}.parquet", getattr(found, name))
+    if found.missed is not None:
+        folder.write_table("missed.parquet", found.missed)
+    folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
+    folder.write_json("run.json", found.run)
 
 
 def _representative_first(members: list[Member]) -> tuple[Member, ...]:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.corpus import Corpus, Fingerprints
-from neardup.decide import Decisions
+from neardup.decide import Decisions, Streams
 from neardup.errors import InputError
 from neardup.tables import Int64s, column
 from neardup.views import counted, similarity
 
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
+
+
+class Named(Protocol):
+    """Whatever knows the ids of rows."""
+
+    def of(self, rows: Int64s) -> pa.Array:
+        """The ids of ``rows``, in that order."""
+
+    def text(self, rows: Int64s) -> pa.Array:
+        """The ids as strings, for sentences."""
 
 
 class Ids:
@@ -87,7 +99,7 @@ def require_ids(fault: str | None) -> None:
         )
 
 
-def pair_table(pairs: pa.Table, prints: Fingerprints, ids: Ids, reference_rows: int, measure: str) -> pa.Table:
+def pair_table(pairs: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
     """The pairs as users see them, from a VERIFIED table of document numbers.
 
     A measure that is not among the columns yet gets its own. With a reference set (the first rows) a last
@@ -110,35 +122,59 @@ def pair_table(pairs: pa.Table, prints: Fingerprints, ids: Ids, reference_rows: 
     return table
 
 
-def copy_table(prints: Fingerprints, ids: Ids, reference_rows: int) -> pa.Table:
+def copy_table(prints: Streams, ids: Named, reference_rows: int) -> pa.Table:
     """id, copy_of for every exact copy in the new input."""
     rows = np.arange(prints.rows)
     copies = rows[(prints.copy_of != rows) & (rows >= reference_rows)]
     return pa.table([ids.of(copies), ids.of(prints.copy_of[copies])], names=["id", "copy_of"])
 
 
-def group_table(
-    decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int, measure: str
+def rank_table(
+    prints: Fingerprints, row_rank: Int64s, pairs: pa.Table, ids: Named, reference_rows: int
 ) -> pa.Table:
-    """id, group, representative, similarity, kept, reason: one row a member."""
+    """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about."""
+    rows = involved(prints, pairs, reference_rows)
+    columns = {
+        "id": ids.of(rows),
+        "row": pa.array(rows),
+        "first": pa.array(prints.copy_of[rows]),
+        "rank": pa.array(row_rank[rows]),
+        "reference": pa.array(rows < reference_rows),
+        "bytes": pa.array(prints.bytes[rows]),
+    }
+    return pa.table(columns)
+
+
+def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
+    """The rows (ascending) of documents in a pair, and of those that a new row is a copy of; with all copies."""
+    rows = np.arange(prints.rows)
+    first = np.zeros(prints.rows, np.bool_)
+    for end in ("a", "b"):
+        first[prints.unique[column(pairs, end)]] = True
+    first[prints.copy_of[(prints.copy_of != rows) & (rows >= reference_rows)]] = True
+    return np.flatnonzero(first[prints.copy_of])
+
+
+def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
+    """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null."""
     heads = ids.of(decisions.representative_row)
     columns = {
         "id": ids.of(decisions.rows),
         "group": heads,
         "representative": pa.array(decisions.is_representative),
-        "similarity": pa.array(decisions.similarity),
+        "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
         "reason": _reasons(decisions, prints, ids, reference_rows, measure),
     }
     return pa.table(columns)
 
 
-def _reasons(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_rows: int, measure: str) -> pa.Array:
+def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
     leading = ids.text(heads)
     near = pc.binary_join_element_wise(
-        "near copy of ", leading, where, f": {measure} ", _similarities(decisions), _spared(decisions), ""
+        "near copy of ", leading, where, _similarities(decisions, measure), _spared(decisions), ""
     )
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, "")
     first = prints.copy_of[decisions.rows]
@@ -152,11 +188,17 @@ def _reasons(decisions: Decisions, prints: Fingerprints, ids: Ids, reference_row
     )
 
 
-def _similarities(decisions: Decisions) -> pa.Array:
+def _similarities(decisions: Decisions, measure: str) -> pa.Array:
     values, at = np.unique(decisions.similarity, return_inverse=True)
-    return pa.array([similarity(value) for value in values], pa.string()).take(pa.array(at))
+    said = [
+        f" by a chain of pairs: {measure} not stored" if np.isnan(value) else f": {measure} {similarity(value)}"
+        for value in values
+    ]
+    return pa.array(said, pa.string()).take(pa.array(at))
 
 
 def _spared(decisions: Decisions) -> pa.Array:
     spared = decisions.kept & ~decisions.is_representative
-    return pa.array(np.where(spared, "; kept, for not enough of it stands there", "").astype(str))
+    unknown = "; kept, for it is not stored how much of it stands there"
+    said = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    return pa.array(np.where(spared, said, "").astype(str))

@@ -13,6 +13,7 @@ from neardup.errors import InputError
 from neardup.parallel import ordered_map
 from neardup.progress import Advance
 from neardup.readers.base import Chunk, NativeRows
+from neardup.report import write_result
 from neardup.results import Ids
 from neardup.tables import Bools, Int64s
 from neardup.writers import KeptWriter, OutputFolder, open_kept
@@ -34,14 +35,8 @@ def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> None:
     if action in ("dedup", "annotate"):
         with stages.stage("write", outcome.prints.rows, "rows") as advance:
             _write_rows(outcome, folder, advance, annotate=action == "annotate")
-    folder.write_table("copies.parquet", found.copies)
-    folder.write_table("pairs.parquet", found.pairs)
-    folder.write_table("groups.parquet", found.groups)
-    if found.missed is not None:
-        folder.write_table("missed.parquet", found.missed)
-    folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
     found.run["peak_memory_bytes"] = peak_memory()
-    folder.write_json("run.json", found.run)
+    write_result(found, folder)
 
 
 def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, annotate: bool) -> None:

@@ -31,6 +31,9 @@ def fingerprint_schema(slots: int) -> pa.Schema:
     )
 
 
+RESULT_TABLES = ("pairs", "groups", "copies", "ranks")
+"""The tables of a result, by the names of their files."""
+
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
 """Document numbers of a candidate pair, a < b; sorted and without repeats."""
 

@@ -93,15 +93,16 @@ def duration(seconds: float) -> str:
 def summary(run: Mapping[str, Any]) -> list[Line]:
     """What a run did, as labelled lines; the command line and the notebook both show these."""
     counts = run["counts"]
-    lines = [("note", text) for text in run["notes"]]
+    lines = [("note", printable(text)) for text in run["notes"]]
     lines += [("documents", _documents(counts)), ("exact copies", number(counts["exact_copies"]))]
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
     lines.append(("pairs", _pairs(run)))
     if run["action"] != "group":
-        removed = "removed" if run["action"] == "dedup" else "to remove"
+        written = run["action"] == "dedup" and run["regrouped_from"] is None
+        removed = "removed" if written else "to remove"
         lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
-    lines += [("method", _method(run["choice"])), ("recall", run["recall"]["statement"])]
-    lines += [*_audited(run), *_unusual(run)]
+    lines.append(("method", printable(_method(run["choice"]))))
+    lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
     total = sum(run["seconds"].values())
     spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
@@ -226,7 +227,7 @@ def _html_row(group: Group, member: Member) -> str:
         str(group.id) if member.representative else "",
         str(member.id),
         member.fate,
-        "" if member.representative else similarity(member.similarity),
+        "" if member.representative or member.similarity is None else similarity(member.similarity),
         _evidence(member),
     )
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -89,7 +89,7 @@ def test_keys_of_the_run_are_documented(found: Found) -> None:
     json.dumps(found.run)
 
 
-@pytest.mark.parametrize("name", ["pairs", "groups", "copies"])
+@pytest.mark.parametrize("name", ["pairs", "groups", "copies", "ranks"])
 def test_columns_of_the_tables_are_documented(found: Found, name: str) -> None:
     section = page("files.md").partition(f"## {name}.parquet")[2].partition("\n## ")[0]
     table: Any = getattr(found, name)

@@ -85,6 +85,16 @@ def test_new_rows_that_repeat_old_ones_go_and_name_them(keep: str) -> None:
     assert (counts["read"], counts["removed"], counts["kept"]) == (9, 6, 3)
 
 
+def test_a_pair_of_two_old_rows_is_not_reported_either_when_a_chain_joins_them() -> None:
+    words = Writer(seed=22).words(100)
+    old = {f"old-{k}": " ".join([*words, f"old{k}"]) for k in range(2)}
+    new = {"new": " ".join([*words, "new"])}
+    found = nd.find(table(new), against=table(old), groups="components", recall=CERTAIN)
+    assert groups_of(found) == {"old-0": {"old-0", "new"}}
+    ends = {(row["id_a"], row["id_b"]) for row in found.pairs.to_pylist()}
+    assert ends == {("old-0", "new"), ("old-1", "new")}
+
+
 def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
     old, new = made()
     for name, rows in (("old", old), ("new", new)):

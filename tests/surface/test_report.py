@@ -38,6 +38,7 @@ RUN: dict[str, Any] = {
     "crowds": [],
     "chaining": {"groups": 0, "weakest": None},
     "warnings": [],
+    "regrouped_from": None,
     "notes": [],
     "seconds": {"fingerprint": 1.0, "verify": 0.25},
     "peak_memory_bytes": 123_456_789,
@@ -156,6 +157,22 @@ def test_summary_is_data_with_readable_numbers() -> None:
 def test_summary_of_grouping_speaks_of_no_removal() -> None:
     assert not {"removed", "to remove", "kept"} & set(dict(summary({**RUN, "action": "group"})))
     assert "to remove" in dict(summary({**RUN, "action": "annotate"}))
+
+
+def test_summary_of_a_result_from_stored_scores_removed_nothing() -> None:
+    stored = {"threshold": 0.8, "crowds": 0, "crowd_members": 0, "popular": 0}
+    said = dict(summary({**RUN, "regrouped_from": stored}))
+    assert "to remove" in said
+    assert "removed" not in said
+
+
+def test_a_similarity_that_is_not_known_is_not_shown(found: Found) -> None:
+    table = found.groups.set_column(2, "similarity", pa.array([None, 1.0, 1.0, 1.0, None], pa.float64()))
+    shown = replace(found, groups=table)
+    member = shown.why("b").member
+    assert member is not None
+    assert member.similarity is None
+    assert "None" not in shown._repr_html_()
 
 
 def test_summary_tells_what_is_unusual() -> None:

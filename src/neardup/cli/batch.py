@@ -11,14 +11,17 @@ import typer
 
 from neardup import views
 from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.options import COMMANDS
 from neardup.cli.shown import show_groups, show_summary, watcher
-from neardup.errors import OutputError
+from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.report import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
+
+_WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,20 @@ def dedup(annotate: bool, **typed: Any) -> int:
     return _order("annotate" if annotate else "dedup", typed)
 
 
-def group(**typed: Any) -> int:
+def group(stored: Path | None, explicit: frozenset[str], **typed: Any) -> int:
     """Say which documents are near copies; remove none.
+
+    With --from the documents are not read again: the pairs of an earlier result are grouped at a
+    stricter threshold, everything else as it was there.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl says which); 2 error.
     """
-    return _order("group", typed)
+    if stored is None:
+        return _order("group", typed)
+    _refuse_other_options(explicit)
+    order = Order(**{name: typed[name] for name in Order.__dataclass_fields__})
+    _refuse_unusable_out(order)
+    return _tell(_regroup_and_save(stored, typed["threshold"], order), order)
 
 
 def _order(action: Action, typed: dict[str, Any]) -> int:
@@ -57,7 +68,10 @@ def _order(action: Action, typed: dict[str, Any]) -> int:
     settings = Settings.of(**typed)
     order = replace(order, against=list(order.against))
     _refuse_unusable_out(order)
-    found = _find_and_save(action, order, settings)
+    return _tell(_find_and_save(action, order, settings), order)
+
+
+def _tell(found: Found, order: Order) -> int:
     if order.json:
         typer.echo(notation.dumps({**found.run, **_files(order)}, indent=2, ensure_ascii=False))
     else:
@@ -96,6 +110,42 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
             outcome = run(documents, columns, settings, against, progress, action)
             fill(outcome, folder, action)
     return outcome.found
+
+
+def _refuse_other_options(explicit: frozenset[str]) -> None:
+    """A stored result has its settings; all but the threshold stay as they are."""
+    spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in COMMANDS["group"]}
+    others = [spelled for name, spelled in spelling.items() if name in explicit - _WITH_STORED]
+    if others:
+        raise SettingError(
+            f"{', '.join(others)} cannot be given together with --from",
+            "With --from only -o, --threshold, --dry-run, --json and --overwrite",
+            "Leave it out, or leave out --from and read the documents again",
+        )
+    if "threshold" not in explicit:
+        raise SettingError(
+            "--from was given without a threshold",
+            "A threshold above that of the stored result",
+            "Give --threshold NUMBER",
+        )
+
+
+def _regroup_and_save(stored: Path, threshold: float, order: Order) -> Found:
+    from neardup.report import load, write_result
+    from neardup.writers import OutputFolder
+
+    if order.out is None or order.dry_run:
+        return load(stored).at(threshold)
+    if order.out.resolve() == stored.resolve():
+        raise OutputError(
+            f"{order.out} is the result that --from names",
+            "Another folder: what is made from a result does not replace it",
+            "Choose another folder with -o",
+        )
+    with OutputFolder(order.out, overwrite=order.overwrite) as folder:
+        found = load(stored).at(threshold)
+        write_result(found, folder)
+    return found
 
 
 def _files(order: Order) -> dict[str, Any]:

@@ -57,6 +57,16 @@ class Option:
 
 
 INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, documents.", "IN")
+INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
+STORED = Option(
+    "stored",
+    ("--from",),
+    Path | None,
+    None,
+    "Read no documents: take the pairs of the result in this folder, for a --threshold above its own. Goes with "
+    "-o, --threshold, --dry-run, --json and --overwrite only.",
+    "DIR",
+)
 SAMPLE = Option(
     "sample",
     (),
@@ -132,16 +142,18 @@ _EXPLAINING = (
     JSON,
 )
 
-_CHOOSING = (INPUTS, OUT, TEXT, ID)
+_CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
 
 COMMANDS: dict[str, tuple[Option, ...]] = {
-    "dedup": (*_CHOOSING, *map(Option.of_field, FIELDS.values()), AGAINST, ANNOTATE, *_WORKING),
+    "dedup": (INPUTS, *_CHOOSING, *map(Option.of_field, FIELDS.values()), AGAINST, ANNOTATE, *_WORKING),
     "group": (
+        INPUTS_OR_FROM,
         *_CHOOSING,
         *(Option.of_field(field) for field in FIELDS.values() if field.name not in _NOT_OF_GROUP),
         AGAINST,
+        STORED,
         *_WORKING,
     ),
     "plan": (
@@ -159,14 +171,26 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
 
 
 def with_options(command: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
-    """The command with a signature made from ``options``; typer reads nothing else."""
+    """The command with a signature made from ``options``; typer reads nothing else.
+
+    A command with a parameter ``explicit`` is told the names of the options that were typed.
+    """
+    wants_explicit = "explicit" in inspect.signature(command).parameters
 
     @functools.wraps(command)
-    def declared(**values: Any) -> None:
+    def declared(context: typer.Context, **values: Any) -> None:
+        if wants_explicit:
+            values["explicit"] = frozenset(name for name in values if _was_typed(context, name))
         command(**values)
 
-    parameters = [option.parameter() for option in options]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [*(option.parameter() for option in options), context]
     face: Any = declared
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return declared
+
+
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

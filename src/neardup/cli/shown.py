@@ -38,7 +38,7 @@ def show_summary(run: Mapping[str, Any], *more: views.Line) -> None:
     for line in views.aligned([*views.summary(run), *more], width):
         typer.echo(line)
     for text in run["warnings"]:
-        warn(text)
+        warn(views.printable(text))
 
 
 class Shown:

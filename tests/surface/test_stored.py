@@ -1,0 +1,256 @@
+"""A result in its folder: read back, grouped at another threshold, refused where it is none."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import ROWS, Run, write_rows
+
+import neardup as nd
+from neardup.errors import FormatError, InputError, OutputError, SettingError
+
+TABLES = ("pairs", "groups", "copies", "ranks")
+
+
+@pytest.fixture
+def result(run: Run, mails: Path, tmp_path: Path) -> Path:
+    """Three mails alike at 95/97, one of them a copy, found at .6."""
+    assert run("dedup", mails, "-o", tmp_path / "result", "--threshold", "0.6", "--keep", "max:year").status == 0
+    return tmp_path / "result"
+
+
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    return pq.read_table(folder / f"{name}.parquet").to_pylist()
+
+
+def run_of(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+# --- load and save
+
+
+def test_what_was_written_is_read_back(result: Path, mails: Path) -> None:
+    stored, found = nd.load(result), nd.find(str(mails), threshold=0.6, keep="max:year")
+    for name in TABLES:
+        assert getattr(stored, name).equals(getattr(found, name)), name
+    assert stored.run == run_of(result)
+    assert stored.run["counts"] == found.run["counts"]
+    assert str(stored.why("a")) == str(found.why("a"))
+    assert nd.load(str(result)).ranks.to_pylist() == [
+        {"id": "a", "row": 0, "first": 0, "rank": 2, "reference": False, "bytes": len(ROWS[0]["text"])},
+        {"id": "b", "row": 1, "first": 1, "rank": 0, "reference": False, "bytes": len(ROWS[1]["text"])},
+        {"id": "c", "row": 2, "first": 0, "rank": 1, "reference": False, "bytes": len(ROWS[2]["text"])},
+    ]
+
+
+def test_saved_and_loaded_is_the_same(tmp_path: Path) -> None:
+    found = nd.find([row["text"] for row in ROWS], threshold=0.6).at(0.9)
+    found.save(tmp_path / "out")
+    stored = nd.load(tmp_path / "out")
+    for name in TABLES:
+        assert getattr(stored, name).equals(getattr(found, name)), name
+    assert stored.run == json.loads(json.dumps(found.run))
+    with pytest.raises(OutputError, match="exists already"):
+        found.save(tmp_path / "out")
+    found.at(0.99).save(tmp_path / "out", overwrite=True)
+    assert nd.load(tmp_path / "out").run["settings"]["threshold"] == 0.99
+
+
+def test_rejected_rows_are_read_back(mails: Path, run: Run, tmp_path: Path) -> None:
+    with mails.open("a", encoding="utf-8") as file:
+        file.write('{"id": "e", "text"\n')
+    assert run("group", mails, "-o", tmp_path / "out").status == 1
+    (problem,) = nd.load(tmp_path / "out").problems
+    assert (problem.source, problem.row) == (str(mails), 4)
+    result = run("group", "--from", tmp_path / "out", "--threshold", "0.9", "-o", tmp_path / "strict")
+    assert result.status == 1
+    copied, before = ((tmp_path / name / "problems.jsonl").read_bytes() for name in ("strict", "out"))
+    assert copied == before
+
+
+def test_an_audit_is_read_back_but_tells_of_its_own_threshold_only(run: Run, mails: Path, tmp_path: Path) -> None:
+    assert run("group", mails, "-o", tmp_path / "out", "--audit", "10").status == 0
+    stored = nd.load(tmp_path / "out")
+    assert stored.missed is not None
+    assert stored.missed.equals(nd.find(str(mails), audit=10).missed)
+    assert stored.run["audit"]["drawn"] == 3
+    assert (stored.at(0.9).missed, stored.at(0.9).run["audit"]) == (None, None)
+    stored.save(tmp_path / "again")
+    assert (tmp_path / "again" / "missed.parquet").read_bytes() == (
+        tmp_path / "out" / "missed.parquet"
+    ).read_bytes()
+
+
+def test_nothing_in_it_is_a_result_too(tmp_path: Path) -> None:
+    for documents in (["one text"], ["", " "]):
+        found = nd.find(documents)
+        assert found.at(0.9).groups.equals(found.groups)
+        found.save(tmp_path / str(len(documents)))
+        assert nd.load(tmp_path / str(len(documents))).at(0.9).run["counts"] == found.run["counts"]
+
+
+# --- refused
+
+
+def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing is no result of neardup: there is no such folder. A folder"):
+        nd.load(tmp_path / "nothing")
+    with pytest.raises(InputError, match=r"it has no run\.json"):
+        nd.load(tmp_path)
+    for content in ('{"name": "other"}', "[1]"):
+        (tmp_path / "run.json").write_text(content)
+        with pytest.raises(InputError, match=r"its run\.json is another program's"):
+            nd.load(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(InputError, match=r"run.json cannot be used: .*truncated.* Make the result again"):
+        nd.load(tmp_path)
+
+
+def test_a_result_of_another_format(result: Path) -> None:
+    (result / "run.json").write_text(json.dumps({**run_of(result), "format": 99, "neardup": "7.0"}))
+    with pytest.raises(FormatError, match=r"has format 99, written by neardup 7.0. This program reads format 1"):
+        nd.load(result)
+
+
+def test_a_result_that_is_not_whole(result: Path) -> None:
+    whole = run_of(result)
+    (result / "run.json").write_text(json.dumps({key: whole[key] for key in whole if key != "counts"}))
+    with pytest.raises(InputError, match=r"run.json cannot be used: it lacks counts"):
+        nd.load(result)
+    (result / "run.json").write_text(json.dumps(whole))
+    (result / "ranks.parquet").rename(result / "moved")
+    with pytest.raises(InputError, match=r"ranks.parquet cannot be used: it is not there"):
+        nd.load(result)
+    (result / "ranks.parquet").write_bytes(b"no Parquet at all")
+    with pytest.raises(InputError, match=r"ranks.parquet cannot be used: "):
+        nd.load(result)
+    pq.write_table(pa.table({"id": ["a"]}), result / "ranks.parquet")
+    with pytest.raises(InputError, match=r"it lacks the columns row, first, rank, reference, bytes"):
+        nd.load(result)
+
+
+def test_a_column_of_another_type(result: Path) -> None:
+    ranks = pq.read_table(result / "ranks.parquet")
+    pq.write_table(ranks.set_column(3, "rank", pa.array(["a", "b", "c"])), result / "ranks.parquet")
+    with pytest.raises(InputError, match="of another type than they should be are rank"):
+        nd.load(result)
+
+
+def test_what_a_folder_says_cannot_rule_the_terminal(run: Run, result: Path) -> None:
+    """It may come from anybody."""
+    said = {name: ["a\x1b[2Jb"] for name in ("notes", "warnings")}
+    (result / "run.json").write_text(json.dumps({**run_of(result), **said}))
+    for threshold in (0.6, 0.9):
+        shown = run("group", "--from", result, "--threshold", threshold, "--dry-run")
+        assert shown.status == 0
+        assert "\x1b[2J" not in shown.out + shown.err
+        assert "a\\x1b[2Jb" in shown.out
+
+
+@pytest.mark.parametrize("left", [[], [0], [1, 2], [0, 1], [0, 0, 1, 2]])
+def test_tables_of_different_runs(result: Path, left: list[int]) -> None:
+    ranks = pq.read_table(result / "ranks.parquet")
+    pq.write_table(ranks.take(pa.array(left, pa.int64())), result / "ranks.parquet")
+    with pytest.raises(InputError, match="do not belong together"):
+        nd.load(result).at(0.9)
+
+
+def test_a_result_made_by_hand_has_no_ranks(result: Path) -> None:
+    found = nd.load(result)
+    by_hand = nd.Found(found.pairs, found.groups, found.copies, found.run)
+    with pytest.raises(InputError, match="no table of ranks"):
+        by_hand.at(0.9)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "said"),
+    [
+        (0.5, "threshold is 0.5, but this result holds pairs at 0.6 and above only. A number from 0.6 to 1. Run"),
+        (1.5, "threshold is 1.5. Allowed: a number above 0 and at most 1"),
+        ("high", "threshold is 'high'. Allowed: "),
+    ],
+)
+def test_a_threshold_that_cannot_be(result: Path, threshold: Any, said: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        nd.load(result).at(threshold)
+    assert str(refused.value).startswith(said)
+
+
+# --- the command
+
+
+def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
+    run: Run, result: Path, mails: Path, tmp_path: Path
+) -> None:
+    strict, fresh = tmp_path / "strict", tmp_path / "fresh"
+    mails.unlink()  # documents are not read
+    said = run("group", "--from", result, "--threshold", "0.98", "-o", strict)
+    assert (said.status, said.err) == (0, "")
+    assert "note          made from the stored pairs of a search at threshold 0.6\n" in said.out
+    assert "to remove     1 document (25.0 %)" in said.out
+    files = {f"{name}.parquet" for name in TABLES} | {"problems.jsonl", "run.json"}
+    assert {path.name for path in strict.iterdir()} == files
+    write_rows(mails, ROWS)
+    assert run("dedup", mails, "-o", fresh, "--threshold", "0.98", "--keep", "max:year").status == 0
+    for name in TABLES:
+        assert rows(strict, name) == rows(fresh, name), name
+    for key in ("counts", "bytes", "settings", "settings_digest", "warnings"):
+        assert run_of(strict)[key] == run_of(fresh)[key], key
+    assert [row["id"] for row in rows(strict, "groups")] == ["c", "a"]
+    stored = {"threshold": 0.6, "crowds": 0, "crowd_members": 0, "popular": 0}
+    assert run_of(strict)["regrouped_from"] == stored
+    assert run_of(fresh)["regrouped_from"] is None
+
+
+def test_group_keeps_all_of_a_result_of_group(run: Run, mails: Path, tmp_path: Path) -> None:
+    assert run("group", mails, "-o", tmp_path / "all").status == 0
+    assert run("group", "--from", tmp_path / "all", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
+    assert [row["kept"] for row in rows(tmp_path / "strict", "groups")] == [True, True, True]
+
+
+def test_group_from_can_be_tried_and_printed(run: Run, result: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    said = run("group", "--from", result, "--threshold", "0.98", "--dry-run")
+    assert said.out.startswith("kept     c  represents 1 other document\nremoved  a  exact copy of c\n")
+    assert said.out.endswith("written       nothing (dry run)\n")
+    printed = json.loads(run("group", "--from", result, "--threshold", "0.98", "--dry-run", "--json").out)
+    assert printed["counts"]["groups"] == 1
+    assert printed["files"] == []
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["mails.jsonl", "--threshold", "0.9"], "IN cannot be given together with --from\n"),
+        (
+            ["--threshold", "0.9", "--keep", "longest", "--text", "t"],
+            "--text, --keep cannot be given",
+        ),
+        (["--threshold", "0.9", "--against", "x"], "--against cannot be given together with --from\n"),
+        ([], "--from was given without a threshold\n"),
+    ],
+)
+def test_what_does_not_go_with_from(run: Run, result: Path, typed: list[str], said: str) -> None:
+    """Also where what was typed is the default."""
+    refused = run("group", "--from", result, "--dry-run", *typed)
+    assert refused.status == 2
+    assert refused.err.startswith(f"error: {said}")
+
+
+def test_a_result_is_not_replaced_by_what_is_made_from_it(run: Run, result: Path) -> None:
+    refused = run("group", "--from", result, "--threshold", "0.9", "-o", result, "--overwrite")
+    assert refused.status == 2
+    assert "is the result that --from names" in refused.err
+    assert (result / "kept.jsonl").exists()
+
+
+def test_without_documents_and_without_from(run: Run) -> None:
+    refused = run("group", "--dry-run")
+    assert refused.status == 2
+    assert refused.err.startswith("error: No input was given\n")
