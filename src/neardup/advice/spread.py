@@ -71,7 +71,7 @@ def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
 
 def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Found:
     """The result a run at this stricter threshold would have; run anew where ``found`` lacks pairs."""
-    if hasattr(found, "at") and not left_out(found):
+    if not left_out(found):
         stricter: Found = found.at(threshold)
         return stricter
     return exactly(sample.texts, threshold, settings)
