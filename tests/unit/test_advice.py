@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, combinations_with_replacement
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,6 @@ import neardup as nd
 import reference
 import shared_data
 from neardup.advice import choices, sample, spread
-from neardup.advice.side_by_side import side_by_side
 from neardup.demo import documents_path
 from neardup.plan import Plan
 from neardup.progress import Silent
@@ -107,20 +107,21 @@ def test_examples_carry_every_measure(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     for pair in advice.near.examples:
         a, b = int(pair.id_a), int(pair.id_b)
-        check_measures(pair, naive.texts[a], naive.texts[b], naive.unit, naive.length)
-        assert pair.resemblance == float(naive.pairs[a, b])
+        check_measures(pair.measures, naive.texts[a], naive.texts[b], naive.unit, naive.length)
+        assert pair.measures["resemblance"] == float(naive.pairs[a, b])
 
 
-def check_measures(pair: Any, a: str, b: str, unit: str, length: int) -> None:
+def check_measures(measures: dict[str, Any], a: str, b: str, unit: str, length: int) -> None:
+    pair = SimpleNamespace(**measures)
     cut = reference.tokens if unit == "word" else reference.characters
     first, second = (reference.shingle_set(text, length, unit) for text in (a, b))
     shared = len(first & second)
-    assert (pair.shared, pair.size_a, pair.size_b) == (shared, len(first), len(second))
+    assert (pair.shared, pair.shingles_a, pair.shingles_b) == (shared, len(first), len(second))
     assert pair.resemblance == shared / len(first | second)
     assert (pair.containment_a, pair.containment_b) == (shared / len(first), shared / len(second))
     assert pair.overlap == max(pair.containment_a, pair.containment_b)
     words = [reference.tokens(text) for text in (a, b)]
-    assert (pair.tokens_a, pair.tokens_b) == tuple(map(len, words))
+    assert (pair.tokens_a, pair.tokens_b) == tuple(len(cut(text)) for text in (a, b))
     vocabulary = set(words[0]) | set(words[1])
     assert pair.bag_of_words == (len(set(words[0]) & set(words[1])) / len(vocabulary) if vocabulary else 0)
     # the multiset measure is the resemblance of the sets of numbered occurrences
@@ -134,7 +135,7 @@ WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=14).map(" ".join)
 @settings(deadline=None)
 @given(a=WORDS, b=WORDS, unit=st.sampled_from(["word", "char"]), length=st.integers(1, 6))
 def test_measures_of_any_two_texts(a: str, b: str, unit: str, length: int) -> None:
-    check_measures(side_by_side([a, b], ["a", "b"], unit, length), a, b, unit, length)
+    check_measures(nd.compare(a, b, unit=unit, length=length).measures, a, b, unit, length)
 
 
 @pytest.mark.parametrize("sketch", ["classic", "one-permutation"])

@@ -52,21 +52,11 @@ class Step:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """One pair with every measure; sizes are distinct shingles, ``tokens`` all tokens of each text."""
+    """One pair with every measure: ``measures`` is that of :func:`neardup.compare`, by the same names."""
 
     id_a: str
     id_b: str
-    tokens_a: int
-    tokens_b: int
-    size_a: int
-    size_b: int
-    shared: int
-    resemblance: float
-    containment_a: float
-    containment_b: float
-    overlap: float
-    bag_of_words: float
-    multiset: float
+    measures: dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,22 @@ from dataclasses import dataclass
 from neardup.advice.record import Advice, BandChoice, ShingleChoice, SideBySide
 from neardup.views import counted, number, percent, printable, similarity, size
 
-LETTERS = "ABCDE"
+MEASURES = {
+    "resemblance": "resemblance",
+    "containment_a": "contained, A in B",
+    "containment_b": "contained, B in A",
+    "overlap": "overlap",
+    "bag_of_words": "words",
+    "multiset": "repeats",
+    "chunk_union_literal": "chunks, union",
+    "chunk_longest_literal": "chunks, longest",
+    "chunk_union_information": "chunks without repeats, union",
+    "chunk_longest_information": "chunks without repeats, longest",
+    "lcs": "in order",
+    "tokens_a": "length of A",
+    "tokens_b": "length of B",
+}
+"""The measures that are shown side by side, and what they are called there."""
 
 NOUNS = {"word": "words", "char": "characters"}
 
@@ -137,8 +152,7 @@ def _near(advice: Advice) -> Section:
     if not near.examples:
         return Section(f"Pairs within {near.width:g} of the threshold", (before,))
     legend = tuple(
-        f"{letter}: {_cut(pair.id_a)} | {_cut(pair.id_b)}"
-        for letter, pair in zip(LETTERS, near.examples, strict=False)
+        f"pair {k}: A {_cut(pair.id_a)}, B {_cut(pair.id_b)}" for k, pair in enumerate(near.examples, 1)
     )
     return Section(
         f"Pairs within {near.width:g} of the threshold",
@@ -146,29 +160,25 @@ def _near(advice: Advice) -> Section:
             f"{before} A slightly different threshold decides these otherwise.",
             "The closest to the threshold, with every measure:",
         ),
-        ("", "resemblance", "contained", "overlap", "words", "repeats", "tokens"),
-        tuple(_measures(letter, pair) for letter, pair in zip(LETTERS, near.examples, strict=False)),
+        ("", *(f"pair {k}" for k in range(1, len(near.examples) + 1))),
+        tuple(_measured(name, shown, near.examples) for name, shown in MEASURES.items()),
         after=(
             *legend,
             "",
-            "The threshold is compared with resemblance and with nothing else. Contained: the share of the first "
-            f"document's runs of {shingle_words(advice)} that are in the second, and the reverse. Overlap: the "
-            "larger of the two. Words: resemblance of the two vocabularies, without order. Repeats: resemblance "
-            "when repeated runs count as often as they occur.",
+            "The threshold is compared with resemblance and with nothing else: of the runs of "
+            f"{shingle_words(advice)} in either document, the share in both. Contained: the share of the runs of "
+            "the first (A) or the second (B) document that are in the other one; overlap: the larger of the two. "
+            "Words: resemblance of the two vocabularies, without order. Repeats: resemblance when repeated runs "
+            "count as often as they occur. Chunks: the words in common stretches, as a share of all the text "
+            "(union) and of the longer document (longest). In order: common words in the same order.",
         ),
     )
 
 
-def _measures(letter: str, pair: SideBySide) -> tuple[str, ...]:
-    return (
-        letter,
-        similarity(pair.resemblance),
-        f"{similarity(pair.containment_a)} / {similarity(pair.containment_b)}",
-        similarity(pair.overlap),
-        similarity(pair.bag_of_words),
-        similarity(pair.multiset),
-        f"{number(pair.tokens_a)} / {number(pair.tokens_b)}",
-    )
+def _measured(name: str, shown: str, pairs: tuple[SideBySide, ...]) -> tuple[str, ...]:
+    """One measure of all pairs."""
+    values = [pair.measures[name] for pair in pairs]
+    return (shown, *(number(value) if isinstance(value, int) else similarity(value) for value in values))
 
 
 def _cut(name: str, width: int = 36) -> str:

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from neardup.advice.record import Bin, Near, SideBySide, Step
 from neardup.advice.sample import Sample
-from neardup.advice.side_by_side import side_by_side
 from neardup.criterion import at_least
 from neardup.dedup import find
 from neardup.kernels.sets import RESEMBLANCE, Criterion
+from neardup.measures import compare
 from neardup.report import Found
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column
@@ -129,7 +129,7 @@ def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
         width=float(WIDTH),
         above=int(over[close].sum()),
         below=int((~over[close]).sum()),
-        examples=tuple(sorted(examples, key=lambda pair: -pair.resemblance)),
+        examples=tuple(sorted(examples, key=lambda pair: -float(pair.measures["resemblance"]))),
     )
 
 
@@ -155,4 +155,6 @@ def _measured(pairs: pa.Table, k: int, sample: Sample, settings: Settings) -> Si
         row = pairs[end][k].as_py()
         texts.append(sample.texts[row].as_py().decode("utf-8", "replace"))
         names.append(sample.ids[row].as_py())
-    return side_by_side(texts, names, settings.shingles.unit, settings.shingles.length)
+    shingles = settings.shingles
+    measures = compare(*texts, unit=shingles.unit, length=shingles.length).measures
+    return SideBySide(names[0], names[1], measures)
