@@ -20,6 +20,7 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.dedup import find
+    from neardup.families import BottomK, SampledShingles
     from neardup.measures import Comparison, compare
     from neardup.report import Found
     from neardup.sketches import MinHash
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BottomK",
     "Comparison",
     "FormatError",
     "Found",
@@ -36,6 +38,7 @@ __all__ = [
     "NeardupError",
     "OutputError",
     "Plan",
+    "SampledShingles",
     "SettingError",
     "Settings",
     "__version__",
@@ -46,9 +49,11 @@ __all__ = [
 ]
 
 _LAZY = {
+    "BottomK": "neardup.families",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",
+    "SampledShingles": "neardup.families",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
