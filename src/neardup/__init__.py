@@ -21,6 +21,7 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
     from neardup.dedup import find
+    from neardup.families import BottomK, SampledShingles
     from neardup.measures import Comparison, compare
     from neardup.report import Found, load
     from neardup.sketches import MinHash
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Advice",
+    "BottomK",
     "Comparison",
     "FormatError",
     "Found",
@@ -38,6 +40,7 @@ __all__ = [
     "NeardupError",
     "OutputError",
     "Plan",
+    "SampledShingles",
     "SettingError",
     "Settings",
     "__version__",
@@ -51,9 +54,11 @@ __all__ = [
 
 _LAZY = {
     "Advice": "neardup.advice",
+    "BottomK": "neardup.families",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",
+    "SampledShingles": "neardup.families",
     "advise": "neardup.advice",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",

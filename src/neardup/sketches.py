@@ -30,15 +30,16 @@ _UNITS = ("word", "char")
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated resemblance with its 95 % Wilson interval, from ``slots`` slots."""
+    """An estimated share with its 95 % Wilson interval, from ``slots`` slots (or what else was ``counted``)."""
 
     value: float
     low: float
     high: float
     slots: int
+    counted: str = "slots"
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} (95 % interval {self.low:.3f}–{self.high:.3f}, {self.slots} slots)"
+        return f"{self.value:.3f} (95 % interval {self.low:.3f}–{self.high:.3f}, {self.slots} {self.counted})"
 
 
 def estimate(matches: int, slots: int) -> Estimate:
@@ -76,7 +77,7 @@ class MinHash:
 
         A text without a token gets all ones. Raises InputError for anything else.
         """
-        arrays = _arrays(texts)
+        arrays = text_arrays(texts)
         slots = self.settings.sketch.slots
         out = np.empty((sum(map(len, arrays)), slots), np.uint32)
         at = 0
@@ -89,7 +90,7 @@ class MinHash:
 
     def of(self, text: str) -> MinHashSketch:
         """The sketch of one text, which can be merged, compared and stored."""
-        sets = shingle_sets(_arrays([text])[0], np.zeros(1, np.int64), self.settings)
+        sets = shingle_sets(text_arrays([text])[0], np.zeros(1, np.int64), self.settings)
         values, bucketed = self._sketch(sets.hashes, sets.offsets)
         return MinHashSketch(self.settings, values[0], bucketed[0])
 
@@ -99,7 +100,7 @@ class MinHash:
         They are mixed first, so that ids that count up do as well as random ones. Sketches of ids are
         comparable with each other, not with those of texts. Raises InputError for what is no whole number.
         """
-        values = _whole_numbers(ids)
+        values = whole_numbers(ids)
         signatures, bucketed = self.sketch_ids(values, np.array([0, len(values)], np.int64))
         return MinHashSketch(self.settings, signatures[0], bucketed[0], of_ids=True)
 
@@ -222,7 +223,7 @@ def _unicode_bytes() -> bytes:
     return bytes(int(part) for part in UNICODE_VERSION.split("."))
 
 
-def _arrays(texts: Any) -> list[pa.Array]:
+def text_arrays(texts: Any) -> list[pa.Array]:
     """The texts as Arrow arrays of strings or bytes."""
     if isinstance(texts, str):
         raise InputError("The texts are one str", "A list of str, or Arrow data", "Use of() for a single text")
@@ -232,7 +233,7 @@ def _arrays(texts: Any) -> list[pa.Array]:
     return [array for column in columns for array in column.chunks]
 
 
-def _whole_numbers(ids: Any) -> UInt64s:
+def whole_numbers(ids: Any) -> UInt64s:
     """A list or array of whole numbers as uint64, without numpy's detour over floats."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         if ids.size and int(ids.min()) < 0:
@@ -254,4 +255,4 @@ def _no_ids(what: str) -> InputError:
     )
 
 
-__all__ = ["Estimate", "MinHash", "MinHashSketch", "estimate"]
+__all__ = ["Estimate", "MinHash", "MinHashSketch", "estimate", "text_arrays", "whole_numbers"]

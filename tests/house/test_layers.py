@@ -27,10 +27,10 @@ LAYERS = (
         "intervals",
         "formats",
     ),
-    ("coefficients", "text", "fingerprints", "keep"),
+    ("coefficients", "text", "fingerprints", "keep", "provenance"),
     ("readers", "writers"),
     ("corpus", "sketches", "units"),
-    ("shingle_store", "simhash", "stop_words", "matching"),
+    ("shingle_store", "simhash", "stop_words", "matching", "families"),
     (
         "candidates",
         "hubs",
