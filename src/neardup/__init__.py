@@ -20,6 +20,7 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
+    from neardup.collection import Collection
     from neardup.dedup import find
     from neardup.families import BottomK, SampledShingles
     from neardup.measures import Comparison, compare
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "BottomK",
+    "Collection",
     "Comparison",
     "FormatError",
     "Found",
@@ -55,6 +57,7 @@ __all__ = [
 _LAZY = {
     "Advice": "neardup.advice",
     "BottomK": "neardup.families",
+    "Collection": "neardup.collection",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "MinHash": "neardup.sketches",

@@ -47,6 +47,7 @@ LAYERS = (
         "measures",
         "walkthrough",
     ),
+    ("collection",),
     ("dedup", "save"),
     ("advice",),
     ("cli",),
@@ -145,6 +146,12 @@ def test_nobody_imports_the_door_itself() -> None:
     for path in MODULES:
         through_door = {name for name in imported(path) if name.startswith("neardup.") and name.count(".") == 1}
         assert through_door <= allowed, f"{path.name} imports {through_door - allowed} through the public door"
+
+
+def test_only_the_store_knows_sql() -> None:
+    knowing = [path.relative_to(SOURCE) for path in MODULES if "sqlite3" in imported(path)]
+    assert knowing
+    assert not [str(path) for path in knowing if path.parts[:2] != ("collection", "store")]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

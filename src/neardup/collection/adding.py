@@ -1,0 +1,256 @@
+"""Documents of any kind → entries of a collection, chunk by chunk; and what becomes of ids that are there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.collection.contract import Entries, Store, Writing
+from neardup.collection.entries import entries_of, unpack
+from neardup.collection.facts import plain
+from neardup.collection.settings import CollectionSettings
+from neardup.errors import InputError, SettingError
+from neardup.parallel import ordered_map
+from neardup.progress import Progress
+from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
+from neardup.tables import Int64s
+
+OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
+
+LONGEST_ID = 1024
+"""Bytes of an id at most."""
+LARGEST_TEXT = 500_000_000
+"""Bytes of a text at most: SQLite takes up to 1 GB in one value, and token streams are longer than some texts."""
+_LISTED_PROBLEMS = 1000
+
+
+@dataclass
+class Added:
+    """What became of the documents of one call: counts, the rejected rows, sentences about what was guessed.
+
+    Of ``problems`` the first 1 000 are kept; ``rejected`` counts all.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    skipped: int = 0
+    rejected: int = 0
+    text_bytes: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    def reject(self, problem: Problem) -> None:
+        """Count a row that is not added, and keep it if it is among the first."""
+        self.rejected += 1
+        if len(self.problems) < _LISTED_PROBLEMS:
+            self.problems.append(problem)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are used: text, id (None: the collection names the documents), metadata."""
+
+    text: str
+    id: str | None
+    metadata: tuple[str, ...]
+
+    @property
+    def all(self) -> list[str]:
+        """Each column once."""
+        return list(dict.fromkeys(name for name in (self.text, self.id, *self.metadata) if name is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    entries: Entries
+    problems: tuple[Problem, ...]
+
+
+class Adding:
+    """One call of ``Collection.add``: reads in worker threads, writes in its own, all in one transaction."""
+
+    def __init__(self, store: Store, on_duplicate: OnDuplicate) -> None:
+        if on_duplicate not in get_args(OnDuplicate):
+            allowed = ", ".join(get_args(OnDuplicate))
+            raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
+        self._store, self._on_duplicate = store, on_duplicate
+        self._outcome = Added()
+
+    def run(
+        self, documents: Any, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
+    ) -> Added:
+        """Add the documents, or none if anything is wrong with the call or an id."""
+        opened = open_documents(documents)
+        if opened.format == "arrow" and not _has_rows(opened):
+            return self._outcome
+        chosen = choose_columns(opened, text, id)
+        for name in metadata:
+            find_column(opened, name, "--meta")
+        columns = Columns(chosen.text, chosen.id, tuple(metadata))
+        self._outcome.notes = chosen.notes
+        numbered = columns.id is None and opened.format == "arrow"
+        if numbered:
+            self._on_duplicate = "error"  # made-up names replace nobody
+        settings = self._store.settings
+
+        def prepare(chunk: Chunk) -> _Prepared:
+            return _prepare(chunk, columns, settings)
+
+        with self._store.writing() as transaction, progress.stage("add", opened.size_bytes, "bytes") as advance:
+            for prepared in ordered_map(prepare, opened.chunks(None, columns.all), threads=0):
+                for problem in prepared.problems:
+                    self._outcome.reject(problem)
+                entries = _numbered(prepared.entries, transaction) if numbered else prepared.entries
+                self._add(entries, transaction)
+                advance(int(entries.sizes.sum()))
+        return self._outcome
+
+    def _add(self, entries: Entries, transaction: Writing) -> None:
+        if self._on_duplicate == "error":
+            known = self._store.numbers(entries.ids)
+            self._require_new(entries.ids, known)
+            places, old = list(range(len(entries))), {}
+        else:
+            places = _distinct(entries.ids, last=self._on_duplicate == "replace")
+            old = self._store.numbers([entries.ids[place] for place in places])
+        if self._on_duplicate == "skip":
+            places = [place for place in places if entries.ids[place] not in old]
+            old = {}
+        self._outcome.skipped += (len(entries) - len(places)) * (self._on_duplicate == "skip")
+        self._outcome.replaced += len(old) + (len(entries) - len(places)) * (self._on_duplicate == "replace")
+        kept = entries if len(places) == len(entries) else entries.take(places)
+        if old:
+            replaced = np.array(list(old.values()), np.int64)
+            transaction.remove(entries_again(self._store, replaced), replaced)
+        transaction.put(kept, np.array([old.get(id, 0) for id in kept.ids], np.int64))
+        self._outcome.added += len(kept) - len(old)
+        self._outcome.text_bytes += int(kept.sizes.sum())
+
+    def _require_new(self, ids: Sequence[str], known: dict[str, int]) -> None:
+        twice = next(iter(known), None)
+        where = "is in the collection already"
+        if twice is None and len(set(ids)) < len(ids):
+            [(twice, _)] = Counter(ids).most_common(1)
+            where = "comes twice in this batch"
+        if twice is not None:
+            raise InputError(
+                f"The document {twice!r} {where}",
+                "Ids that are new; nothing of this batch was stored",
+                'Give on_duplicate="replace" (--replace) or on_duplicate="skip"',
+            )
+
+
+def entries_again(store: Store, numbers: Int64s) -> Entries:
+    """What was put for documents, worked out again from their texts, in the order of ``numbers``."""
+    rows = store.rows(numbers)
+    packed = store.packed(numbers)
+    if len(rows) < len(numbers):
+        raise KeyError(set(numbers.tolist()) - {row.number for row in rows})
+    texts = [unpack(data, row.id) for data, row in zip(packed, rows, strict=True)]
+    made = entries_of(
+        pa.array(texts, pa.large_binary()),
+        [row.id for row in rows],
+        [row.metadata for row in rows],
+        store.settings,
+    )
+    # as stored: another zlib may pack otherwise, and the totals count what was stored
+    return Entries(**{**{name: getattr(made, name) for name in Entries.__dataclass_fields__}, "packed": packed})
+
+
+def usable_id(value: Any) -> str:
+    """An id as the collection keeps it: a str, or a whole number as its digits. Raises InputError for others."""
+    made = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(made, str):
+        raise InputError(f"A document cannot be named by a {type(value).__name__}", "A str or an int")
+    fault = id_fault(made)
+    if fault:
+        raise InputError(f"A document cannot be named {made[:80]!r}: {fault}", f"1 to {LONGEST_ID} bytes of UTF-8")
+    return made
+
+
+def id_fault(id: str) -> str:
+    """Why the collection cannot keep a document of this name; empty when it can."""
+    if not id:
+        return "the id is empty"
+    try:
+        size = len(id.encode("utf-8"))
+    except UnicodeEncodeError:
+        return "the id is no Unicode text"
+    return f"the id has {size} bytes" if size > LONGEST_ID else ""
+
+
+def _has_rows(documents: Documents) -> bool:
+    return next(iter(documents.chunks()), None) is not None
+
+
+def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> _Prepared:
+    rows = chunk.read(columns.all)
+    table, numbers = rows.table, rows.row_numbers.tolist()
+    ids = _ids(table, columns.id, chunk.source, numbers)
+    texts = _one_array(table.column(columns.text))
+    faults = _faults(ids, texts)
+    problems = [Problem(chunk.source, numbers[k], reason) for k, reason in faults.items()]
+    metadata = [{name: plain(value) for name, value in row.items()} for row in _records(table, columns.metadata)]
+    if faults:
+        good = [k for k in range(len(ids)) if k not in faults]
+        texts = texts.take(pa.array(good, pa.int64()))
+        ids, metadata = [ids[k] for k in good], [metadata[k] for k in good]
+    return _Prepared(entries_of(texts, ids, metadata, settings), (*rows.problems, *problems))
+
+
+def _ids(table: Any, column: str | None, source: str, numbers: list[int]) -> list[str]:
+    """The ids as strings; without a column the row numbers behind the source."""
+    if column is None:
+        return [f"{source}#{number}" for number in numbers]
+    values = table.column(column).to_pylist()
+    return [
+        ""
+        if value is None
+        else value.decode("utf-8", "surrogateescape")
+        if isinstance(value, bytes)
+        else str(value)
+        for value in values
+    ]
+
+
+def _faults(ids: list[str], texts: Any) -> dict[int, str]:
+    """Why rows cannot be kept, by their place."""
+    found = {k: fault for k, id in enumerate(ids) if (fault := id_fault(id))}
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+    for k in np.flatnonzero(lengths > LARGEST_TEXT).tolist():
+        found[k] = f"the text has {lengths[k]:,} bytes, more than {LARGEST_TEXT:,}"
+    return found
+
+
+def _records(table: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    if not names:
+        return ({} for _ in range(table.num_rows))
+    return iter(table.select(list(names)).to_pylist())
+
+
+def _numbered(entries: Entries, transaction: Writing) -> Entries:
+    """The entries named by the numbers they are going to get."""
+    first = transaction.next_number()
+    names = [f"#{number}" for number in range(first, first + len(entries))]
+    return Entries(**{**{name: getattr(entries, name) for name in Entries.__dataclass_fields__}, "ids": names})
+
+
+def _distinct(ids: Sequence[str], *, last: bool) -> list[int]:
+    """The places of the distinct ids: of several alike the last or the first."""
+    places = dict(zip(ids, range(len(ids)), strict=True))
+    if not last:
+        places = dict(zip(reversed(ids), reversed(range(len(ids))), strict=True))
+    return sorted(places.values())
+
+
+def _one_array(column: Any) -> Any:
+    combined = column.combine_chunks()
+    if isinstance(combined, pa.ChunkedArray):
+        return combined.chunk(0) if combined.num_chunks else pa.array([], column.type)
+    return combined

@@ -1,0 +1,208 @@
+"""``Collection``: documents in one file, added, replaced, removed and looked up by their ids."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, usable_id
+from neardup.collection.contract import Store
+from neardup.collection.entries import unpack
+from neardup.collection.inspection import faults
+from neardup.collection.settings import CollectionSettings
+from neardup.collection.store import SqliteStore
+from neardup.errors import InputError, SettingError
+from neardup.progress import Progress, Silent
+
+_PAGE = 1000
+
+Ids: TypeAlias = str | int | Iterable[str | int]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A stored document: its id, text and metadata, and the numbers of its tokens and different shingles."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any]
+    tokens: int
+    shingles: int
+
+
+class Collection:
+    """A collection of documents in the file ``path``, made when there is none.
+
+    ``settings`` (length, slots, scale, floor) are fixed when the file is made; later they may be left out. With
+    ``readonly`` nothing is made or changed. ``wait`` is how many seconds to wait while somebody else writes.
+    ``upgrade`` brings a file of an earlier format version to this one; make a copy before.
+
+    Any number of processes and threads may read while one adds or removes. What ``add`` and ``remove`` have
+    returned from is on the disk; a batch is there whole or not at all, whenever the process is killed.
+
+    Raises FormatError for a file that is no collection, is damaged or is of another version, and never
+    overwrites one; SettingError for settings that are not those of the file; InputError with ``readonly`` when
+    there is none.
+
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "mail.neardup")
+    >>> with Collection(path) as mails:
+    ...     _ = mails.add(["the harbour office", "pay by Friday"])
+    ...     len(mails), list(mails), mails.get("#2").text
+    (2, ['#1', '#2'], 'pay by Friday')
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        readonly: bool = False,
+        wait: float = 10.0,
+        upgrade: bool = False,
+        **settings: int,
+    ) -> None:
+        self.path = Path(path)
+        if not 0 <= wait <= 86_400:
+            raise SettingError(f"wait is {wait!r}", "A number of seconds from 0 to 86 400")
+        self.store: Store = SqliteStore(self.path, settings, readonly=readonly, upgrade=upgrade, wait=wait)
+
+    @property
+    def settings(self) -> CollectionSettings:
+        """How its documents are fingerprinted."""
+        return self.store.settings
+
+    def add(
+        self,
+        documents: Any,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        metadata: Sequence[str] = (),
+        on_duplicate: OnDuplicate = "error",
+        progress: Progress | None = None,
+    ) -> Added:
+        """Add documents of any kind that ``neardup.find`` takes, all of them in one transaction.
+
+        ``text`` and ``id`` name columns and are guessed otherwise; ``metadata`` names columns that are kept with
+        each document. Without an id column documents in files are called ``source#row``, others ``#1``, ``#2`` …
+        ``on_duplicate`` says what happens to an id that is there already, or comes twice: "error" adds nothing
+        and raises InputError, "replace" keeps the later document, "skip" the earlier one.
+
+        Rows that cannot be read are left out and told in the result. Raises OutputError when somebody else
+        writes for longer than ``wait``, or when the file cannot be written.
+        """
+        if isinstance(metadata, str):
+            raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
+        return Adding(self.store, on_duplicate).run(documents, text, id, metadata, progress or Silent())
+
+    def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
+        """Remove documents with everything that was derived from them; how many there were.
+
+        One transaction. An unknown id raises InputError and nothing is removed, unless ``missing="ignore"``.
+        What was removed is found no more, its text, metadata and postings are overwritten in the file; its words
+        leave the file when their part of the full-text index is next rewritten, at the latest by ``compact``.
+        """
+        named = list(dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids)))
+        with self.store.writing() as transaction:
+            known = self.store.numbers(named)
+            unknown = [id for id in named if id not in known]
+            if unknown and missing != "ignore":
+                raise self._unknown(unknown)
+            numbers = np.array(sorted(known.values()), np.int64)
+            for begin in range(0, len(numbers), _PAGE):
+                part = numbers[begin : begin + _PAGE]
+                transaction.remove(entries_again(self.store, part), part)
+        return len(known)
+
+    def get(self, id: str | int) -> Document:
+        """The document of this id. Raises InputError when there is none, FormatError when it is damaged."""
+        name = usable_id(id)
+        with self.store.reading():
+            number = self.store.numbers([name]).get(name)
+            if number is None:
+                raise self._unknown([name])
+            numbers = np.array([number], np.int64)
+            [row], [packed] = self.store.rows(numbers), self.store.packed(numbers)
+        text = unpack(packed, name).decode("utf-8", "replace")
+        return Document(row.id, text, row.metadata, row.tokens, row.shingles)
+
+    def info(self) -> dict[str, Any]:
+        """What the collection holds, as plain data: counts, bytes, settings."""
+        totals = self.store.totals()
+        return {
+            "path": str(self.path),
+            "documents": totals.documents,
+            "tokens": totals.tokens,
+            "shingles": totals.shingles,
+            "postings": totals.postings,
+            "bytes": {
+                "text": totals.text_bytes,
+                "text_packed": totals.packed_bytes,
+                "signatures": 4 * self.settings.slots * totals.documents,
+                "file": totals.file_bytes,
+            },
+            "changes": totals.change,
+            "settings": self.settings.as_dict(),
+        }
+
+    def check(self, progress: Progress | None = None) -> list[str]:
+        """What is wrong with the file, as sentences; empty when all is well.
+
+        Reads every text and works out again what was derived from it.
+        """
+        return faults(self.store, progress or Silent())
+
+    def compact(self) -> None:
+        """Rewrite the file without free space, and without the words of removed documents.
+
+        Needs as much free space as the file has. Raises OutputError while somebody else reads or writes.
+        """
+        self.store.compact()
+
+    def close(self) -> None:
+        """Close the file. Closing twice is no mistake."""
+        self.store.close()
+
+    def __len__(self) -> int:
+        return self.store.totals().documents
+
+    def __bool__(self) -> bool:
+        return True  # an empty collection is one, too
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids, in the order in which they were first added; what is added meanwhile comes at the end."""
+        after = 0
+        while page := self.store.page(after, _PAGE):
+            yield from (id for _, id in page)
+            after = page[-1][0]
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            name = usable_id(id)
+        except InputError:
+            return False
+        return bool(self.store.numbers([name]))
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Collection({str(self.path)!r})"
+
+    def _unknown(self, ids: Sequence[str]) -> InputError:
+        shown = ", ".join(repr(id[:80]) for id in ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+        return InputError(f"There is no document {shown} in {self.path}", "An id of a document in the collection")
+
+
+__all__ = ["Added", "Collection", "Document"]

@@ -1,0 +1,96 @@
+"""Texts → what a store is given of them; pure functions over Arrow arrays."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.coefficients import classic_coefficients
+from neardup.collection.contract import Entries
+from neardup.collection.settings import CollectionSettings
+from neardup.errors import FormatError
+from neardup.families import SampledShingles
+from neardup.fingerprints import ShingleSets, shingle_sets, text_batch
+from neardup.kernels.samples import ALL
+from neardup.kernels.sketch import sketch_sets
+from neardup.kernels.streams import token_streams
+from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.unicode_data import unicode_tables
+
+_LEVEL = 6  # measured: the same time as level 1, 4 % fewer bytes
+
+
+def entries_of(
+    texts: pa.Array, ids: Sequence[str], metadata: Sequence[Mapping[str, Any]], settings: CollectionSettings
+) -> Entries:
+    """What a store is given of texts: an Arrow array of strings or bytes, nulls counting as empty.
+
+    Releases the GIL for most of its time.
+    """
+    batch = text_batch(texts)
+    streams, ends, tokens = token_streams(batch, unicode_tables())
+    written = streams.tobytes()
+    stops = ends.tolist()
+    sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint)
+    hashes, offsets = sample(sets, settings.sample)
+    bounds = batch.offsets.tolist()
+    whole = memoryview(batch.data)
+    return Entries(
+        ids=ids,
+        packed=[pack(whole[begin:end]) for begin, end in pairwise(bounds)],
+        metadata=metadata,
+        streams=[written[begin:end].decode("utf-8") for begin, end in pairwise([0, *stops])],
+        sizes=np.diff(batch.offsets),
+        tokens=tokens,
+        shingles=sets.sizes,
+        hashes=hashes,
+        offsets=offsets,
+        signatures=_signatures(sets, settings.slots),
+    )
+
+
+def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]:
+    """The samples of shingle sets, as ``family.sketch`` makes them: (hashes uint64, offsets int64[n + 1]).
+
+    A set is sorted, so its sample is its beginning.
+    """
+    below = np.zeros(len(sets.hashes) + 1, np.int64)
+    np.cumsum((sets.hashes < np.uint64(family.limit)) | (np.uint64(family.limit) == ALL), out=below[1:])
+    kept = below[sets.offsets[1:]] - below[sets.offsets[:-1]]
+    kept = np.maximum(kept, np.minimum(sets.sizes, family.floor))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept)))
+    places = np.repeat(sets.offsets[:-1] - offsets[:-1], kept) + np.arange(offsets[-1])
+    return sets.hashes[places], offsets
+
+
+def pack(text: bytes | memoryview) -> bytes:
+    """A text, compressed; zlib guards it with a checksum."""
+    return zlib.compress(text, _LEVEL)
+
+
+def unpack(packed: bytes, id: str) -> bytes:
+    """The text again. Raises FormatError where the stored bytes were damaged."""
+    try:
+        return zlib.decompress(packed)
+    except zlib.error as error:
+        raise FormatError(
+            f"The stored text of document {id!r} is damaged: {error}",
+            "",
+            "Restore the collection from a copy, or remove the document and add it again",
+        ) from error
+
+
+def _signatures(sets: ShingleSets, slots: int) -> UInt32s:
+    n = len(sets.offsets) - 1
+    signatures, bucketed = np.empty((n, slots), np.uint32), np.empty((n, slots), np.bool_)
+    a, b = classic_coefficients(slots)
+    sketch_sets(sets.hashes, sets.offsets, False, a, b, signatures, bucketed)
+    return signatures
+
+
+__all__ = ["entries_of", "pack", "sample", "unpack"]

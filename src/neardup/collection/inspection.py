@@ -1,0 +1,102 @@
+"""Is a collection what its texts say it is? Everything derived is worked out again and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+
+from neardup.collection.adding import entries_again
+from neardup.collection.contract import Entries, Store, Totals
+from neardup.errors import FormatError
+from neardup.kernels.shingles import mix_all
+from neardup.progress import Progress
+from neardup.tables import Int64s, UInt64s
+
+_PAGE = 500
+_MOST = 20
+
+
+def faults(store: Store, progress: Progress) -> list[str]:
+    """What is wrong, as sentences, at most about 20; empty when all is well."""
+    with store.reading():
+        try:
+            return (store.faults() + _derived(store, progress))[:_MOST]
+        except FormatError as error:
+            return [error.given]
+        except KeyError as error:
+            return [f"The row or the text of document number {error} is missing"]
+
+
+def _derived(store: Store, progress: Progress) -> list[str]:
+    counted = np.zeros(6, np.int64)
+    digest = np.uint64(0)
+    found: list[str] = []
+    totals = store.totals()
+    with progress.stage("check", totals.documents, "documents") as advance:
+        for numbers in _pages(store):
+            entries = entries_again(store, numbers)
+            found += _rows(store, entries, numbers)
+            found += _words(store, entries, numbers)
+            digest += _digest(entries.hashes, np.repeat(numbers, np.diff(entries.offsets)))
+            counted += _counts(entries)
+            advance(len(numbers))
+            if len(found) > _MOST:
+                return found
+    stored = np.uint64(0)
+    for hashes, numbers in store.sampled():
+        stored += _digest(hashes, numbers)
+    if stored != digest:
+        found.append("The postings of sampled shingles are not those of the texts")
+    return found + _compared(totals, counted)
+
+
+def _pages(store: Store) -> Iterator[Int64s]:
+    after = 0
+    while page := store.page(after, _PAGE):
+        yield np.array([number for number, _ in page], np.int64)
+        after = page[-1][0]
+
+
+def _rows(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
+    signatures = store.signatures(numbers)
+    for place, row in enumerate(store.rows(numbers)):
+        made = entries.sizes[place], entries.tokens[place], entries.shingles[place]
+        if made != (row.size, row.tokens, row.shingles):
+            yield f"The counts of document {row.id!r} are not those of its text"
+        if not np.array_equal(signatures[place], entries.signatures[place]):
+            yield f"The signature of document {row.id!r} is not that of its text"
+
+
+def _words(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
+    """Of every document the first words, and where they stand must be the document."""
+    for place, number in enumerate(numbers.tolist()):
+        phrase = entries.streams[place].split(" ", 9)[:-1][:8]
+        if phrase and not len(store.containing(phrase, among=np.array([number], np.int64))):
+            yield f"The full-text index does not find document {entries.ids[place]!r} by its first words"
+
+
+def _digest(hashes: UInt64s, numbers: Int64s) -> np.uint64:
+    """A sum over all postings that does not depend on their order and changes with any of them."""
+    mixed = np.empty(len(hashes), np.uint64)
+    mix_all(np.ascontiguousarray(hashes), mixed)
+    mixed += numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    out = np.empty(len(mixed), np.uint64)
+    mix_all(mixed, out)
+    return np.uint64(out.sum(dtype=np.uint64))
+
+
+def _counts(entries: Entries) -> Int64s:
+    sums = entries.tokens.sum(), entries.shingles.sum(), len(entries.hashes), entries.sizes.sum()
+    return np.array([len(entries), *sums, sum(map(len, entries.packed))], np.int64)
+
+
+def _compared(totals: Totals, counted: Int64s) -> list[str]:
+    names = [field.name for field in fields(Totals)][: len(counted)]
+    stored = [getattr(totals, name) for name in names]
+    return [
+        f"There are {now} {name}, and the totals say {said}"
+        for name, now, said in zip(names, counted.tolist(), stored, strict=True)
+        if now != said
+    ]

@@ -1,0 +1,79 @@
+"""What SQLite says when something goes wrong, in words people can act on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from neardup.errors import FormatError, InputError, NeardupError, OutputError
+
+_PRIMARY = 0xFF  # the low byte of an extended error code
+
+
+@contextmanager
+def explained(path: Path, wait: float) -> Iterator[None]:
+    """Raise errors of SQLite within the block as errors of ours about the collection ``path``."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(error, path, wait) from error
+
+
+def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        # raised by the module, not by the database: a closed connection, a value of the wrong kind
+        return InputError(f"The collection {path} cannot be used: {error}", "An open collection", "Open it again")
+    match code & _PRIMARY:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return busy(path, wait)
+        case sqlite3.SQLITE_FULL:
+            return OutputError(
+                f"There is no space left to write to {path}",
+                "Nothing of this batch was stored; what was there before is unharmed",
+                "Make room, or give smaller batches",
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return OutputError(
+                f"{path} cannot be written to",
+                "A file and a folder that may be written to",
+                "Change their permissions, or work on a copy",
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return InputError(
+                f"{path} cannot be opened",
+                "A file that may be read, in a folder that may be written to (readers put locks there)",
+                "Change the permissions, or work on a copy",
+            )
+        case sqlite3.SQLITE_NOTADB:
+            return not_a_collection(path, "it is no SQLite database, or its first bytes are damaged")
+        case sqlite3.SQLITE_CORRUPT:
+            return damaged(path, str(error))
+        case sqlite3.SQLITE_TOOBIG:
+            return InputError("A document is too large to be stored", "At most 500 MB of text", "Split it")
+    return OutputError(f"{path}: {error}", "", "Nothing of this batch was stored")
+
+
+def busy(path: Path, wait: float) -> OutputError:
+    """Somebody else is writing."""
+    return OutputError(
+        f"{path} is being written to by somebody else, for more than {wait:g} seconds",
+        "One writer at a time",
+        "Try again, or wait longer",
+    )
+
+
+def not_a_collection(path: Path, why: str) -> FormatError:
+    """The file is something else."""
+    return FormatError(
+        f"{path} is no neardup collection: {why}",
+        "A file that neardup add or neardup.Collection made",
+        "Choose another name; this file was not touched",
+    )
+
+
+def damaged(path: Path, what: str) -> FormatError:
+    """The file was one of ours and is broken."""
+    return FormatError(f"The collection {path} is damaged: {what}", "", "Restore it from a copy")

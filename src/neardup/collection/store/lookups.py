@@ -1,0 +1,220 @@
+"""Look-ups in the tables. Numbers and hashes go in as one JSON list: each look-up is one fixed statement."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from neardup.collection.contract import OPERATORS, Hits, Operator, Row, Totals, Value
+from neardup.collection.facts import facts, holds
+from neardup.errors import FormatError, InputError
+from neardup.tables import Int64s, UInt32s, UInt64s
+
+All = Callable[..., list[Any]]
+"""Runs a statement with parameters and returns all rows."""
+
+FEW = 1000
+"""Among so many documents each is looked at; among more the whole answer is looked up and compared."""
+
+_BLOCK = 100_000
+_PARAMETERS = 500
+_ROW = "SELECT number, id, size, tokens, shingles, metadata, signature, seal FROM documents"
+_LISTED = "(SELECT value FROM json_each(?))"
+
+# A number is below every string in SQLite, and '' is the first string: this keeps the comparison within its kind.
+_NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
+
+
+def seal(row: Sequence[Any]) -> int:
+    """CRC-32 of number, id, size, tokens, shingles, metadata and signature: what a flipped bit would change."""
+    *plain, signature = row
+    return zlib.crc32(signature, zlib.crc32(json.dumps(plain).encode()))
+
+
+class Lookups:
+    """The look-ups of the contract, given a way to run statements."""
+
+    def __init__(self, where: str, slots: int) -> None:
+        self._where, self._slots = where, slots
+
+    def _all(self, statement: str, *parameters: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def totals(self) -> Totals:
+        """What there is."""
+        columns = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
+        [counts] = self._all(f"SELECT {columns} FROM totals")
+        [(pages,)], [(page,)] = self._all("PRAGMA page_count"), self._all("PRAGMA page_size")
+        return Totals(*[*counts, pages * page])
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of those of the ids that exist."""
+        found: dict[str, int] = {}
+        for begin in range(0, len(ids), _PARAMETERS):
+            # not json_each: it ends a string at a U+0000, which an id may hold
+            part = ids[begin : begin + _PARAMETERS]
+            places = ",".join("?" * len(part))
+            found.update(self._all(f"SELECT id, number FROM documents WHERE id IN ({places})", *part))
+        return found
+
+    def page(self, after: int, limit: int) -> list[tuple[int, str]]:
+        """(number, id) of the first documents behind a number."""
+        return self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+
+    def rows(self, numbers: Int64s) -> list[Row]:
+        """What is known of documents, in the order asked for."""
+        found = {}
+        for row in self._rows(numbers):
+            number, id, size, tokens, shingles, metadata, _, _ = row
+            found[number] = Row(number, id, json.loads(metadata), size, tokens, shingles)
+        return [found[number] for number in numbers.tolist() if number in found]
+
+    def signatures(self, numbers: Int64s) -> UInt32s:
+        """The signatures, in the order asked for."""
+        found = {row[0]: row[6] for row in self._rows(numbers)}
+        joined = b"".join(found[number] for number in numbers.tolist())
+        return np.frombuffer(joined, "<u4").astype(np.uint32).reshape(-1, self._slots)
+
+    def packed(self, numbers: Int64s) -> list[bytes]:
+        """The compressed texts, in the order asked for."""
+        found = dict(self._all(f"SELECT number, packed FROM texts WHERE number IN {_LISTED}", listed(numbers)))
+        return [found[number] for number in numbers.tolist()]
+
+    def holding(self, hashes: UInt64s, least: int = 1) -> Hits:
+        """Documents by how many of the hashes their sample holds."""
+        found = self._all(
+            f"SELECT document, COUNT(*) FROM postings WHERE hash IN {_LISTED} "
+            "GROUP BY document HAVING COUNT(*) >= ? ORDER BY document",
+            listed(signed(hashes)),
+            least,
+        )
+        pairs = np.array(found, np.int64).reshape(-1, 2)
+        return Hits(pairs[:, 0], pairs[:, 1])
+
+    def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
+        """For each hash the number of documents, counted up to a bound."""
+        return _column(
+            self._all(
+                "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM postings WHERE hash = asked.value LIMIT ?)) "
+                "FROM json_each(?) AS asked ORDER BY asked.key",
+                most,
+                listed(signed(hashes)),
+            )
+        )
+
+    def containing(
+        self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
+    ) -> Int64s:
+        """The documents with these tokens in a row."""
+        if not tokens:
+            return np.empty(0, np.int64)
+        phrase = _phrase(tokens) + " *" * prefix
+        if among is not None and len(among) <= FEW:
+            # CROSS JOIN keeps the order: one probe of the index for each of the documents
+            found = self._all(
+                "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN fulltext "
+                "WHERE fulltext.rowid = asked.value AND fulltext MATCH ? ORDER BY asked.value LIMIT ?",
+                listed(np.unique(among)),
+                phrase,
+                -1 if limit is None else limit,
+            )
+            return _column(found)
+        bound = -1 if limit is None or among is not None else limit
+        found = self._all(
+            "SELECT rowid FROM fulltext WHERE fulltext MATCH ? ORDER BY rowid LIMIT ?", phrase, bound
+        )
+        return _common(_column(found), among)[:limit]
+
+    def occurrences(self, tokens: Sequence[str]) -> Int64s:
+        """For each token the number of documents that hold it."""
+        found = dict(self._all(f"SELECT term, doc FROM words WHERE term IN {_LISTED}", json.dumps(list(tokens))))
+        return np.array([found.get(token, 0) for token in tokens], np.int64)
+
+    def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
+        """The documents whose metadata compares so."""
+        require_comparable(operator, value)
+        if among is not None and len(among) <= FEW:
+            rows = self.rows(np.unique(among))
+            return np.array([row.number for row in rows if _row_holds(row, key, operator, value)], np.int64)
+        facts = "FROM facts WHERE key = (SELECT number FROM keys WHERE name = ?)"
+        if operator == "!=":
+            found = self._all(
+                f"SELECT document {facts} EXCEPT SELECT document {facts} AND value = ? ORDER BY document",
+                *(key, key, value),
+            )
+        else:
+            kind = _STRINGS_ONLY if isinstance(value, str) else _NUMBERS_ONLY
+            found = self._all(
+                f"SELECT DISTINCT document {facts} AND value {operator} ? {kind} ORDER BY document", key, value
+            )
+        return _common(_column(found), among)
+
+    def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
+        """All postings in blocks."""
+        hash, document = -(1 << 63), 0
+        while block := self._all(
+            "SELECT hash, document FROM postings WHERE (hash, document) > (?, ?) ORDER BY hash, document LIMIT ?",
+            *(hash, document, _BLOCK),
+        ):
+            pairs = np.array(block, np.int64)
+            yield pairs[:, 0].astype(np.uint64), pairs[:, 1]
+            hash, document = block[-1]
+
+    def _rows(self, numbers: Int64s) -> list[Any]:
+        """The rows of documents, each proven by its seal."""
+        rows = self._all(f"{_ROW} WHERE number IN {_LISTED}", listed(numbers))
+        for *row, stored in rows:
+            if seal(row) != stored:
+                raise FormatError(
+                    f"The collection {self._where} is damaged: the row of document {row[1]!r} was changed",
+                    "",
+                    "Restore it from a copy",
+                )
+        return rows
+
+
+def require_comparable(operator: str, value: Any) -> None:
+    """Raise InputError unless metadata can be compared so."""
+    if operator not in OPERATORS:
+        raise InputError(f"There is no comparison {operator!r}", f"One of {' '.join(OPERATORS)}")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"Metadata cannot be compared with {value!r}", "A string or a number")
+    if isinstance(value, str) and not _is_unicode(value):
+        raise InputError(f"{value!r} is no Unicode text", "Text that can be written as UTF-8")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise InputError(f"{value} is beyond all numbers there are", "A number of 64 bits")
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def listed(numbers: Int64s) -> str:
+    """Numbers as the one parameter that json_each takes."""
+    return json.dumps(numbers.tolist())
+
+
+def signed(hashes: UInt64s) -> Int64s:
+    """The hashes as SQLite's integers: the same 64 bits."""
+    return np.ascontiguousarray(hashes, np.uint64).view(np.int64)
+
+
+def _phrase(tokens: Sequence[str]) -> str:
+    """An FTS5 string. Our tokens hold no quotation mark; what is no token of ours cannot break out either."""
+    return '"' + " ".join(tokens).replace('"', '""').replace("\0", " ") + '"'
+
+
+def _row_holds(row: Row, key: str, operator: Operator, value: Value) -> bool:
+    return holds([known for name, known in facts(row.metadata) if name == key], operator, value)
+
+
+def _column(rows: list[Any]) -> Int64s:
+    return np.array([value for (value,) in rows], np.int64)
+
+
+def _common(numbers: Int64s, among: Int64s | None) -> Int64s:
+    return numbers if among is None else np.intersect1d(numbers, among)

@@ -1,0 +1,49 @@
+"""Numbered steps from one format version to the next; version 1 is the first."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from neardup.collection.store.schema import FORMAT_VERSION
+from neardup.errors import FormatError
+
+Step: TypeAlias = Callable[[sqlite3.Connection], None]
+
+STEPS: Mapping[int, Step] = {}
+"""``STEPS[n]`` turns the tables of version n into those of version n + 1."""
+
+
+def require_current(
+    found: int, where: str, steps: Mapping[int, Step] = STEPS, wanted: int = FORMAT_VERSION
+) -> None:
+    """Raise FormatError unless ``found`` is the ``wanted`` version; it says whether ``migrate`` could help."""
+    if found == wanted:
+        return
+    can = found > 0 and found < wanted and all(version in steps for version in range(found, wanted))
+    raise FormatError(
+        f"{where} is a collection of format version {found}",
+        f"This program reads and writes version {wanted}",
+        "Bring it to that version with neardup.Collection(path, upgrade=True), after making a copy of it"
+        if can
+        else "Use the program that wrote it, or add the documents to a new collection",
+    )
+
+
+def migrate(
+    connection: sqlite3.Connection, where: str, steps: Mapping[int, Step] = STEPS, wanted: int = FORMAT_VERSION
+) -> None:
+    """Bring the tables to the ``wanted`` version, all in one transaction, or leave them as they are."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        for version in range(found, wanted):
+            if version not in steps:
+                require_current(found, where, steps, wanted)
+            steps[version](connection)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,81 @@
+"""The tables of a collection in SQLite, and what marks a file as one."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+APPLICATION_ID = 0x4E44_5550
+"""The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""
+
+FORMAT_VERSION = 1
+"""The version of the tables, kept in ``user_version``. A change of the tables needs a step in migrations.py."""
+
+# The tokenizer ``ascii`` takes every byte above 0x7F for part of a word and changes only ASCII capitals, of which
+# our tokens have none; with the low line added it splits exactly at the spaces that are put between tokens.
+# Contentless: the index is made from the texts, which are kept compressed; columnsize=0: no ranking by length.
+FULL_TEXT = (
+    "CREATE VIRTUAL TABLE fulltext USING fts5(tokens, content='', columnsize=0, tokenize=\"ascii tokenchars '_'\")"
+)
+
+TABLES = (
+    "CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # one row, so that counting costs nothing; change grows with every transaction
+    "CREATE TABLE totals (documents INTEGER NOT NULL, tokens INTEGER NOT NULL, shingles INTEGER NOT NULL, "
+    "postings INTEGER NOT NULL, text_bytes INTEGER NOT NULL, packed_bytes INTEGER NOT NULL, "
+    "change INTEGER NOT NULL)",
+    # AUTOINCREMENT: a number is never given twice; seal: CRC-32 of the rest of the row
+    "CREATE TABLE documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
+    "size INTEGER NOT NULL, tokens INTEGER NOT NULL, shingles INTEGER NOT NULL, metadata TEXT NOT NULL, "
+    "signature BLOB NOT NULL, seal INTEGER NOT NULL)",
+    # apart from the rows, so that reading rows does not read texts
+    "CREATE TABLE texts (number INTEGER PRIMARY KEY, packed BLOB NOT NULL)",
+    "CREATE TABLE postings (hash INTEGER NOT NULL, document INTEGER NOT NULL, "
+    "PRIMARY KEY (hash, document)) WITHOUT ROWID",
+    "CREATE TABLE keys (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    # value has no type: SQLite keeps strings and numbers apart, and converts neither
+    "CREATE TABLE facts (key INTEGER NOT NULL, value NOT NULL, document INTEGER NOT NULL, "
+    "PRIMARY KEY (key, value, document)) WITHOUT ROWID",
+    # for groups that stay the same while documents come and go, and what a reviewer decided
+    "CREATE TABLE members (document INTEGER PRIMARY KEY, group_number INTEGER NOT NULL, similarity REAL)",
+    "CREATE INDEX members_of_group ON members (group_number)",
+    "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, group_number INTEGER NOT NULL, "
+    "document INTEGER NOT NULL, what TEXT NOT NULL, cause TEXT NOT NULL, at TEXT NOT NULL)",
+    "CREATE INDEX changes_of_document ON changes (document)",
+    "CREATE TABLE decisions (number INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER NOT NULL, b INTEGER NOT NULL, "
+    "verdict TEXT NOT NULL, note TEXT NOT NULL, reviewer TEXT NOT NULL, at TEXT NOT NULL)",
+    "CREATE INDEX decisions_of_a ON decisions (a)",
+    "CREATE INDEX decisions_of_b ON decisions (b)",
+    FULL_TEXT,
+)
+
+# Larger than the default of 1 MB: fewer, larger segments, 1.6 times the documents a second when loading (measured)
+_PENDING_WORDS = 16 << 20
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables of the current format version in an empty database."""
+    for statement in TABLES:
+        connection.execute(statement)
+    connection.execute("INSERT INTO fulltext (fulltext, rank) VALUES ('hashsize', ?)", (_PENDING_WORDS,))
+    connection.execute("INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0)")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+
+
+def foreign_objects(connection: sqlite3.Connection) -> list[str]:
+    """What of the schema is not as ``create`` makes it: names of tables, indexes, triggers, views.
+
+    A trigger or a view in a file of unknown origin would run when we write; a missing table would be noticed
+    halfway. The tables behind the full-text index are SQLite's own and compared by name.
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        create(fresh)
+        wanted = _objects(fresh)
+    found = _objects(connection)
+    return sorted(name for _, name, _ in wanted ^ found)
+
+
+def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+    return {(kind, name, "" if name.startswith("fulltext_") else sql or "") for kind, name, sql in rows}

@@ -1,0 +1,173 @@
+"""The store in one SQLite file: connections, transactions, and what concerns the file as a whole."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from neardup.collection.settings import CollectionSettings
+from neardup.collection.store import opening
+from neardup.collection.store.failures import busy, damaged, explained
+from neardup.collection.store.lookups import Lookups
+from neardup.collection.store.writing import MissingError, SqliteWriting
+from neardup.errors import FormatError, InputError, OutputError
+
+
+class SqliteStore(Lookups):
+    """A collection file. One connection for each thread that reads, one for whoever writes.
+
+    ``wait``: seconds to wait for another writer. A file that does not exist is made with the settings ``given``
+    unless ``readonly``; the settings of one that exists must agree with them.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        given: Mapping[str, Any],
+        *,
+        readonly: bool = False,
+        upgrade: bool = False,
+        wait: float = 10.0,
+    ) -> None:
+        self._path, self._readonly, self._wait = path, readonly, wait
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._connections_lock, self._writer_lock = threading.Lock(), threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._closed = False
+        if not path.exists():
+            self._create(given)
+        opening.require_collection(path)
+        try:
+            with explained(path, wait):
+                self.settings = opening.check(self._connection(), path, upgrade=upgrade)
+            self.settings.require(given, str(path))
+        except BaseException:
+            self.close()
+            raise
+        super().__init__(str(path), self.settings.slots)
+
+    def _create(self, given: Mapping[str, Any]) -> None:
+        if self._readonly:
+            raise InputError(
+                f"There is no collection {self._path}", "A file that neardup add or neardup.Collection made"
+            )
+        opening.create(self._path, CollectionSettings.of(**given))
+
+    @contextmanager
+    def writing(self) -> Iterator[SqliteWriting]:
+        """A transaction of this thread."""
+        with self._exclusive() as connection, explained(self._path, self._wait):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                transaction = SqliteWriting(connection)
+                self._local.writer = connection
+                yield transaction
+                transaction.finish()
+                connection.execute("COMMIT")
+            except MissingError as error:
+                raise damaged(self._path, str(error)) from error
+            finally:
+                self._local.writer = None
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state for all look-ups of this thread."""
+        connection = self._connection()
+        if connection.in_transaction:  # within another such block, or within a transaction
+            yield
+            return
+        with explained(self._path, self._wait):
+            connection.execute("BEGIN")
+            try:
+                # the state is fixed by the first look-up, not by BEGIN
+                connection.execute("SELECT change FROM totals").fetchone()
+                yield
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    def faults(self) -> list[str]:
+        """What SQLite's own checks say of the tables and of the full-text index."""
+        try:
+            found = [text for (text,) in self._all("PRAGMA integrity_check(20)") if text != "ok"]
+        except FormatError as error:
+            return [error.given]
+        if found or self._readonly:
+            return found
+        with self._exclusive() as connection:
+            try:
+                connection.execute("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')")
+            except sqlite3.DatabaseError as error:
+                found.append(f"full-text index: {error}")
+        return found
+
+    def compact(self) -> None:
+        """Merge the full-text index, give back free pages, empty the log."""
+        with self._exclusive() as connection, explained(self._path, self._wait):
+            connection.execute("INSERT INTO fulltext (fulltext) VALUES ('optimize')")
+            connection.execute("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
+            connection.execute("VACUUM")
+            (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if blocked:
+                raise busy(self._path, self._wait)
+
+    def close(self) -> None:
+        """Close all connections; the last one out copies the log into the file."""
+        self._closed = True
+        with self._connections_lock:
+            for connection in self._connections:
+                with suppress(sqlite3.Error):
+                    connection.close()
+            self._connections.clear()
+
+    def _all(self, statement: str, *parameters: Any) -> list[Any]:
+        with explained(self._path, self._wait):
+            return self._connection().execute(statement, parameters).fetchall()
+
+    def _connection(self) -> sqlite3.Connection:
+        """That of this thread: within a transaction the one that writes."""
+        writer: sqlite3.Connection | None = getattr(self._local, "writer", None)
+        if writer is not None:
+            return writer
+        mine: sqlite3.Connection | None = getattr(self._local, "reader", None)
+        if mine is None or self._closed:
+            mine = self._local.reader = self._connect(opening.READER_CACHE)
+        return mine
+
+    def _connect(self, cache: int) -> sqlite3.Connection:
+        if self._closed:
+            raise InputError(f"The collection {self._path} is closed", "An open collection", "Open it again")
+        with explained(self._path, self._wait):
+            made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
+            made.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fulltext, row)")
+        with self._connections_lock:
+            self._connections.append(made)
+        return made
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[sqlite3.Connection]:
+        """The connection that writes, for one thread of this process at a time."""
+        if self._readonly:
+            raise OutputError(
+                f"{self._path} was opened for reading only", "", "Open it without readonly to change it"
+            )
+        if getattr(self._local, "writer", None) is not None:
+            raise OutputError("A transaction is under way in this thread", "One at a time", "End it first")
+        if not self._writer_lock.acquire(timeout=self._wait):
+            raise busy(self._path, self._wait)
+        try:
+            if self._writer is None or self._closed:
+                self._writer = self._connect(opening.WRITER_CACHE)
+            yield self._writer
+        finally:
+            self._writer_lock.release()
+
+
+__all__ = ["SqliteStore"]

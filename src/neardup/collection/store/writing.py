@@ -1,0 +1,161 @@
+"""A transaction: documents put and removed in all tables at once."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from neardup.collection.contract import Entries
+from neardup.collection.facts import facts
+from neardup.collection.store.lookups import seal, signed
+from neardup.tables import Int64s
+
+# Postings wait until so many can be put in at once in the order of the index: neighbours share pages. 64 MB.
+_WAITING = 4_000_000
+
+_ABOUT_DOCUMENTS = (("members", "document"), ("changes", "document"), ("decisions", "a"), ("decisions", "b"))
+
+
+class MissingError(Exception):
+    """What is to be removed is not there."""
+
+
+class SqliteWriting:
+    """Puts and removes within the transaction of ``connection``; ``finish`` comes before the commit."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        rows = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchall()
+        self._next = rows[0][0] + 1 if rows else 1
+        self._keys: dict[str, int] = dict(connection.execute("SELECT name, number FROM keys"))
+        self._waiting: list[tuple[Int64s, Int64s]] = []
+        self._waiting_postings = 0
+        self._changes = np.zeros(6, np.int64)
+
+    def next_number(self) -> int:
+        """The number of the next new document."""
+        return self._next
+
+    def put(self, entries: Entries, numbers: Int64s) -> Int64s:
+        """Store documents under ``numbers``, new ones where it is 0; returns the numbers."""
+        numbers = numbers.copy()
+        new = numbers == 0
+        numbers[new] = np.arange(self._next, self._next + new.sum())
+        self._next += int(new.sum())
+        order = np.argsort(numbers)
+        if (order[1:] < order[:-1]).any():
+            self._put(entries.take(order.tolist()), numbers[order])
+        else:
+            self._put(entries, numbers)
+        return numbers
+
+    def remove(self, entries: Entries, numbers: Int64s) -> None:
+        """Remove documents; ``entries`` are what was put for them."""
+        self._flush()
+        order = np.argsort(numbers)
+        entries, numbers = entries.take(order.tolist()), numbers[order]
+        named = numbers.tolist()
+        self._connection.executemany(
+            "INSERT INTO fulltext (fulltext, rowid, tokens) VALUES ('delete', ?, ?)",
+            zip(named, entries.streams, strict=True),
+        )
+        self._delete("DELETE FROM postings WHERE hash = ? AND document = ?", _pairs(*_postings(entries, numbers)))
+        self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
+        for table, column in (("texts", "number"), ("documents", "number")):
+            self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
+        for table, column in _ABOUT_DOCUMENTS:
+            self._connection.executemany(
+                f"DELETE FROM {table} WHERE {column} = ?", ((number,) for number in named)
+            )
+        self._changes -= _counts(entries)
+
+    def finish(self) -> None:
+        """Write what waits, and the totals."""
+        self._flush()
+        self._connection.execute(
+            "UPDATE totals SET documents = documents + ?, tokens = tokens + ?, shingles = shingles + ?, "
+            "postings = postings + ?, text_bytes = text_bytes + ?, packed_bytes = packed_bytes + ?, "
+            "change = change + 1",
+            self._changes.tolist(),
+        )
+
+    def _put(self, entries: Entries, numbers: Int64s) -> None:
+        named = numbers.tolist()
+        self._connection.executemany(
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _rows(entries, named)
+        )
+        self._connection.executemany("INSERT INTO texts VALUES (?, ?)", zip(named, entries.packed, strict=True))
+        self._connection.executemany(
+            "INSERT INTO fulltext (rowid, tokens) VALUES (?, ?)", zip(named, entries.streams, strict=True)
+        )
+        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", self._facts(entries, named))
+        self._waiting.append(_postings(entries, numbers))
+        self._waiting_postings += len(entries.hashes)
+        if self._waiting_postings > _WAITING:
+            self._flush()
+        self._changes += _counts(entries)
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        hashes, numbers = (np.concatenate([pair[i] for pair in self._waiting]) for i in (0, 1))
+        self._waiting, self._waiting_postings = [], 0
+        self._connection.executemany("INSERT INTO postings VALUES (?, ?)", _pairs(hashes, numbers))
+
+    def _delete(self, statement: str, rows: Iterable[Any]) -> None:
+        wanted = list(rows)
+        done = self._connection.executemany(statement, wanted).rowcount
+        if wanted and done != len(wanted):
+            raise MissingError(f"{len(wanted) - done} entries of documents to be removed are missing")
+
+    def _facts(self, entries: Entries, named: list[int]) -> list[tuple[int, Any, int]]:
+        found = [
+            (self._key(key), value, number)
+            for number, metadata in zip(named, entries.metadata, strict=True)
+            if metadata
+            for key, value in facts(metadata)
+        ]
+        return sorted(found, key=lambda fact: (fact[0], isinstance(fact[1], str), fact[1], fact[2]))
+
+    def _key(self, name: str) -> int:
+        if name not in self._keys:
+            cursor = self._connection.execute("INSERT INTO keys (name) VALUES (?)", (name,))
+            self._keys[name] = int(cursor.lastrowid or 0)
+        return self._keys[name]
+
+
+def _rows(entries: Entries, named: list[int]) -> Iterator[tuple[Any, ...]]:
+    counts = (column.tolist() for column in (entries.sizes, entries.tokens, entries.shingles))
+    signatures = entries.signatures.astype("<u4")
+    for number, id, size, tokens, shingles, metadata, signature in zip(
+        named, entries.ids, *counts, entries.metadata, signatures, strict=True
+    ):
+        row = (number, id, size, tokens, shingles, _json(metadata), signature.tobytes())
+        yield (*row, seal(row))
+
+
+def _json(metadata: Mapping[str, Any]) -> str:
+    return json.dumps(metadata, ensure_ascii=False, allow_nan=False) if metadata else "{}"
+
+
+def _postings(entries: Entries, numbers: Int64s) -> tuple[Int64s, Int64s]:
+    return signed(entries.hashes), np.repeat(numbers, np.diff(entries.offsets))
+
+
+def _pairs(hashes: Int64s, numbers: Int64s) -> Iterator[tuple[int, int]]:
+    """In the order of the index, some at a time."""
+    order = np.lexsort((numbers, hashes))
+    for begin in range(0, len(order), 100_000):
+        part = order[begin : begin + 100_000]
+        yield from zip(hashes[part].tolist(), numbers[part].tolist(), strict=True)
+
+
+def _counts(entries: Entries) -> Int64s:
+    """Documents, tokens, shingles, postings, bytes of text, bytes as packed."""
+    packed = sum(map(len, entries.packed))
+    sums = [int(column.sum()) for column in (entries.tokens, entries.shingles, entries.sizes)]
+    return np.array([len(entries), *sums[:2], len(entries.hashes), sums[2], packed], np.int64)
