@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, demo, explain, plan
+from neardup.cli import batch, collection, demo, explain, plan
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -17,6 +17,10 @@ FUNCTIONS = {
     "group": batch.group,
     "plan": plan.plan,
     "explain": explain.explain,
+    "add": collection.add,
+    "remove": collection.remove,
+    "info": collection.info,
+    "check": collection.check,
     "demo": demo.demo,
 }
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
@@ -35,7 +39,8 @@ Results and `--json` go to standard output; errors, warnings and progress bars t
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
 `group` add `out` (the folder, null after a dry run) and `files` (the names in it). `plan` and `explain` print
 their tables; those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json);
-with documents `plan` prints the [advice](python.md#advise-and-advice).
+with documents `plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) write no
+`problems.jsonl`: `add --json` lists the first 1,000 rejected rows, and `info --json` prints what `Collection.info` gives.
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """
@@ -55,11 +60,16 @@ def default(option: Option) -> str:
     return f"`{option.default}`"
 
 
+def dots(option: Option) -> str:
+    """Whether an argument may be repeated, as it is written."""
+    return "..." if option.type == list[str] else ""
+
+
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
     options = COMMANDS[name]
     arguments = "".join(
-        f" {option.shown}..." if option.default is REQUIRED else f" [{option.shown}...]"
+        f" {option.shown}{dots(option)}" if option.default is REQUIRED else f" [{option.shown}{dots(option)}]"
         for option in options
         if not option.spelling
     )

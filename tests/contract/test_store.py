@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_collections import made, numbers, put
 
 import reference
 import shared_data
+from made_collections import made, numbers, put
 from neardup import text as plain
 from neardup.collection.contract import OPERATORS, Operator, Store
 from neardup.collection.entries import unpack
@@ -123,7 +123,6 @@ def test_removing_leaves_nothing_behind(store: Store) -> None:
         pair for block in store.sampled() for pair in zip(*(part.tolist() for part in block), strict=True)
     )
     wanted = made(TEXTS, store.settings)
-    owners = np.repeat(list(store.numbers(list(TEXTS)).values()), np.diff(wanted.offsets))
     known = [store.numbers([id])[id] for id in TEXTS]
     owners = np.repeat(known, np.diff(wanted.offsets))
     assert stored == sorted(zip(wanted.hashes.tolist(), owners.tolist(), strict=True))
@@ -147,13 +146,18 @@ def test_replacing_keeps_the_number(store: Store) -> None:
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
     put(store, TEXTS)
     before = store.totals()
-    with pytest.raises(RuntimeError, match="halfway"), store.writing() as transaction:
-        transaction.put(made({"new": "words of a new document"}, store.settings), numbers(0))
-        assert store.numbers(["new"]), "the thread that writes sees what it wrote"
-        raise RuntimeError("halfway")
+    with pytest.raises(RuntimeError, match="halfway"):
+        _put_and_fail(store)
     assert store.totals() == before
     assert store.numbers(["new"]) == {}
     assert not len(store.containing(["new", "document"]))
+
+
+def _put_and_fail(store: Store) -> None:
+    with store.writing() as transaction:
+        transaction.put(made({"new": "words of a new document"}, store.settings), numbers(0))
+        assert store.numbers(["new"]), "the thread that writes sees what it wrote"
+        raise RuntimeError("halfway")
 
 
 def test_readers_see_a_transaction_when_it_is_over(open_store: Opens) -> None:

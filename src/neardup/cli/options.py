@@ -142,6 +142,20 @@ _EXPLAINING = (
     JSON,
 )
 
+COLLECTION = Option("path", (), Path, REQUIRED, "The file of the collection.", "COLLECTION")
+NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; made if there is none.")
+IDS = Option("ids", (), list[str], REQUIRED, "Ids of documents.", "ID")
+METADATA = Option(
+    "metadata",
+    ("--meta",),
+    list[str],
+    (),
+    "Column to keep with each document, to search by. May be repeated.",
+    "COLUMN",
+)
+REPLACE = Option("replace", ("--replace",), bool, False, "Replace documents whose ids are there already.")
+WAIT = Option("wait", ("--wait",), float, 10.0, "Seconds to wait while somebody else writes.", "NUMBER")
+
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
@@ -165,6 +179,10 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         JSON,
     ),
     "explain": _EXPLAINING,
+    "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, WAIT, JSON),
+    "remove": (COLLECTION, IDS, WAIT, JSON),
+    "info": (COLLECTION, JSON),
+    "check": (COLLECTION, JSON),
     "demo": (JSON,),
 }
 """The options of every command, in the order of its help."""

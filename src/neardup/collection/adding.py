@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.collection.contract import Entries, Store, Writing
+from neardup.collection.contract import Entries, Row, Store, Writing
 from neardup.collection.entries import entries_of, unpack
 from neardup.collection.facts import plain
 from neardup.collection.settings import CollectionSettings
-from neardup.errors import InputError, SettingError
+from neardup.errors import FormatError, InputError, SettingError
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
@@ -28,6 +28,7 @@ LONGEST_ID = 1024
 LARGEST_TEXT = 500_000_000
 """Bytes of a text at most: SQLite takes up to 1 GB in one value, and token streams are longer than some texts."""
 _LISTED_PROBLEMS = 1000
+_SMALL = 1 << 20
 
 
 @dataclass
@@ -103,7 +104,7 @@ class Adding:
             return _prepare(chunk, columns, settings)
 
         with self._store.writing() as transaction, progress.stage("add", opened.size_bytes, "bytes") as advance:
-            for prepared in ordered_map(prepare, opened.chunks(None, columns.all), threads=0):
+            for prepared in _prepared(prepare, opened, columns):
                 for problem in prepared.problems:
                     self._outcome.reject(problem)
                 entries = _numbered(prepared.entries, transaction) if numbered else prepared.entries
@@ -146,13 +147,20 @@ class Adding:
             )
 
 
+def _prepared(
+    prepare: Callable[[Chunk], _Prepared], documents: Documents, columns: Columns
+) -> Iterable[_Prepared]:
+    """All chunks in order, prepared in worker threads unless that would cost more than the work itself."""
+    chunks = documents.chunks(None, columns.all)
+    if documents.size_bytes is not None and documents.size_bytes < _SMALL:
+        return map(prepare, chunks)
+    return ordered_map(prepare, chunks, threads=0)
+
+
 def entries_again(store: Store, numbers: Int64s) -> Entries:
     """What was put for documents, worked out again from their texts, in the order of ``numbers``."""
-    rows = store.rows(numbers)
-    packed = store.packed(numbers)
-    if len(rows) < len(numbers):
-        raise KeyError(set(numbers.tolist()) - {row.number for row in rows})
-    texts = [unpack(data, row.id) for data, row in zip(packed, rows, strict=True)]
+    read = loaded(store, numbers)
+    rows, texts = [row for row, _ in read], [text for _, text in read]
     made = entries_of(
         pa.array(texts, pa.large_binary()),
         [row.id for row in rows],
@@ -160,7 +168,22 @@ def entries_again(store: Store, numbers: Int64s) -> Entries:
         store.settings,
     )
     # as stored: another zlib may pack otherwise, and the totals count what was stored
-    return Entries(**{**{name: getattr(made, name) for name in Entries.__dataclass_fields__}, "packed": packed})
+    return replace(made, packed=store.packed(numbers))
+
+
+def loaded(store: Store, numbers: Int64s) -> list[tuple[Row, bytes]]:
+    """Documents with their texts, in the order of ``numbers``. Raises FormatError where some are not whole."""
+    try:
+        rows, packed = store.rows(numbers), store.packed(numbers)
+        read = [(row, unpack(data, row.id)) for row, data in zip(rows, packed, strict=True)]
+    except (KeyError, ValueError) as error:
+        raise FormatError(
+            "The collection is damaged: documents lack their row or their text", "", "Restore it from a copy"
+        ) from error
+    for row, text in read:
+        if len(text) != row.size:
+            raise FormatError(f"The text of document {row.id!r} is not its own", "", "Restore it from a copy")
+    return read
 
 
 def usable_id(value: Any) -> str:
@@ -208,15 +231,13 @@ def _ids(table: Any, column: str | None, source: str, numbers: list[int]) -> lis
     """The ids as strings; without a column the row numbers behind the source."""
     if column is None:
         return [f"{source}#{number}" for number in numbers]
-    values = table.column(column).to_pylist()
-    return [
-        ""
-        if value is None
-        else value.decode("utf-8", "surrogateescape")
-        if isinstance(value, bytes)
-        else str(value)
-        for value in values
-    ]
+    return [_id_text(value) for value in table.column(column).to_pylist()]
+
+
+def _id_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return "" if value is None else str(value)
 
 
 def _faults(ids: list[str], texts: Any) -> dict[int, str]:
@@ -238,7 +259,7 @@ def _numbered(entries: Entries, transaction: Writing) -> Entries:
     """The entries named by the numbers they are going to get."""
     first = transaction.next_number()
     names = [f"#{number}" for number in range(first, first + len(entries))]
-    return Entries(**{**{name: getattr(entries, name) for name in Entries.__dataclass_fields__}, "ids": names})
+    return replace(entries, ids=names)
 
 
 def _distinct(ids: Sequence[str], *, last: bool) -> list[int]:

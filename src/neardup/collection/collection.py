@@ -11,13 +11,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, usable_id
+from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, loaded, usable_id
 from neardup.collection.contract import Store
-from neardup.collection.entries import unpack
 from neardup.collection.inspection import faults
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import SqliteStore
-from neardup.errors import InputError, SettingError
+from neardup.errors import FormatError, InputError, SettingError
 from neardup.progress import Progress, Silent
 
 _PAGE = 1000
@@ -127,10 +126,10 @@ class Collection:
             number = self.store.numbers([name]).get(name)
             if number is None:
                 raise self._unknown([name])
-            numbers = np.array([number], np.int64)
-            [row], [packed] = self.store.rows(numbers), self.store.packed(numbers)
-        text = unpack(packed, name).decode("utf-8", "replace")
-        return Document(row.id, text, row.metadata, row.tokens, row.shingles)
+            [(row, data)] = loaded(self.store, np.array([number], np.int64))
+        if row.id != name:
+            raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
+        return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles)
 
     def info(self) -> dict[str, Any]:
         """What the collection holds, as plain data: counts, bytes, settings."""

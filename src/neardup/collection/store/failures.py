@@ -24,6 +24,8 @@ def explained(path: Path, wait: float) -> Iterator[None]:
 def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
+        if "decode" in str(error):  # what is read is no UTF-8, and nothing else was ever written
+            return damaged(path, str(error))
         # raised by the module, not by the database: a closed connection, a value of the wrong kind
         return InputError(f"The collection {path} cannot be used: {error}", "An open collection", "Open it again")
     match code & _PRIMARY:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from neardup.collection.contract import OPERATORS, Hits, Operator, Row, Totals, Value
 from neardup.collection.facts import facts, holds
+from neardup.collection.store.failures import damaged
+from neardup.collection.store.schema import seal
 from neardup.errors import FormatError, InputError
 from neardup.tables import Int64s, UInt32s, UInt64s
 
@@ -20,6 +22,8 @@ All = Callable[..., list[Any]]
 FEW = 1000
 """Among so many documents each is looked at; among more the whole answer is looked up and compared."""
 
+TOTALS = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
+
 _BLOCK = 100_000
 _PARAMETERS = 500
 _ROW = "SELECT number, id, size, tokens, shingles, metadata, signature, seal FROM documents"
@@ -27,12 +31,6 @@ _LISTED = "(SELECT value FROM json_each(?))"
 
 # A number is below every string in SQLite, and '' is the first string: this keeps the comparison within its kind.
 _NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
-
-
-def seal(row: Sequence[Any]) -> int:
-    """CRC-32 of number, id, size, tokens, shingles, metadata and signature: what a flipped bit would change."""
-    *plain, signature = row
-    return zlib.crc32(signature, zlib.crc32(json.dumps(plain).encode()))
 
 
 class Lookups:
@@ -46,8 +44,9 @@ class Lookups:
 
     def totals(self) -> Totals:
         """What there is."""
-        columns = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
-        [counts] = self._all(f"SELECT {columns} FROM totals")
+        [(*counts, stored)] = self._all(f"SELECT {TOTALS}, seal FROM totals")
+        if seal(counts) != stored:
+            raise self._damaged("its totals were changed")
         [(pages,)], [(page,)] = self._all("PRAGMA page_count"), self._all("PRAGMA page_size")
         return Totals(*[*counts, pages * page])
 
@@ -167,14 +166,13 @@ class Lookups:
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each proven by its seal."""
         rows = self._all(f"{_ROW} WHERE number IN {_LISTED}", listed(numbers))
-        for *row, stored in rows:
-            if seal(row) != stored:
-                raise FormatError(
-                    f"The collection {self._where} is damaged: the row of document {row[1]!r} was changed",
-                    "",
-                    "Restore it from a copy",
-                )
+        for *row, signature, stored in rows:
+            if seal(row, signature) != stored:
+                raise self._damaged(f"the row of document {row[1]!r} was changed")
         return rows
+
+    def _damaged(self, what: str) -> FormatError:
+        return damaged(Path(self._where), what)
 
 
 def require_comparable(operator: str, value: Any) -> None:

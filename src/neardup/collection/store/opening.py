@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -50,7 +49,9 @@ def create(path: Path, settings: CollectionSettings) -> None:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 schema.create(connection)
-                connection.executemany("INSERT INTO header VALUES (?, ?)", _header(settings).items())
+                header = _header(settings)
+                header["seal"] = _header_seal(header)
+                connection.executemany("INSERT INTO header VALUES (?, ?)", header.items())
                 connection.execute("COMMIT")
             finally:
                 connection.close()
@@ -86,12 +87,17 @@ def require_collection(path: Path) -> None:
     try:
         with path.open("rb") as file:
             begin = file.read(100)
+            size = file.seek(0, os.SEEK_END)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
     if not begin.startswith(_MAGIC):
         raise not_a_collection(path, "it is empty" if not begin else "it is no SQLite database")
     if int.from_bytes(begin[68:72], "big") != schema.APPLICATION_ID:
         raise not_a_collection(path, "it is the SQLite database of another program")
+    page = int.from_bytes(begin[16:18], "big")
+    if page == 0 or (size % page and not _has_log(path)):
+        # SQLite would read zeros for what was cut off; while there is a log, the end may be just being written
+        raise damaged(path, "its end was cut off")
 
 
 def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> CollectionSettings:
@@ -104,6 +110,8 @@ def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> Colle
     if foreign:
         raise damaged(path, f"its tables are not those of a collection ({', '.join(map(repr, foreign[:3]))})")
     header = dict(connection.execute("SELECT key, value FROM header"))
+    if header.pop("seal", "") != _header_seal(header):
+        raise damaged(path, "its header was changed")
     made = (header.get("fingerprint"), header.get("unicode"))
     if made != (str(FINGERPRINT_VERSION), UNICODE_VERSION):
         raise FormatError(
@@ -117,7 +125,16 @@ def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> Colle
         raise damaged(path, f"its settings cannot be read ({error})") from error
 
 
-def _header(settings: CollectionSettings) -> Mapping[str, Any]:
+def _has_log(path: Path) -> bool:
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _header_seal(header: Mapping[str, str]) -> str:
+    return str(schema.seal(sorted(header.items())))
+
+
+def _header(settings: CollectionSettings) -> dict[str, str]:
     return {
         "fingerprint": str(FINGERPRINT_VERSION),
         "unicode": UNICODE_VERSION,

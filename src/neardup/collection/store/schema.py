@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import zlib
+from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 APPLICATION_ID = 0x4E44_5550
 """The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""
@@ -23,8 +27,8 @@ TABLES = (
     # one row, so that counting costs nothing; change grows with every transaction
     "CREATE TABLE totals (documents INTEGER NOT NULL, tokens INTEGER NOT NULL, shingles INTEGER NOT NULL, "
     "postings INTEGER NOT NULL, text_bytes INTEGER NOT NULL, packed_bytes INTEGER NOT NULL, "
-    "change INTEGER NOT NULL)",
-    # AUTOINCREMENT: a number is never given twice; seal: CRC-32 of the rest of the row
+    "change INTEGER NOT NULL, seal INTEGER NOT NULL)",
+    # AUTOINCREMENT: a number is never given twice; seal: see below
     "CREATE TABLE documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "size INTEGER NOT NULL, tokens INTEGER NOT NULL, shingles INTEGER NOT NULL, metadata TEXT NOT NULL, "
     "signature BLOB NOT NULL, seal INTEGER NOT NULL)",
@@ -53,12 +57,18 @@ TABLES = (
 _PENDING_WORDS = 16 << 20
 
 
+def seal(values: Sequence[Any], more: bytes = b"") -> int:
+    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row."""
+    return zlib.crc32(more, zlib.crc32(json.dumps(list(values)).encode()))
+
+
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of the current format version in an empty database."""
     for statement in TABLES:
         connection.execute(statement)
     connection.execute("INSERT INTO fulltext (fulltext, rank) VALUES ('hashsize', ?)", (_PENDING_WORDS,))
-    connection.execute("INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0)")
+    nothing = [0] * 7
+    connection.execute("INSERT INTO totals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*nothing, seal(nothing)))
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -103,10 +104,14 @@ class SqliteStore(Lookups):
             return found
         with self._exclusive() as connection:
             try:
-                connection.execute("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')")
-            except sqlite3.DatabaseError as error:
-                found.append(f"full-text index: {error}")
-        return found
+                with explained(self._path, self._wait):
+                    connection.execute("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')")
+            except FormatError as error:
+                return [f"full-text index: {error.given}"]
+            except OutputError:
+                if os.access(self._path, os.W_OK):  # else it is a file that nobody may write to
+                    raise
+        return []
 
     def compact(self) -> None:
         """Merge the full-text index, give back free pages, empty the log."""

@@ -11,7 +11,8 @@ import numpy as np
 
 from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
-from neardup.collection.store.lookups import seal, signed
+from neardup.collection.store.lookups import TOTALS, signed
+from neardup.collection.store.schema import seal
 from neardup.tables import Int64s
 
 # Postings wait until so many can be put in at once in the order of the index: neighbours share pages. 64 MB.
@@ -76,11 +77,10 @@ class SqliteWriting:
     def finish(self) -> None:
         """Write what waits, and the totals."""
         self._flush()
+        [before] = self._connection.execute(f"SELECT {TOTALS} FROM totals")
+        after = [count + change for count, change in zip(before, [*self._changes.tolist(), 1], strict=True)]
         self._connection.execute(
-            "UPDATE totals SET documents = documents + ?, tokens = tokens + ?, shingles = shingles + ?, "
-            "postings = postings + ?, text_bytes = text_bytes + ?, packed_bytes = packed_bytes + ?, "
-            "change = change + 1",
-            self._changes.tolist(),
+            f"UPDATE totals SET ({TOTALS}, seal) = (?, ?, ?, ?, ?, ?, ?, ?)", (*after, seal(after))
         )
 
     def _put(self, entries: Entries, numbers: Int64s) -> None:
@@ -134,8 +134,9 @@ def _rows(entries: Entries, named: list[int]) -> Iterator[tuple[Any, ...]]:
     for number, id, size, tokens, shingles, metadata, signature in zip(
         named, entries.ids, *counts, entries.metadata, signatures, strict=True
     ):
-        row = (number, id, size, tokens, shingles, _json(metadata), signature.tobytes())
-        yield (*row, seal(row))
+        row = (number, id, size, tokens, shingles, _json(metadata))
+        blob = signature.tobytes()
+        yield (*row, blob, seal(row, blob))
 
 
 def _json(metadata: Mapping[str, Any]) -> str:

@@ -1,0 +1,109 @@
+"""Collections from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import BASE, ROWS, Run, write_rows
+
+from neardup.collection import Collection
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mail.neardup"
+
+
+def test_add_says_what_was_added(run: Run, mails: Path, path: Path) -> None:
+    result = run("add", path, mails, "--text", "text", "--id", "id", "--meta", "year")
+    assert (result.status, result.err) == (0, "")
+    assert result.out == f"4 documents added; {path} holds 4\n"
+    with Collection(path) as collection:
+        assert collection.get("a").text == BASE
+        assert collection.get("c").metadata == {"year": 2002}
+
+
+def test_what_was_guessed_is_said(run: Run, mails: Path, path: Path) -> None:
+    assert 'id column: "id" (guessed; set it with --id)' in run("add", path, mails).out
+
+
+def test_adding_again_is_an_error_unless_they_replace(run: Run, mails: Path, path: Path, tmp_path: Path) -> None:
+    run("add", path, mails)
+    result = run("add", path, mails)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("error: The document 'a' is in the collection already")
+    assert "--replace" in result.err
+    changed = write_rows(
+        tmp_path / "changed.jsonl", [{"id": "a", "text": "other words"}, {"id": "e", "text": "new"}]
+    )
+    result = run("add", path, changed, "--replace", "--json")
+    known = json.loads(result.out)
+    assert (known["added"], known["replaced"], known["documents"]) == (1, 1, 5)
+    with Collection(path) as collection:
+        assert collection.get("a").text == "other words"
+
+
+def test_rejected_rows_are_told(run: Run, path: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "in.jsonl"
+    lines.write_text('{"id": "a", "text": "x"}\n{"id": "\\u001b[31m\n{"id": "", "text": "y"}\n', encoding="utf-8")
+    result = run("add", path, lines, "--text", "text", "--id", "id")
+    assert result.status == 1
+    assert result.out.startswith("1 document added")
+    assert "2 rows rejected. The first:" in result.err
+    assert "the id is empty" in result.err
+    assert "\x1b[31m\n" not in result.err
+    known = json.loads(run("add", path, lines, "--replace", "--json").out)
+    assert [problem["row"] for problem in known["problems"]] == [1, 2]
+
+
+def test_remove_takes_all_or_none(run: Run, mails: Path, path: Path) -> None:
+    run("add", path, mails)
+    result = run("remove", path, "a", "nobody\x1b[2J")
+    assert result.status == 2
+    assert "There is no document 'nobody\\x1b[2J'" in result.err
+    result = run("remove", path, "a", "d")
+    assert (result.status, result.out) == (0, f"2 documents removed; {path} holds 2\n")
+    assert json.loads(run("remove", path, "b", "--json").out) == {"removed": 1, "documents": 1}
+
+
+def test_info_shows_what_there_is(run: Run, mails: Path, path: Path) -> None:
+    run("add", path, mails)
+    said = dict(line.split("  ", 1) for line in run("info", path).out.splitlines())
+    assert said["documents"].strip() == "4"
+    known = json.loads(run("info", path, "--json").out)
+    with Collection(path) as collection:
+        assert known == collection.info()
+    assert known["bytes"]["text"] == sum(len(row["text"]) for row in ROWS)
+
+
+def test_check_finds_what_is_wrong(run: Run, mails: Path, path: Path) -> None:
+    run("add", path, mails)
+    result = run("check", path)
+    assert (result.status, result.out) == (0, "4 documents checked, no fault found\n")
+    data = bytearray(path.read_bytes())
+    place = data.index(b'{"year"' if b'{"year"' in data else b"{}")
+    data[place] ^= 1
+    path.write_bytes(data)
+    result = run("check", path, "--json")
+    assert result.status == 2
+    [fault] = json.loads(result.out)["faults"]
+    assert fault.startswith(f"The collection {path} is damaged: the row of document '")
+    assert "was changed" in result.err
+
+
+@pytest.mark.parametrize("command", [("info",), ("check",), ("remove", "x")])
+def test_a_collection_that_is_not_there_is_not_made(run: Run, path: Path, command: tuple[str, ...]) -> None:
+    name, *ids = command
+    result = run(name, path, *ids)
+    assert result.status == 2
+    assert f"There is no collection {path}" in result.err
+    assert not path.exists()
+
+
+def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
+    before = mails.read_bytes()
+    for command in (("add", mails, mails), ("info", mails), ("remove", mails, "x")):
+        result = run(*command)
+        assert result.status == 2
+        assert "is no neardup collection: it is no SQLite database" in result.err
+    assert mails.read_bytes() == before

@@ -1,0 +1,300 @@
+"""Files that are no collections, of other versions, damaged, full; and processes that are killed."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from neardup.collection import Collection
+from neardup.collection.store import migrations, opening, schema
+from neardup.errors import FormatError, NeardupError, OutputError
+
+TEXTS = {f"id {place}": f"text {place} with some words of its own, word{place} among them" for place in range(40)}
+
+
+def table(texts: dict[str, str]) -> pa.Table:
+    return pa.table({"id": list(texts), "text": list(texts.values())})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "made.neardup"
+    with Collection(made, scale=2) as collection:
+        collection.add(table(TEXTS))
+    return made
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.db"
+    change(foreign, "CREATE TABLE t (x)")
+    files = {
+        "a text": b"some text\n" * 100,
+        "empty": b"",
+        "short": b"SQLite",
+        "magic": b"SQLite format 3\0" + b"\0" * 84,
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    for name in (*files, "foreign.db"):
+        before = (tmp_path / name).read_bytes()
+        for readonly in (False, True):
+            with pytest.raises(FormatError, match="is no neardup collection"):
+                Collection(tmp_path / name, readonly=readonly)
+        assert (tmp_path / name).read_bytes() == before
+
+
+def test_another_version_is_refused(path: Path) -> None:
+    change(path, f"PRAGMA user_version = {schema.FORMAT_VERSION + 1}")
+    for upgrade in (False, True):
+        with pytest.raises(
+            FormatError, match=rf"format version {schema.FORMAT_VERSION + 1}\..*reads and writes version 1"
+        ):
+            Collection(path, upgrade=upgrade)
+
+
+@pytest.mark.parametrize("key", ["unicode", "fingerprint"])
+def test_other_fingerprints_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    other = {"unicode": ("UNICODE_VERSION", "16.0.0"), "fingerprint": ("FINGERPRINT_VERSION", 2)}[key]
+    monkeypatch.setattr(opening, *other)
+    with pytest.raises(FormatError, match=r"was made with fingerprints of version 1 and Unicode 15\.0\.0"):
+        Collection(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM texts; END",
+        "CREATE VIEW v AS SELECT * FROM texts",
+        "CREATE TABLE t (x)",
+        "DROP TABLE facts",
+        "ALTER TABLE documents ADD COLUMN x",
+        "UPDATE header SET value = '{\"scale\": 3}' WHERE key = 'settings'",
+        "DELETE FROM header",
+    ],
+)
+def test_other_tables_are_refused(path: Path, statement: str) -> None:
+    change(path, statement)
+    with pytest.raises(
+        FormatError, match=r"is damaged: its (tables are not those of a collection|header was changed)"
+    ):
+        Collection(path)
+
+
+def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
+    """Three versions made up for the test: the tables of now are those of version 3."""
+    change(path, "ALTER TABLE keys RENAME COLUMN name TO older", "PRAGMA user_version = 1")
+    done: list[int] = []
+
+    def first(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE keys RENAME COLUMN older TO old")
+        done.append(1)
+
+    def second(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE keys RENAME COLUMN old TO name")
+        done.append(2)
+
+    steps: dict[int, Callable[[sqlite3.Connection], None]] = {1: first, 2: second}
+    with pytest.raises(
+        FormatError, match=r"format version 1\. This program .* version 3\. Bring it .*upgrade=True"
+    ):
+        migrations.require_current(1, "x", steps, 3)
+    with pytest.raises(FormatError, match=r"format version 1.*Use the program that wrote it"):
+        migrations.require_current(1, "x", {2: second}, 3)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrations.migrate(connection, "x", steps, 3)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert schema.foreign_objects(connection) == []
+        assert done == [1, 2]
+        migrations.migrate(connection, "x", steps, 3)
+        assert done == [1, 2], "a current file is not touched"
+
+
+def test_a_step_that_fails_changes_nothing(path: Path) -> None:
+    def first(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE keys RENAME COLUMN name TO other")
+
+    def second(connection: sqlite3.Connection) -> None:
+        raise RuntimeError("no")
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with pytest.raises(RuntimeError, match="no"):
+            migrations.migrate(connection, "x", {1: first, 2: second}, 3)
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert schema.foreign_objects(connection) == []
+    with pytest.raises(FormatError, match="is a collection of format version 1"):
+        migrations.require_current(1, "x", {}, 2)
+
+
+def test_upgrading_a_current_file_opens_it(path: Path) -> None:
+    with Collection(path, upgrade=True) as collection:
+        assert len(collection) == len(TEXTS)
+
+
+def test_a_truncated_file_is_refused_not_misread(path: Path) -> None:
+    data = path.read_bytes()
+    for size in (50, 100, 4095, 4096, len(data) // 2, len(data) - 4096, len(data) - 1):
+        path.write_bytes(data[:size])
+        with pytest.raises(NeardupError):
+            require_all(path)
+        assert path.read_bytes()[:50] == data[:50]
+        for other in path.parent.glob("*-*"):
+            other.unlink()
+
+
+def require_all(path: Path) -> None:
+    with Collection(path) as collection:
+        assert {id: collection.get(id).text for id in TEXTS} == TEXTS
+        assert collection.check() == []
+
+
+def test_a_flipped_bit_is_noticed_or_harmless(path: Path) -> None:
+    data = path.read_bytes()
+    noticed = 0
+    draw = random.Random(7)
+    for _ in range(250):
+        place = draw.randrange(len(data))
+        changed = bytearray(data)
+        changed[place] ^= 1 << draw.randrange(8)
+        path.write_bytes(changed)
+        try:
+            with Collection(path) as collection:
+                read = {id: collection.get(id).text for id in collection}
+                faults = collection.check()
+                found = [len(collection.store.containing([f"word{number}"])) for number in range(40)]
+            if not faults:
+                assert read == TEXTS, place
+                assert found == [1] * 40, place
+            noticed += bool(faults)
+        except NeardupError:
+            noticed += 1
+    assert noticed > 20
+
+
+def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
+    wrong = {
+        "DELETE FROM postings WHERE rowid IS NULL OR document = 3": "The postings of sampled shingles",
+        "INSERT INTO postings VALUES (1, 1)": "The postings of sampled shingles",
+        "INSERT INTO fulltext (fulltext) VALUES ('delete-all')": "does not find document 'id 0'",
+        "DELETE FROM texts WHERE number = 5": "documents lack their row or their text",
+        "UPDATE documents SET tokens = 1 WHERE number = 2": "the row of document 'id 1' was changed",
+        "UPDATE totals SET documents = 41": "its totals were changed",
+    }
+    data = path.read_bytes()
+    for statement, says in wrong.items():
+        path.write_bytes(data)
+        change(path, statement.replace("rowid IS NULL OR ", ""))
+        with Collection(path) as collection:
+            assert says in "\n".join(collection.check()), statement
+
+
+def test_a_full_disk_stores_nothing_of_the_batch(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = path.stat().st_size // 4096 + 4
+    monkeypatch.setattr(opening, "_PRAGMAS", (*opening._PRAGMAS, f"max_page_count = {pages}"))
+    with Collection(path) as collection:
+        with pytest.raises(OutputError, match=r"no space left.*Nothing of this batch was stored"):
+            collection.add([" ".join(f"new{number}" for number in range(20_000))])
+        collection.add(table({"small": "a few words"}))
+        assert list(collection) == [*TEXTS, "small"]
+        assert collection.check() == []
+
+
+def test_a_second_process_that_writes_is_waited_for(path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with closing(other), Collection(path, wait=0.3) as collection:
+        begin = time.monotonic()
+        with pytest.raises(OutputError, match=r"written to by somebody else, for more than 0\.3 seconds"):
+            collection.add(["x"])
+        assert 0.25 < time.monotonic() - begin < 10
+        assert len(collection) == len(TEXTS), "readers are not held up"
+        other.execute("ROLLBACK")
+        collection.add(["x"])
+
+
+CHILD = """
+import sys
+import pyarrow as pa
+from neardup.collection import Collection
+path, first = sys.argv[1], int(sys.argv[2])
+with Collection(path, scale=2) as collection:
+    while True:
+        ids = [f"{first}.{k}" for k in range(7)]
+        texts = [f"text {id} and common words, own{first}x{k} " * 9 for k, id in enumerate(ids)]
+        collection.add(pa.table({"id": ids, "text": texts}))
+        print(first, flush=True)
+        if first % 5 == 4:
+            collection.remove([f"{first}.0"])
+            print(-first, flush=True)
+        first += 1
+"""
+
+
+def test_killed_at_any_moment_it_has_lost_nothing(tmp_path: Path) -> None:
+    path, first = tmp_path / "killed.neardup", 0
+    draw = random.Random(3)
+    done: set[int] = set()
+    for _ in range(8):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, path, str(first)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        line = child.stdout.readline()  # it works by now; what comes before is mostly imports
+        time.sleep(draw.random() * 0.12)
+        child.send_signal(signal.SIGKILL)
+        said = [line, *child.stdout]
+        child.stdout.close()
+        child.wait()
+        done |= {int(number) for number in said if number.endswith("\n")}
+        first = max(done) + 2
+        require_whole(path, done)
+    assert len(done) > 10
+
+
+def require_whole(path: Path, done: set[int]) -> None:
+    with Collection(path) as collection:
+        ids = set(collection)
+        batches = {int(id.split(".")[0]) for id in ids}
+        assert {number for number in done if number >= 0} <= batches
+        for number in batches:
+            removed = {f"{number}.0"} if -number in done and number else set()
+            whole = {f"{number}.{k}" for k in range(7)}
+            assert ids & whole in (
+                [whole - removed] if removed or number % 5 != 4 else [whole, whole - {f"{number}.0"}]
+            )
+        assert collection.check() == []
+
+
+def test_an_interrupted_creation_leaves_no_collection(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = path.with_name("new.neardup")
+
+    def broken(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "link", broken)
+    with pytest.raises(OutputError, match="No space left on device"):
+        Collection(new)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_copy_of_the_file_is_a_collection(path: Path) -> None:
+    copied = path.with_name("copied.neardup")
+    shutil.copy(path, copied)
+    with Collection(copied, readonly=True) as collection:
+        assert json.dumps(sorted(collection)) == json.dumps(sorted(TEXTS))
