@@ -92,8 +92,10 @@ def test_answers_come_in_the_order_asked_for(store: Store) -> None:
     assert [row.id for row in store.rows(backwards)] == list(TEXTS)[::-1]
     assert [unpack(packed, "").decode() for packed in store.packed(backwards)] == list(TEXTS.values())[::-1]
     assert np.array_equal(store.signatures(backwards), store.signatures(given)[::-1])
+    assert store.sizes(backwards).tolist() == [row.shingles for row in store.rows(backwards)]
+    assert np.array_equal(store.everything(), given)
     assert store.rows(numbers(999)) == []
-    for missing in (store.packed, store.signatures):
+    for missing in (store.packed, store.signatures, store.sizes):
         with pytest.raises(KeyError):
             missing(numbers(999))
 
@@ -231,6 +233,11 @@ def test_sampled_shingles_are_counted(store: Store) -> None:
                 number: count for number, count in wanted.items() if count >= least
             }
             assert (np.diff(hits.numbers) > 0).all()
+            for among in (given, given[1:3], given[:1], numbers()):
+                chosen = store.holding(hashes, least, among)
+                kept = np.isin(hits.numbers, among)
+                assert np.array_equal(chosen.numbers, hits.numbers[kept])
+                assert np.array_equal(chosen.counts, hits.counts[kept])
         counts = Counter(hash for own in samples.values() for hash in own)
         for most in (1, 100):
             found = store.frequencies(hashes, most)
@@ -257,6 +264,8 @@ def test_a_large_choice_gives_the_same_as_a_small_one(store: Store) -> None:
     some = everything[::5]
     large = np.concatenate((some, np.arange(5000, 6000)))
     for tokens in (["number", "3"], ["common"], ["absent"]):
+        few = store.containing(tokens, among=some[3:9])
+        assert few.tolist() == np.intersect1d(store.containing(tokens), some[3:9]).tolist()
         small = store.containing(tokens, among=some)
         assert small.tolist() == store.containing(tokens, among=large).tolist()
         assert small.tolist() == np.intersect1d(store.containing(tokens), some).tolist()
@@ -319,6 +328,7 @@ METADATA: list[dict[str, Any]] = [
 )
 def test_metadata_is_compared_within_its_kind(store: Store, key: str, operator: Operator) -> None:
     given = put(store, {str(place): "" for place in range(len(METADATA))}, METADATA)
+    assert store.has_key(key) == any(name == key for metadata in METADATA for name, _ in facts(metadata))
     for value in (1, 2.5, -1e300, 2, "2", "ann", "b", "", "true", "ä", 7, 3, "' OR 1=1 --", float(2**70)):
         wanted = [
             number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from neardup.collection.contract import Store
 from neardup.collection.inspection import faults
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import SqliteStore
+from neardup.collection.view import View
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.progress import Progress, Silent
 
@@ -130,6 +132,12 @@ class Collection:
         if row.id != name:
             raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
         return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles)
+
+    @contextmanager
+    def view(self) -> Iterator[View]:
+        """The collection as it is now, for look-ups of this thread within the block."""
+        with self.store.reading():
+            yield View(self.store)
 
     def info(self) -> dict[str, Any]:
         """What the collection holds, as plain data: counts, bytes, settings."""

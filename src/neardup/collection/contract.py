@@ -139,11 +139,17 @@ class Store(Protocol):
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of those of the ``ids`` that exist."""
 
+    def everything(self) -> Int64s:
+        """The numbers of all documents."""
+
     def page(self, after: int, limit: int) -> list[tuple[int, str]]:
         """(number, id) of the first ``limit`` documents with a number above ``after``, ascending."""
 
     def rows(self, numbers: Int64s) -> list[Row]:
         """What is known of the documents, in the order asked for; those that do not exist are left out."""
+
+    def sizes(self, numbers: Int64s) -> Int64s:
+        """Number of different shingles of each document, in the order asked for; KeyError for an unknown one."""
 
     def packed(self, numbers: Int64s) -> list[bytes]:
         """The compressed texts, in the order asked for; raises KeyError for a number that does not exist."""
@@ -151,8 +157,11 @@ class Store(Protocol):
     def signatures(self, numbers: Int64s) -> UInt32s:
         """uint32[n, slots], in the order asked for; raises KeyError for a number that does not exist."""
 
-    def holding(self, hashes: UInt64s, least: int = 1) -> Hits:
-        """The documents whose sample holds at least ``least`` of the ``hashes`` (repeats do not count)."""
+    def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
+        """The documents whose sample holds at least ``least`` of the ``hashes`` (repeats do not count).
+
+        Only documents of ``among``, if given.
+        """
 
     def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
         """For each hash the number of documents whose sample holds it, counted up to ``most``."""
@@ -168,6 +177,9 @@ class Store(Protocol):
 
     def occurrences(self, tokens: Sequence[str]) -> Int64s:
         """For each token the number of documents that hold it. Reads its whole list: costly for common words."""
+
+    def has_key(self, key: str) -> bool:
+        """Whether the metadata of any document has this key, with a value."""
 
     def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents whose metadata has ``key`` with such a value, among those of ``among`` if given.

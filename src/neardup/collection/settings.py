@@ -46,6 +46,11 @@ class CollectionSettings:
         SampledShingles(made.scale, made.floor)
         return made
 
+    @property
+    def limit(self) -> int:
+        """Every document that holds a shingle of a hash below this has it in its sample."""
+        return (1 << 64) // self.scale
+
     @cached_property
     def sample(self) -> SampledShingles:
         """The family of the samples."""

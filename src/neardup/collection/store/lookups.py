@@ -20,7 +20,10 @@ All = Callable[..., list[Any]]
 """Runs a statement with parameters and returns all rows."""
 
 FEW = 1000
-"""Among so many documents each is looked at; among more the whole answer is looked up and compared."""
+"""Of so many documents the metadata is read; of more the whole answer is looked up and compared."""
+
+_PROBE = 30
+"""To look for a phrase in one document costs as much as to read so many documents that hold it (measured)."""
 
 TOTALS = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
 
@@ -60,6 +63,11 @@ class Lookups:
             found.update(self._all(f"SELECT id, number FROM documents WHERE id IN ({places})", *part))
         return found
 
+    def everything(self) -> Int64s:
+        """The numbers of all documents."""
+        # without ORDER BY it is read from the index of ids, which is a tenth of the rows
+        return np.sort(_column(self._all("SELECT number FROM documents")))
+
     def page(self, after: int, limit: int) -> list[tuple[int, str]]:
         """(number, id) of the first documents behind a number."""
         return self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
@@ -72,6 +80,13 @@ class Lookups:
             found[number] = Row(number, id, json.loads(metadata), size, tokens, shingles)
         return [found[number] for number in numbers.tolist() if number in found]
 
+    def sizes(self, numbers: Int64s) -> Int64s:
+        """Number of different shingles, in the order asked for."""
+        found = dict(
+            self._all(f"SELECT number, shingles FROM documents WHERE number IN {_LISTED}", listed(numbers))
+        )
+        return np.array([found[number] for number in numbers.tolist()], np.int64)
+
     def signatures(self, numbers: Int64s) -> UInt32s:
         """The signatures, in the order asked for."""
         found = {row[0]: row[6] for row in self._rows(numbers)}
@@ -83,15 +98,19 @@ class Lookups:
         found = dict(self._all(f"SELECT number, packed FROM texts WHERE number IN {_LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
-    def holding(self, hashes: UInt64s, least: int = 1) -> Hits:
+    def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
         """Documents by how many of the hashes their sample holds."""
+        # each document is looked for in each list, where the lists are longer than that
+        probing = among is not None and self.frequencies(hashes, len(among) + 1).sum() > len(hashes) * len(among)
+        chosen = [f"AND document IN {_LISTED}", listed(among)] if among is not None and probing else [""]
         found = self._all(
-            f"SELECT document, COUNT(*) FROM postings WHERE hash IN {_LISTED} "
+            f"SELECT document, COUNT(*) FROM postings WHERE hash IN {_LISTED} {chosen[0]} "
             "GROUP BY document HAVING COUNT(*) >= ? ORDER BY document",
-            listed(signed(hashes)),
-            least,
+            *(listed(signed(hashes)), *chosen[1:], least),
         )
         pairs = np.array(found, np.int64).reshape(-1, 2)
+        if among is not None and not probing:
+            pairs = pairs[np.isin(pairs[:, 0], among)]
         return Hits(pairs[:, 0], pairs[:, 1])
 
     def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
@@ -112,26 +131,36 @@ class Lookups:
         if not tokens:
             return np.empty(0, np.int64)
         phrase = _phrase(tokens) + " *" * prefix
-        if among is not None and len(among) <= FEW:
-            # CROSS JOIN keeps the order: one probe of the index for each of the documents
-            found = self._all(
-                "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN fulltext "
-                "WHERE fulltext.rowid = asked.value AND fulltext MATCH ? ORDER BY asked.value LIMIT ?",
-                listed(np.unique(among)),
-                phrase,
-                -1 if limit is None else limit,
-            )
-            return _column(found)
-        bound = -1 if limit is None or among is not None else limit
-        found = self._all(
-            "SELECT rowid FROM fulltext WHERE fulltext MATCH ? ORDER BY rowid LIMIT ?", phrase, bound
+        if among is None:
+            return self._matching(phrase, -1 if limit is None else limit)
+        bound = _PROBE * len(among) + 100
+        found = self._matching(phrase, bound)
+        if len(found) == bound:
+            found = self._matching_among(phrase, among)
+        return np.intersect1d(found, among)[:limit]
+
+    def _matching(self, phrase: str, limit: int) -> Int64s:
+        statement = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? ORDER BY rowid LIMIT ?"
+        return _column(self._all(statement, phrase, limit))
+
+    def _matching_among(self, phrase: str, among: Int64s) -> Int64s:
+        """Each of the documents looked for in the index: CROSS JOIN keeps the order."""
+        statement = (
+            "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN fulltext "
+            "WHERE fulltext.rowid = asked.value AND fulltext MATCH ?"
         )
-        return _common(_column(found), among)[:limit]
+        return _column(self._all(statement, listed(among), phrase))
 
     def occurrences(self, tokens: Sequence[str]) -> Int64s:
         """For each token the number of documents that hold it."""
         found = dict(self._all(f"SELECT term, doc FROM words WHERE term IN {_LISTED}", json.dumps(list(tokens))))
         return np.array([found.get(token, 0) for token in tokens], np.int64)
+
+    def has_key(self, key: str) -> bool:
+        """Whether any document has this key."""
+        return bool(
+            self._all("SELECT 1 FROM facts WHERE key = (SELECT number FROM keys WHERE name = ?) LIMIT 1", key)
+        )
 
     def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents whose metadata compares so."""
