@@ -19,9 +19,12 @@ from neardup.plan import Plan, plan
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.blocks import hamming_plan
     from neardup.dedup import find
+    from neardup.hamming import HammingIndex, hamming_pairs
     from neardup.measures import Comparison, compare
     from neardup.report import Found
+    from neardup.simhash import SimHash
     from neardup.sketches import MinHash
     from neardup.walkthrough import explain
 
@@ -31,6 +34,7 @@ __all__ = [
     "Comparison",
     "FormatError",
     "Found",
+    "HammingIndex",
     "InputError",
     "MinHash",
     "NeardupError",
@@ -38,20 +42,27 @@ __all__ = [
     "Plan",
     "SettingError",
     "Settings",
+    "SimHash",
     "__version__",
     "compare",
     "explain",
     "find",
+    "hamming_pairs",
+    "hamming_plan",
     "plan",
 ]
 
 _LAZY = {
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
+    "HammingIndex": "neardup.hamming",
     "MinHash": "neardup.sketches",
+    "SimHash": "neardup.simhash",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
+    "hamming_pairs": "neardup.hamming",
+    "hamming_plan": "neardup.blocks",
 }
 
 

@@ -1,4 +1,7 @@
-"""``neardup plan``: bands × rows for a threshold and a recall, and the curve of what they find."""
+"""``neardup plan``: bands × rows for a threshold and a recall, and the curve of what they find.
+
+With ``--simhash`` it is ``plan_simhash.py`` that shows tables for a Hamming distance.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import views
+from neardup.errors import SettingError
 
 if TYPE_CHECKING:
     from neardup.plan import Plan
@@ -18,8 +22,26 @@ BAR = 40
 STEPS = 20
 
 
-def plan(json: bool, **settings: Any) -> int:
-    """Show the bands for a threshold and a recall."""
+def plan(
+    json: bool,
+    simhash: bool,
+    bits: int | None,
+    distance: int | None,
+    documents: int | None,
+    **settings: Any,
+) -> int:
+    """Show the bands for a threshold and a recall, or with --simhash the tables for a Hamming distance.
+
+    What --simhash shows is described on the page about SimHash.
+    """
+    of_simhash = {"bits": bits, "distance": distance, "documents": documents}
+    given = {name: value for name, value in of_simhash.items() if value is not None}
+    if simhash:
+        from neardup.cli.plan_simhash import show
+
+        return show(json, given, settings)
+    if given:
+        raise SettingError(f"--{next(iter(given))} belongs to --simhash", "", "Give --simhash too")
     from neardup.plan import plan as planned
 
     chosen = planned(**settings)
