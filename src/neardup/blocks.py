@@ -112,7 +112,7 @@ class HammingPlan:
         with probability θ / π (Charikar 2002); bits are taken as independent.
 
         >>> round(hamming_plan(10**6).probability(0.97), 2), round(hamming_plan(10**6).probability(0.8), 2)
-        (0.53, 0.01)
+        (0.52, 0.01)
         """
         differs = expected_share(2 * resemblance / (1 + resemblance))
         return sum(
@@ -193,9 +193,10 @@ def best_design(bits: int, distance: int, documents: int) -> Design:
 
 def designs(bits: int, distance: int, documents: int) -> list[Design]:
     """Every design of one level and of two with not too many tables; comparing all with all is the first."""
+    most = bits if distance else 1  # equal fingerprints agree in all blocks, however many there are
     one = [
         (blocks, blocks - distance)
-        for blocks in range(distance + 1, bits + 1)
+        for blocks in range(distance + 1, most + 1)
         if comb(blocks, distance) <= MOST_TABLES
     ]
     levels: list[tuple[Level, ...]] = [(), *((level,) for level in one)]

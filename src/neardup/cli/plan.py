@@ -32,7 +32,7 @@ def plan(
 ) -> int:
     """Show the bands for a threshold and a recall, or with --simhash the tables for a Hamming distance.
 
-    What --simhash shows is described on the page about SimHash.
+    With --simhash no setting of MinHash may be given. The page about SimHash explains what is shown.
     """
     of_simhash = {"bits": bits, "distance": distance, "documents": documents}
     given = {name: value for name, value in of_simhash.items() if value is not None}

@@ -183,9 +183,9 @@ def products(rows: Int64s, starts: Int64s, a: Int64s, b: Int64s) -> tuple[Int64s
 
 
 def pairs_table(a: Int64s, b: Int64s, distances: UInt64s) -> pa.Table:
-    """The HAMMING table of pairs in any order."""
+    """The HAMMING table of pairs in any order, each there once."""
     a, b = np.minimum(a, b), np.maximum(a, b)
-    order = np.lexsort((b, a))
+    order = np.argsort(a.astype(np.uint64) << np.uint64(32) | b.astype(np.uint64))
     columns = [a[order].astype(np.uint32), b[order].astype(np.uint32), distances[order].astype(np.uint8)]
     return pa.table(columns, schema=HAMMING)
 

@@ -110,7 +110,7 @@ def near_in_runs(low, high, ends, masks, distance, limits):
     """
     longest, most = limits
     found = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.uint8))
-    degree, crowded = np.zeros(low.size, np.int64), np.zeros(low.size, np.bool_)
+    degree, crowded = np.zeros(low.size, np.int32), np.zeros(low.size, np.bool_)
     none = np.uint64(0)
     wide = high.size > 0
     n = begin = 0
