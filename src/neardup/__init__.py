@@ -20,9 +20,12 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
+    from neardup.blocks import hamming_plan
     from neardup.dedup import find
+    from neardup.hamming import HammingIndex, hamming_pairs
     from neardup.measures import Comparison, compare
     from neardup.report import Found, load
+    from neardup.simhash import SimHash
     from neardup.sketches import MinHash
     from neardup.walkthrough import explain
 
@@ -33,6 +36,7 @@ __all__ = [
     "Comparison",
     "FormatError",
     "Found",
+    "HammingIndex",
     "InputError",
     "MinHash",
     "NeardupError",
@@ -40,11 +44,14 @@ __all__ = [
     "Plan",
     "SettingError",
     "Settings",
+    "SimHash",
     "__version__",
     "advise",
     "compare",
     "explain",
     "find",
+    "hamming_pairs",
+    "hamming_plan",
     "load",
     "plan",
 ]
@@ -53,11 +60,15 @@ _LAZY = {
     "Advice": "neardup.advice",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
+    "HammingIndex": "neardup.hamming",
     "MinHash": "neardup.sketches",
     "advise": "neardup.advice",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
+    "SimHash": "neardup.simhash",
+    "hamming_pairs": "neardup.hamming",
+    "hamming_plan": "neardup.blocks",
     "load": "neardup.report",
 }
 

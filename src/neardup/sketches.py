@@ -76,7 +76,7 @@ class MinHash:
 
         A text without a token gets all ones. Raises InputError for anything else.
         """
-        arrays = _arrays(texts)
+        arrays = text_arrays(texts)
         slots = self.settings.sketch.slots
         out = np.empty((sum(map(len, arrays)), slots), np.uint32)
         at = 0
@@ -89,7 +89,7 @@ class MinHash:
 
     def of(self, text: str) -> MinHashSketch:
         """The sketch of one text, which can be merged, compared and stored."""
-        sets = shingle_sets(_arrays([text])[0], np.zeros(1, np.int64), self.settings)
+        sets = shingle_sets(text_arrays([text])[0], np.zeros(1, np.int64), self.settings)
         values, bucketed = self._sketch(sets.hashes, sets.offsets)
         return MinHashSketch(self.settings, values[0], bucketed[0])
 
@@ -222,7 +222,7 @@ def _unicode_bytes() -> bytes:
     return bytes(int(part) for part in UNICODE_VERSION.split("."))
 
 
-def _arrays(texts: Any) -> list[pa.Array]:
+def text_arrays(texts: Any) -> list[pa.Array]:
     """The texts as Arrow arrays of strings or bytes."""
     if isinstance(texts, str):
         raise InputError("The texts are one str", "A list of str, or Arrow data", "Use of() for a single text")
@@ -254,4 +254,4 @@ def _no_ids(what: str) -> InputError:
     )
 
 
-__all__ = ["Estimate", "MinHash", "MinHashSketch", "estimate"]
+__all__ = ["Estimate", "MinHash", "MinHashSketch", "estimate", "text_arrays"]

@@ -21,6 +21,7 @@ LAYERS = (
         "unicode_data",
         "views",
         "plan",
+        "blocks",
         "demo",
         "choose",
         "criterion",
@@ -30,7 +31,7 @@ LAYERS = (
     ("coefficients", "text", "fingerprints", "keep"),
     ("readers", "writers"),
     ("corpus", "sketches", "units"),
-    ("shingle_store", "simhash", "stop_words", "matching"),
+    ("shingle_store", "simhash", "hamming", "stop_words", "matching"),
     (
         "candidates",
         "hubs",

@@ -142,6 +142,27 @@ _EXPLAINING = (
     JSON,
 )
 
+_SIMHASH = (
+    Option("simhash", ("--simhash",), bool, False, "Plan a search of SimHash fingerprints by Hamming distance."),
+    Option("bits", ("--bits",), int | None, None, "With --simhash: bits, 64 or 128. Without it 64.", "NUMBER"),
+    Option(
+        "distance",
+        ("--distance",),
+        int | None,
+        None,
+        "With --simhash: most bits in which two may differ, up to a quarter of them. Without it 3.",
+        "NUMBER",
+    ),
+    Option(
+        "documents",
+        ("--documents",),
+        int | None,
+        None,
+        "With --simhash: number of fingerprints. Without it 1 000 000.",
+        "NUMBER",
+    ),
+)
+
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
@@ -162,6 +183,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         ID,
         *(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots", "unit", "length", "threads")),
         SVG,
+        *_SIMHASH,
         JSON,
     ),
     "explain": _EXPLAINING,
