@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, demo, explain, plan
+from neardup.cli import batch, compare, demo, explain, plan
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -15,6 +15,7 @@ PAGES = Path(__file__).parents[1] / "docs" / "reference"
 FUNCTIONS = {
     "dedup": batch.dedup,
     "group": batch.group,
+    "compare": compare.compare,
     "plan": plan.plan,
     "explain": explain.explain,
     "demo": demo.demo,
@@ -57,7 +58,9 @@ def default(option: Option) -> str:
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
     options = COMMANDS[name]
-    arguments = "".join(f" {option.shown}..." for option in options if not option.spelling)
+    arguments = "".join(
+        f" {option.shown}{'...' * (option.type is not str)}" for option in options if not option.spelling
+    )
     yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
     yield from (
         f"`neardup {name} [OPTIONS]{arguments}`",

@@ -1,0 +1,264 @@
+"""A comparison on a terminal: two columns where there is room, else one text with both; then the measures.
+
+Marks that need no colour: ``[3]`` a match begins, ``[-gone-]`` only in A, ``{+new+}`` only in B, ``<~moved~>``;
+in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``=`` equal but for case, punctuation or layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING, TypeAlias
+
+from neardup.comparison.words import (
+    common_sentence,
+    differences_sentence,
+    notes_on,
+    restyled,
+    value_of,
+    way_to,
+)
+from neardup.terminal import Fragment, columns, painted, shortened, tail, wrapped
+from neardup.views import aligned, counted, printable, visible
+
+if TYPE_CHECKING:
+    from neardup.alignment import Alignment, Piece, Row
+    from neardup.measures import Comparison
+
+TWO_COLUMNS = 100
+"""Terminals as wide as this show A and B side by side."""
+NARROWEST = 40
+EQUAL_LINES, OTHER_LINES = 3, 20
+"""Lines shown at either end of a long stretch, equal or not; what is between is counted."""
+
+COLOURS = {
+    "removed": "31",
+    "added": "32",
+    "note": "2",
+    "head": "1",
+    **{f"match{k}": code for k, code in enumerate(("1;36", "1;33", "1;34", "1;35"))},
+    **{f"moved{k}": code for k, code in enumerate(("36", "33", "34", "35"))},
+}
+
+Line: TypeAlias = list[Fragment]
+Margins: TypeAlias = tuple[str, str]
+
+_MARGINS: dict[str, Margins] = {
+    "equal": ("", ""),
+    "changed": ("-", "+"),
+    "only_a": ("-", ""),
+    "only_b": ("", "+"),
+    "moved_a": ("~", ""),
+    "moved_b": ("", "~"),
+}
+_INLINE = {"changed": "-+", "only_a": "-", "only_b": "+", "moved_a": "~-", "moved_b": "~+"}
+_LEGEND = (
+    (("changed", "only_a"), "- only in A"),
+    (("changed", "only_b"), "+ only in B"),
+    (("moved_a", "moved_b"), "~ moved"),
+)
+
+
+def as_text(found: Comparison, names: tuple[str, str], width: int, *, colour: bool, full: bool) -> Iterator[str]:
+    """The lines of a comparison, at most ``width`` columns wide (40 or more).
+
+    ``names`` of A and B; with ``full`` long stretches are shown whole.
+    """
+    codes = COLOURS if colour else {}
+    width = max(width, NARROWEST)
+    body = _TwoColumns(found.alignment, width) if width >= TWO_COLUMNS else _Inline(found.alignment, width)
+    for line in (*_head(found, names, width), [], *body.head(), *_rows(body, found.alignment, full), []):
+        yield "".join(painted(line, codes)).rstrip()
+    yield from facts_of(found, width)
+
+
+def facts_of(found: Comparison, width: int, more: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
+    """How much is common, how many differences, what must be known (and ``more``), then every measure."""
+    facts = [("in common", common_sentence(found)), ("differences", differences_sentence(found.alignment))]
+    yield from aligned([*facts, *(("note", text) for text in notes_on(found)), *more], width)
+    yield ""
+    rows = [(name, value_of(value), kind) for name, value, kind, _ in found.described()]
+    sizes = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, value, kind in rows:
+        yield shortened(f"{name:<{sizes[0]}}  {value:<{sizes[1]}}  {kind}", width)
+
+
+def _head(found: Comparison, names: tuple[str, str], width: int) -> Iterator[Line]:
+    for letter, name in zip("AB", names, strict=True):
+        yield [(f"{letter}  ", "head"), (tail(printable(name), width - 3), "")]
+    kinds = found.alignment.kinds
+    marks = [words for those, words in _LEGEND if any(kinds[kind] for kind in those)]
+    if any(row.kind == "equal" and restyled(found.alignment, row) for row in found.alignment.rows):
+        marks.append("= equal but for case or punctuation")
+    if found.alignment.matches:
+        marks.append("[n] a match begins")
+    if marks:
+        yield from wrapped(
+            [("   " + ", ".join(marks).replace(" ", "\u00a0").replace(",\u00a0", ", "), "note")], width
+        )
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A row laid out."""
+
+    kind: str
+    lines: list[Line]
+
+
+def _rows(body: _TwoColumns | _Inline, alignment: Alignment, full: bool) -> Iterator[Line]:
+    """All rows, long stretches of one kind folded to their ends."""
+    shown = (_Shown(row.kind, body.lines(row)) for row in alignment.rows)
+    at_start = True
+    stretches = groupby(shown, lambda row: row.kind)
+    kind, stretch = next(stretches, ("", iter(())))
+    while kind:
+        lines = [line for row in stretch for line in row.lines]
+        next_kind, stretch = next(stretches, ("", iter(())))
+        yield from (
+            lines if full or kind == "changed" else _folded(lines, kind, at_start, not next_kind, body.width)
+        )
+        kind, at_start = next_kind, False
+
+
+def _folded(lines: list[Line], kind: str, at_start: bool, at_end: bool, width: int) -> Iterator[Line]:
+    """The ends of a stretch that is too long, and how much is between; equal text only next to what differs."""
+    most = EQUAL_LINES if kind == "equal" else OTHER_LINES
+    first = 0 if at_start and kind == "equal" and not at_end else most
+    last = 0 if at_end and kind == "equal" and not at_start else most
+    hidden = len(lines) - first - last
+    if hidden <= most:
+        yield from lines
+        return
+    yield from lines[:first]
+    words = {"equal": "equal ", "only_a": "", "only_b": ""}.get(kind, "moved ")
+    where = {"only_a": " only in A", "only_b": " only in B"}.get(kind, "")
+    yield [(f"··· {counted(hidden, f'{words}line')}{where} ···".center(width).rstrip(), "note")]
+    yield from lines[len(lines) - last :]
+
+
+class _TwoColumns:
+    """A on the left, B on the right."""
+
+    def __init__(self, alignment: Alignment, width: int) -> None:
+        self.width = width
+        self._alignment = alignment
+        self._column = (width - 7) // 2  # two margins of two columns, and the line between them
+
+    def head(self) -> Iterator[Line]:
+        yield self._joined(("", ""), [("A", "head")], [("B", "head")])
+        yield [("─" * (self._column + 3) + "┼" + "─" * (self._column + 3), "note")]
+
+    def lines(self, row: Row) -> list[Line]:
+        left, right = (wrapped(self._cell(row, side), self._column) for side in (0, 1))
+        margins = _MARGINS[row.kind]
+        if row.kind == "equal" and restyled(self._alignment, row):
+            margins = ("=", "=")
+        nothing: Line = []
+        sides = zip_longest(left, right, fillvalue=nothing)
+        return [self._joined((margins[0] if a else "", margins[1] if b else ""), a, b) for a, b in sides]
+
+    def _cell(self, row: Row, side: int) -> list[Fragment]:
+        pieces = (row.a, row.b)[side]
+        if pieces:
+            return [fragment for piece in pieces for fragment in _marked(self._alignment, row, piece, side)]
+        moved = [piece.match for piece in (row.b, row.a)[side] if piece.opens]
+        return [(text, "note") for text in _ways(self._alignment, moved, 1 - side)]
+
+    def _joined(self, margins: Margins, left: Line, right: Line) -> Line:
+        """A line of both; the margins are painted as the text beside them."""
+        gap = " " * (self._column - sum(columns(text) for text, _ in left))
+        colours = tuple("" if mark in ("", "=") else _MARGIN_COLOUR.get(mark, "") for mark in margins)
+        return [
+            (f"{margins[0]:<2}", colours[0]),
+            *left,
+            (gap, ""),
+            (" │ ", "note"),
+            (f"{margins[1]:<2}", colours[1]),
+            *right,
+        ]
+
+
+_MARGIN_COLOUR = {"-": "removed", "+": "added"}
+
+
+class _Inline:
+    """One text: what is equal as A has it, what differs of both."""
+
+    def __init__(self, alignment: Alignment, width: int) -> None:
+        self.width = width
+        self._alignment = alignment
+
+    def head(self) -> Iterator[Line]:
+        return iter(())
+
+    def lines(self, row: Row) -> list[Line]:
+        margin = _INLINE.get(row.kind, "")
+        if row.kind == "equal" and restyled(self._alignment, row):
+            margin = "="
+        colour = _MARGIN_COLOUR.get(margin, "")
+        return [
+            [(f"{margin if line else '':<3}", colour), *line]
+            for line in wrapped(self._fragments(row), self.width - 3)
+        ]
+
+    def _fragments(self, row: Row) -> list[Fragment]:
+        found = [
+            fragment for piece, side in merged(row) for fragment in _marked(self._alignment, row, piece, side)
+        ]
+        if row.kind in ("moved_a", "moved_b"):
+            side = int(row.kind == "moved_b")
+            moved = [piece.match for piece in (row.a, row.b)[side] if piece.opens]
+            text, style = found.pop()
+            notes = [(f" ({way})", "note") for way in _ways(self._alignment, moved, side)]
+            found += [(text.rstrip(), style), *notes, (text[len(text.rstrip()) :], "")]
+        return found
+
+
+def merged(row: Row) -> Iterator[tuple[Piece, int]]:
+    """The pieces of both sides in one order, each with its side: equal text as A has it, once."""
+    if not row.a or not row.b:
+        side = int(not row.a)
+        yield from ((piece, side) for piece in (row.a, row.b)[side])
+        return
+    for a, b in zip(_stretches(row.a), _stretches(row.b), strict=True):
+        edited_a, edited_b = (any(piece.kind in ("changed", "moved") for piece in side) for side in (a, b))
+        if edited_a or not edited_b:
+            yield from ((piece, 0) for piece in a)
+        if edited_b:
+            # the white space before what B has instead is that of A
+            yield from ((piece, 1) for piece in b[edited_a and b[0].kind == "between" :])
+
+
+def _stretches(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces in turns: what is not the same, what is the same, what is not …"""
+    found: list[list[Piece]] = [[]]
+    for piece in pieces:
+        if piece.kind == "same":
+            found += [[piece], []]
+        else:
+            found[-1].append(piece)
+    return found
+
+
+def _ways(alignment: Alignment, matches: Sequence[int], side: int) -> list[str]:
+    """Where the other halves of moved matches stand, as one text or none."""
+    parts = [f"[{match}] {way_to(alignment, match, side)}" for match in matches]
+    return [", ".join(parts)] if parts else []
+
+
+def _marked(alignment: Alignment, row: Row, piece: Piece, side: int) -> Iterator[Fragment]:
+    """A piece as styled text with its marks."""
+    text = visible((alignment.text_a, alignment.text_b)[side][piece.begin : piece.end])
+    if piece.opens:
+        yield f"[{piece.match}]\u00a0", f"match{piece.match % 4}"
+    if piece.kind == "changed":
+        inside = row.kind == "changed"
+        style, (begin, end) = (("removed", ("[-", "-]")), ("added", ("{+", "+}")))[side]
+        yield (f"{begin}{text}{end}" if inside else text), style
+    elif piece.kind == "moved":
+        inside = row.kind not in ("moved_a", "moved_b")
+        yield (f"<~{text}~>" if inside else text), f"moved{piece.match % 4}"
+    else:
+        yield text, ""
