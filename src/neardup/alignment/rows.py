@@ -100,7 +100,8 @@ def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
     ('only_b', [])
     ('equal', ['Bye'])
     """
-    path = path_of(matching.pair_of(a.hashes, b.hashes), tiles)
+    pair = matching.pair_of(a.hashes, b.hashes)
+    path = path_of(pair, tiles)
     moved = [(*tile, number) for number, tile in enumerate(tiles.tolist(), 1) if not path.in_order[number - 1]]
     runs = [(i, j, length, tile + 1) for i, j, length, tile in path.runs.tolist()]
     moved_a = sorted((i, length, number) for i, _, length, number in moved)
@@ -108,7 +109,10 @@ def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
     breaks = breaks_of(a), breaks_of(b)
     side_a = _Side(a, breaks[0], _segments([(i, n, number) for i, _, n, number in runs], moved_a, len(a)))
     side_b = _Side(b, breaks[1], _segments([(j, n, number) for _, j, n, number in runs], moved_b, len(b)))
-    rows = [_row(side_a.to(i), side_b.to(j)) for i, j in _cuts(runs, moved_a, moved_b, breaks)]
+    blocks = _Blocks(moved_a, breaks[0].kinds), _Blocks(moved_b, breaks[1].kinds)
+    cuts = _cuts(runs, blocks, breaks, pair.in_order(0, 1))
+    sides = ((side_a.to(i), side_b.to(j)) for i, j in cuts)
+    rows = [_row(*pieces) for pieces in sides if any(pieces)]
     matches = tuple(
         Match(number, n, not path.in_order[number - 1], _characters(a, i, n), _characters(b, j, n))
         for number, (i, j, n) in enumerate(tiles.tolist(), 1)
@@ -186,20 +190,19 @@ def _row(a: tuple[Piece, ...], b: tuple[Piece, ...]) -> Row:
 
 def _cuts(
     runs: Sequence[tuple[int, int, int, int]],
-    moved_a: Sequence[tuple[int, int, int]],
-    moved_b: Sequence[tuple[int, int, int]],
+    blocks: tuple[_Blocks, _Blocks],
     breaks: tuple[Breaks, Breaks],
+    order: tuple[int, int],
 ) -> Iterator[Cut]:
     """Where rows end, as (unit of A, unit of B): both texts have a break there.
 
     Equal text is cut at ends of lines, and at ends of sentences only next to what is not equal.
     """
     kinds_a, kinds_b = (side.kinds for side in breaks)
-    blocks = _Blocks(moved_a, kinds_a), _Blocks(moved_b, kinds_b)
     ends = (len(kinds_a) - 1, len(kinds_b) - 1)
-    done, last = (0, 0), (0, 0)
+    done, last = (-1, -1), (0, 0)
     for i, j, length, _ in (*runs, (*ends, 0, 0)):
-        cuts = list(_cuts_between(blocks, last, (i, j)))
+        cuts = list(_cuts_between(blocks, last, (i, j), order))
         least = np.minimum(kinds_a[i : i + length + 1], kinds_b[j : j + length + 1])
         allowed = np.flatnonzero(least)
         kept = {*np.flatnonzero(least == LINE).tolist(), *allowed[:1].tolist(), *allowed[-1:].tolist()}
@@ -227,12 +230,15 @@ class _Blocks:
         return [(stop, before < after) for stop, (before, after) in zip(bounds[1:], pairwise(counts), strict=True)]
 
 
-def _cuts_between(blocks: tuple[_Blocks, _Blocks], begin: Cut, end: Cut) -> Iterator[Cut]:
-    """Cuts where nothing is equal: each block with moved text by itself, the others of A and B side by side."""
+def _cuts_between(blocks: tuple[_Blocks, _Blocks], begin: Cut, end: Cut, order: tuple[int, int]) -> Iterator[Cut]:
+    """Cuts where nothing is equal: each block with moved text by itself, the others of A and B side by side.
+
+    ``order`` says which side goes first, so that nothing depends on which is called A.
+    """
     queues = [blocks[side].of(begin[side], end[side])[::-1] for side in (0, 1)]
     at = list(begin)
     while any(queues):
-        moved = next((side for side in (0, 1) if queues[side] and queues[side][-1][1]), None)
+        moved = next((side for side in order if queues[side] and queues[side][-1][1]), None)
         for side in (0, 1) if moved is None else (moved,):
             if queues[side]:
                 at[side] = queues[side].pop()[0]

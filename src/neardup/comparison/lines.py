@@ -7,7 +7,6 @@ in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``=`` equal but for case, p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -53,6 +52,14 @@ _MARGINS: dict[str, Margins] = {
     "moved_b": ("", "~"),
 }
 _INLINE = {"changed": "-+", "only_a": "-", "only_b": "+", "moved_a": "~-", "moved_b": "~+"}
+_FOLDED = {
+    "equal": ("equal ", ""),
+    "changed": ("changed ", ""),
+    "only_a": ("", " only in A"),
+    "only_b": ("", " only in B"),
+    "moved_a": ("moved ", " of A"),
+    "moved_b": ("moved ", " of B"),
+}
 _LEGEND = (
     (("changed", "only_a"), "- only in A"),
     (("changed", "only_b"), "+ only in B"),
@@ -86,7 +93,8 @@ def facts_of(found: Comparison, width: int, more: Sequence[tuple[str, str]] = ()
 
 def _head(found: Comparison, names: tuple[str, str], width: int) -> Iterator[Line]:
     for letter, name in zip("AB", names, strict=True):
-        yield [(f"{letter}  ", "head"), (tail(printable(name), width - 3), "")]
+        if name != letter:
+            yield [(f"{letter}  ", "head"), (tail(printable(name), width - 3), "")]
     kinds = found.alignment.kinds
     marks = [words for those, words in _LEGEND if any(kinds[kind] for kind in those)]
     if any(row.kind == "equal" and restyled(found.alignment, row) for row in found.alignment.rows):
@@ -99,43 +107,27 @@ def _head(found: Comparison, names: tuple[str, str], width: int) -> Iterator[Lin
         )
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A row laid out."""
-
-    kind: str
-    lines: list[Line]
-
-
 def _rows(body: _TwoColumns | _Inline, alignment: Alignment, full: bool) -> Iterator[Line]:
-    """All rows, long stretches of one kind folded to their ends."""
-    shown = (_Shown(row.kind, body.lines(row)) for row in alignment.rows)
-    at_start = True
-    stretches = groupby(shown, lambda row: row.kind)
-    kind, stretch = next(stretches, ("", iter(())))
-    while kind:
-        lines = [line for row in stretch for line in row.lines]
-        next_kind, stretch = next(stretches, ("", iter(())))
-        yield from (
-            lines if full or kind == "changed" else _folded(lines, kind, at_start, not next_kind, body.width)
+    """All rows; of a long stretch of one kind, or of one long change, the ends and how much is between."""
+    stretches = [
+        (kind, [line for _, row in stretch for line in body.lines(row)])
+        for (kind, _), stretch in groupby(
+            enumerate(alignment.rows), lambda at: (at[1].kind, at[0] if at[1].kind == "changed" else 0)
         )
-        kind, at_start = next_kind, False
-
-
-def _folded(lines: list[Line], kind: str, at_start: bool, at_end: bool, width: int) -> Iterator[Line]:
-    """The ends of a stretch that is too long, and how much is between; equal text only next to what differs."""
-    most = EQUAL_LINES if kind == "equal" else OTHER_LINES
-    first = 0 if at_start and kind == "equal" and not at_end else most
-    last = 0 if at_end and kind == "equal" and not at_start else most
-    hidden = len(lines) - first - last
-    if hidden <= most:
-        yield from lines
-        return
-    yield from lines[:first]
-    words = {"equal": "equal ", "only_a": "", "only_b": ""}.get(kind, "moved ")
-    where = {"only_a": " only in A", "only_b": " only in B"}.get(kind, "")
-    yield [(f"··· {counted(hidden, f'{words}line')}{where} ···".center(width).rstrip(), "note")]
-    yield from lines[len(lines) - last :]
+    ]
+    for at, (kind, lines) in enumerate(stretches):
+        first = last = OTHER_LINES
+        if kind == "equal":  # equal text is of use next to what differs
+            first = EQUAL_LINES if at or len(stretches) == 1 else 0
+            last = EQUAL_LINES if at + 1 < len(stretches) or len(stretches) == 1 else 0
+        hidden = len(lines) - first - last
+        if full or hidden <= max(first, last):
+            yield from lines
+            continue
+        yield from lines[:first]
+        words = f"··· {counted(hidden, f'{_FOLDED[kind][0]}line')}{_FOLDED[kind][1]} ···"
+        yield [(words.center(body.width).rstrip(), "note")]
+        yield from lines[len(lines) - last :]
 
 
 class _TwoColumns:

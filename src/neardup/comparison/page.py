@@ -35,8 +35,8 @@ GENERATOR = "neardup compare"
 COLOURS = 6
 EQUAL_ROWS, EQUAL_CHARACTERS = 2, 400
 """What is shown of equal text before and after a difference; more is folded away if it is longer than that."""
-LISTED = 1000
-"""Differences in the list; the texts show all of them."""
+LISTED, LISTED_OPEN = 1000, 12
+"""Differences in the list, and in one that is open at first; the texts show all of them."""
 
 
 @cache
@@ -94,6 +94,10 @@ def _name(name: str) -> str:
     return f'<bdi lang="">{escape(printable(name))}</bdi>'
 
 
+def _labelled(letter: str, name: str) -> str:
+    return letter if name == letter else f"{letter}: {_name(name)}"
+
+
 class _Body:
     """The parts of a page; ``prefix`` makes ids unique where there are several, ``level`` is that of headings."""
 
@@ -109,10 +113,10 @@ class _Body:
     def parts(self) -> Iterator[str]:
         """The page from top to bottom."""
         yield from self._summary()
+        yield from self._list()
         yield f'<section aria-labelledby="{self._id}texts">{self._heading("texts", "The two texts")}'
         yield from self._texts()
         yield "</section>"
-        yield from self._list()
         yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
         yield from self._measures()
         yield "</section>"
@@ -124,8 +128,11 @@ class _Body:
         settings = self._found.settings
         read_as = f"shingles of {counted(settings['length'], unit_of(self._found))}, "
         read_as += f"matches of {settings['min_chunk']} or more{'; numbers left out' * settings['ignore_numbers']}"
-        facts = [(letter, _name(name)) for letter, name in zip("AB", self._names, strict=True)]
-        facts += [("In common", escape(common_sentence(self._found)))]
+        facts = [(letter, _name(name)) for letter, name in zip("AB", self._names, strict=True) if name != letter]
+        of = {name: value_of(value) for name, value in self._found.measures.items()}
+        alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
+        alike += f"{of['containment_b']} of B in A"
+        facts += [("Alike", alike), ("In common", escape(common_sentence(self._found)))]
         facts += [("Differences", escape(differences_sentence(self._alignment))), ("Compared by", read_as)]
         yield "<dl>" + "".join(f"<dt>{label}</dt><dd>{said}</dd>" for label, said in facts) + "</dl>"
         yield from (f'<p class="note">{escape(note)}</p>' for note in notes_on(self._found))
@@ -135,11 +142,11 @@ class _Body:
         )
 
     def _texts(self) -> Iterator[str]:
+        heads = ('<span class="unheard">Difference</span>', *map(_labelled, "AB", self._names))
+        cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
         yield (
-            '<table class="texts"><colgroup><col class="number"><col><col></colgroup><thead><tr>'
-            '<th scope="col"><span class="unheard">Difference</span></th>'
-            f'<th scope="col">A: {_name(self._names[0])}</th><th scope="col">B: {_name(self._names[1])}</th>'
-            "</tr></thead><tbody>"
+            '<table class="texts"><colgroup><col class="number"><col><col></colgroup>'
+            f"<thead><tr>{cells}</tr></thead><tbody>"
         )
         rows = list(enumerate(self._alignment.rows))
         for equal, group in groupby(rows, lambda numbered: numbered[1].kind == "equal"):
@@ -202,7 +209,7 @@ class _Body:
             if 1 <= to <= last
         )
         label = f'<span class="unheard">{difference.words}, difference </span>'
-        return f'<span class="mark">{difference.mark}</span>{label}{number(n)}{links}', f' id="{self._id}d{n}"'
+        return f"<b>{difference.mark}{label}{number(n)}</b>{links}", f' id="{self._id}d{n}"'
 
     def _cell(self, row: Row, side: int) -> str:
         pieces = (row.a, row.b)[side]
@@ -243,7 +250,9 @@ class _Body:
     def _list(self) -> Iterator[str]:
         if not self._differences:
             return
-        yield f'<nav aria-labelledby="{self._id}differences">{self._heading("differences", "List of differences")}'
+        yield f'<nav aria-labelledby="{self._id}differences">{self._heading("differences", "Differences")}'
+        shown = " open" if self._full or len(self._differences) <= LISTED_OPEN else ""
+        yield f"<details{shown}><summary>{counted(len(self._differences), 'difference')} as a list</summary>"
         yield '<ol class="list">'
         for difference in list(self._differences.values())[:LISTED]:
             said = "".join(
@@ -254,7 +263,7 @@ class _Body:
         yield "</ol>"
         if len(self._differences) > LISTED:
             yield f"<p>The first {number(LISTED)} of {number(len(self._differences))}; the texts show all.</p>"
-        yield "</nav>"
+        yield "</details></nav>"
 
     def _measures(self) -> Iterator[str]:
         head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "what it is"))

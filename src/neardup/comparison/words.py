@@ -45,15 +45,15 @@ def unit_of(found: Comparison) -> str:
 
 
 def differences_sentence(alignment: Alignment) -> str:
-    """How many differences there are of each kind."""
-    kinds = alignment.kinds
-    parts = [
-        f"{number(kinds[kind])} {words}"
-        for kind, words in (("changed", "changed"), ("only_a", "only in A"), ("only_b", "only in B"))
-        if kinds[kind]
-    ]
-    total = sum(kinds[kind] for kind in ("changed", "only_a", "only_b"))
-    return number(total) + (f": {', '.join(parts)}" if parts else "") if total else "none"
+    """How many rows differ, and how; moved text is counted where it is gone and where it is now."""
+    counts = {
+        "changed": alignment.kinds["changed"],
+        "only in A": alignment.kinds["only_a"],
+        "only in B": alignment.kinds["only_b"],
+        "halves of moved text": alignment.kinds["moved_a"] + alignment.kinds["moved_b"],
+    }
+    parts = [f"{number(count)} {words}" for words, count in counts.items() if count]
+    return f"{number(sum(counts.values()))}: {', '.join(parts)}" if parts else "none"
 
 
 def notes_on(found: Comparison) -> Iterator[str]:
