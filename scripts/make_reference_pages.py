@@ -27,15 +27,16 @@ CLI_CLOSING = """\
 
 | status | meaning |
 |---|---|
-| 0 | done |
+| 0 | done; also when `compare` found differences |
 | 1 | done, but some input was rejected; `problems.jsonl` in the output folder lists it |
 | 2 | error: a wrong option or setting, an input that cannot be read, an output that cannot be written |
 | 130 | interrupted; nothing was written |
 
 Results and `--json` go to standard output; errors, warnings and progress bars to standard error. Bars are
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
-`group` add `out` (the folder, null after a dry run) and `files` (the names in it). `plan` and `explain` print
-their tables; those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json).
+`group` add `out` (the folder, null after a dry run) and `files` (the names in it). `compare` prints
+[Comparison.as_dict()](python.md#compare-and-comparison) on one line. `plan` and `explain` print their tables;
+those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json).
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """

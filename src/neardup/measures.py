@@ -155,7 +155,7 @@ class Comparison:
             yield name, value, unfinished.get(name, about.kind), about.sentence
 
     def text(self, width: int = 80, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
-        """Both texts with their differences and the measures, in lines of at most ``width`` columns (40 or more).
+        """Both texts with their differences and the measures, in lines of at most ``width`` columns (60 or more).
 
         Two columns from 100 columns on. ``full``: long equal stretches are not folded. ``print`` shows it.
         """

@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import reference_alignment as naive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
+import reference_alignment as naive
 import shared_data
 from neardup.alignment import Alignment, Piece, path
 from neardup.alignment.breaks import LINE, NONE, SENTENCE, breaks_of
@@ -226,7 +226,9 @@ def test_runs_are_a_longest_common_subsequence(a: list[int], b: list[int]) -> No
     end_a = end_b = 0
     for i, j, length in runs.tolist():
         assert a[i : i + length] == b[j : j + length]
-        assert (i > end_a or j > end_b or i == j == 0) and i >= end_a and j >= end_b
+        assert i > end_a or j > end_b or i == j == 0
+        assert i >= end_a
+        assert j >= end_b
         end_a, end_b = i + length, j + length
 
 

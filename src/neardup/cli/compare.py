@@ -105,7 +105,7 @@ def _show(found: Comparison, names: tuple[str, str], order: Order) -> None:
     elif order.html is None:
         _print(as_text(found, names, width, colour=colour, full=order.full))
     else:
-        _print(facts_of(found, width, [("written", views.printable(order.html))]))
+        _print([*facts_of(found, width), "", f"written  {views.printable(order.html)}"])
 
 
 def _has_colour() -> bool:

@@ -154,7 +154,7 @@ _COMPARING = (
         ("--width",),
         int | None,
         None,
-        "Columns to use: two texts side by side from 100 on. Without it those of the terminal, else 80.",
+        "Columns to use, at least 60; side by side from 100 on. Without it those of the terminal, else 80.",
         "NUMBER",
     ),
     JSON,

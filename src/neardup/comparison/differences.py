@@ -48,33 +48,23 @@ def differences_of(alignment: Alignment) -> Iterator[Difference]:
 
 
 def _said(alignment: Alignment, row: Row) -> Iterator[Part]:
-    if row.kind in ("moved_a", "moved_b"):
-        side = int(row.kind == "moved_b")
-        pieces = (row.a, row.b)[side]
-        yield _quote(alignment, pieces, side), True
-        for piece in pieces:
-            if piece.opens:
-                yield f" (match {piece.match}, {way_to(alignment, piece.match, side)})", False
-        return
-    parts = [
-        _quote(alignment, [piece for piece in pieces if piece.kind != "same"], side)
-        for side, pieces in enumerate((row.a, row.b))
-    ]
-    if parts[0]:
-        yield parts[0], True
+    quotes = [_quote(alignment, pieces, side) for side, pieces in enumerate((row.a, row.b))]
+    if quotes[0]:
+        yield quotes[0], True
     if row.kind == "changed":
-        yield (" → " if parts[0] and parts[1] else " taken out" if parts[0] else "put in "), False
-    if parts[1]:
-        yield parts[1], True
+        yield (" → " if quotes[0] and quotes[1] else " taken out" if quotes[0] else "put in "), False
+    if quotes[1]:
+        yield quotes[1], True
+    if not (row.a and row.b):
+        for piece in row.a or row.b:
+            if piece.opens:
+                yield f" (match {piece.match}, {way_to(alignment, piece.match, int(not row.a))})", False
 
 
 def _quote(alignment: Alignment, pieces: Sequence[Piece], side: int) -> str:
-    """The beginning of what differs, gaps between as dots."""
+    """The beginning of what differs, or else of what is moved, gaps between as dots."""
     text = (alignment.text_a, alignment.text_b)[side]
-    told = [
-        " ".join(text[piece.begin : piece.end][: 2 * QUOTED].split())
-        for piece in pieces
-        if piece.kind != "between"
-    ]
-    quote = " … ".join(told)
+    chosen = [piece for piece in pieces if piece.kind == "changed"]
+    chosen = chosen or [piece for piece in pieces if piece.kind == "moved"]
+    quote = " … ".join(" ".join(text[piece.begin : piece.end][: 2 * QUOTED].split()) for piece in chosen)
     return quote if len(quote) <= QUOTED else quote[: QUOTED - 1] + "…"

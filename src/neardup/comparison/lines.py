@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
+from textwrap import wrap
 from typing import TYPE_CHECKING, TypeAlias
 
 from neardup.comparison.words import (
@@ -18,7 +19,7 @@ from neardup.comparison.words import (
     value_of,
     way_to,
 )
-from neardup.terminal import Fragment, columns, painted, shortened, tail, wrapped
+from neardup.terminal import Fragment, columns, painted, tail, wrapped
 from neardup.views import aligned, counted, printable, visible
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 TWO_COLUMNS = 100
 """Terminals as wide as this show A and B side by side."""
-NARROWEST = 40
+NARROWEST = 60
 EQUAL_LINES, OTHER_LINES = 3, 20
 """Lines shown at either end of a long stretch, equal or not; what is between is counted."""
 
@@ -63,12 +64,11 @@ _FOLDED = {
 _LEGEND = (
     (("changed", "only_a"), "- only in A"),
     (("changed", "only_b"), "+ only in B"),
-    (("moved_a", "moved_b"), "~ moved"),
 )
 
 
 def as_text(found: Comparison, names: tuple[str, str], width: int, *, colour: bool, full: bool) -> Iterator[str]:
-    """The lines of a comparison, at most ``width`` columns wide (40 or more).
+    """The lines of a comparison, at most ``width`` columns wide (60 or more).
 
     ``names`` of A and B; with ``full`` long stretches are shown whole.
     """
@@ -80,31 +80,37 @@ def as_text(found: Comparison, names: tuple[str, str], width: int, *, colour: bo
     yield from facts_of(found, width)
 
 
-def facts_of(found: Comparison, width: int, more: Sequence[tuple[str, str]] = ()) -> Iterator[str]:
-    """How much is common, how many differences, what must be known (and ``more``), then every measure."""
+def facts_of(found: Comparison, width: int) -> Iterator[str]:
+    """How much is common, how many differences, what must be known; then every measure."""
     facts = [("in common", common_sentence(found)), ("differences", differences_sentence(found.alignment))]
-    yield from aligned([*facts, *(("note", text) for text in notes_on(found)), *more], width)
+    for text in aligned([*facts, *(("note", note) for note in notes_on(found))], width):
+        yield from text.splitlines()
     yield ""
-    rows = [(name, value_of(value), kind) for name, value, kind, _ in found.described()]
-    sizes = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    for name, value, kind in rows:
-        yield shortened(f"{name:<{sizes[0]}}  {value:<{sizes[1]}}  {kind}", width)
+    rows = [(name, *value_of(value), kind) for name, value, kind, _ in found.described()]
+    column = max(len(value) for _, value, _, _ in rows)
+    table = [
+        (name, f"{value:<{column}}  {kind}" + f" (95 %: {interval})" * bool(interval))
+        for name, value, interval, kind in rows
+    ]
+    for text in aligned(table, width):
+        yield from text.splitlines()
 
 
 def _head(found: Comparison, names: tuple[str, str], width: int) -> Iterator[Line]:
     for letter, name in zip("AB", names, strict=True):
         if name != letter:
             yield [(f"{letter}  ", "head"), (tail(printable(name), width - 3), "")]
-    kinds = found.alignment.kinds
-    marks = [words for those, words in _LEGEND if any(kinds[kind] for kind in those)]
-    if any(row.kind == "equal" and restyled(found.alignment, row) for row in found.alignment.rows):
+    alignment = found.alignment
+    marks = [words for those, words in _LEGEND if any(alignment.kinds[kind] for kind in those)]
+    if any(match.moved for match in alignment.matches):
+        marks.append("~ moved")
+    if any(row.kind == "equal" and restyled(alignment, row) for row in alignment.rows):
         marks.append("= equal but for case or punctuation")
-    if found.alignment.matches:
+    if alignment.matches:
         marks.append("[n] a match begins")
-    if marks:
-        yield from wrapped(
-            [("   " + ", ".join(marks).replace(" ", "\u00a0").replace(",\u00a0", ", "), "note")], width
-        )
+    unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
+    for line in wrap(", ".join(unbroken), width - 3):
+        yield [("   " + line.replace("\u00a0", " "), "note")]
 
 
 def _rows(body: _TwoColumns | _Inline, alignment: Alignment, full: bool) -> Iterator[Line]:
@@ -199,13 +205,13 @@ class _Inline:
         found = [
             fragment for piece, side in merged(row) for fragment in _marked(self._alignment, row, piece, side)
         ]
-        if row.kind in ("moved_a", "moved_b"):
-            side = int(row.kind == "moved_b")
-            moved = [piece.match for piece in (row.a, row.b)[side] if piece.opens]
-            text, style = found.pop()
-            notes = [(f" ({way})", "note") for way in _ways(self._alignment, moved, side)]
-            found += [(text.rstrip(), style), *notes, (text[len(text.rstrip()) :], "")]
-        return found
+        if row.a and row.b:
+            return found
+        side = int(not row.a)
+        moved = [piece.match for piece in (row.a, row.b)[side] if piece.opens]
+        text, style = found.pop()
+        notes = [(f" ({way})", "note") for way in _ways(self._alignment, moved, side)]
+        return [*found, (text.rstrip(), style), *notes, (text[len(text.rstrip()) :], "")]
 
 
 def merged(row: Row) -> Iterator[tuple[Piece, int]]:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 GENERATOR = "neardup compare"
 COLOURS = 6
-EQUAL_ROWS, EQUAL_CHARACTERS = 2, 400
+EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """What is shown of equal text before and after a difference; more is folded away if it is longer than that."""
+NOTEBOOK_CHARACTERS = 400_000
+"""Of both texts together; a notebook keeps every output in its file, and some show none of more than 10 MB."""
 LISTED, LISTED_OPEN = 1000, 12
 """Differences in the list, and in one that is open at first; the texts show all of them."""
 
@@ -79,7 +81,9 @@ def as_fragment(found: Comparison) -> str:
     for text in (found.a.text, found.b.text):
         both.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
     body = _Body(found, ("A", "B"), full=False, prefix=f"n{both.hexdigest()[:8]}-", level=4)
-    return f'<div class="neardup"><style>{_style()}</style>{"".join(body.parts())}</div>'
+    small = len(found.a.text) + len(found.b.text) <= NOTEBOOK_CHARACTERS
+    parts = body.parts() if small else body.parts_without_texts()
+    return f'<div class="neardup"><style>{_style()}</style>{"".join(parts)}</div>'
 
 
 def _text(text: str) -> str:
@@ -117,9 +121,13 @@ class _Body:
         yield f'<section aria-labelledby="{self._id}texts">{self._heading("texts", "The two texts")}'
         yield from self._texts()
         yield "</section>"
-        yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
         yield from self._measures()
-        yield "</section>"
+
+    def parts_without_texts(self) -> Iterator[str]:
+        """What is left of the page for texts that are too long to be kept in a notebook."""
+        yield from self._summary()
+        yield '<p class="note">The texts are long and not shown here: html() makes a page with them.</p>'
+        yield from self._measures()
 
     def _heading(self, id: str, words: str) -> str:
         return f'<h{self._level} id="{self._id}{id}">{words}</h{self._level}>'
@@ -129,7 +137,7 @@ class _Body:
         read_as = f"shingles of {counted(settings['length'], unit_of(self._found))}, "
         read_as += f"matches of {settings['min_chunk']} or more{'; numbers left out' * settings['ignore_numbers']}"
         facts = [(letter, _name(name)) for letter, name in zip("AB", self._names, strict=True) if name != letter]
-        of = {name: value_of(value) for name, value in self._found.measures.items()}
+        of = {name: value_of(value)[0] for name, value in self._found.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
         alike += f"{of['containment_b']} of B in A"
         facts += [("Alike", alike), ("In common", escape(common_sentence(self._found)))]
@@ -215,7 +223,7 @@ class _Body:
         pieces = (row.a, row.b)[side]
         letter = "AB"[side]
         if not pieces:
-            moved = [piece.match for piece in (row.b, row.a)[side] if piece.opens and row.kind.startswith("moved")]
+            moved = [piece.match for piece in (row.b, row.a)[side] if piece.opens]
             ways = ", ".join(self._way(match, 1 - side) for match in moved)
             return f'<td class="nothing" data-side="{letter}">{ways}</td>'
         content = "".join(self._piece(row, piece, side) for piece in pieces)
@@ -266,11 +274,15 @@ class _Body:
         yield "</details></nav>"
 
     def _measures(self) -> Iterator[str]:
+        yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
         head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "what it is"))
         yield f'<table class="measures"><thead><tr>{head}</tr></thead><tbody>'
         for name, value, kind, sentence in self._found.described():
-            cells = f'<td class="value">{value_of(value)}</td><td>{kind}</td><td>{escape(sentence)}</td>'
+            said, interval = value_of(value)
+            said += f"<br>95 % interval {interval}" if interval else ""
+            cells = f'<td class="value">{said}</td><td>{kind}</td><td>{escape(sentence)}</td>'
             yield f'<tr><th scope="row">{name}</th>{cells}</tr>'
         yield "</tbody></table>"
         if self._found.proven:
             yield "<p>Proven: no choice of matches has more common text than the one shown.</p>"
+        yield "</section>"

@@ -15,18 +15,18 @@ EQUAL_TEXTS = "A and B are the same text, character by character."
 EQUAL_TOKENS = "A and B have the same {}s in the same order: case, punctuation and layout are all that may differ."
 
 
-def value_of(measure: Any) -> str:
-    """A measure as text: shares cut to three digits, estimates with their interval.
+def value_of(measure: Any) -> tuple[str, str]:
+    """A measure as text, shares cut to three digits; and its 95 % interval, "" if it is no estimate.
 
     >>> value_of(0.99999), value_of(1234)
-    ('0.999', '1,234')
+    (('0.999', ''), ('1,234', ''))
     >>> value_of({"estimate": 0.5, "low": 0.41, "high": 0.59, "slots": 128})
-    '0.500 (95 % interval 0.410 to 0.590)'
+    ('0.500', '0.410 to 0.590')
     """
     if isinstance(measure, dict):
         value, low, high = (similarity(measure[key]) for key in ("estimate", "low", "high"))
-        return f"{value} (95 % interval {low} to {high})"
-    return number(measure) if isinstance(measure, int) else similarity(measure)
+        return value, f"{low} to {high}"
+    return number(measure) if isinstance(measure, int) else similarity(measure), ""
 
 
 def common_sentence(found: Comparison) -> str:
