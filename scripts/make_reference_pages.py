@@ -36,7 +36,8 @@ Results and `--json` go to standard output; errors, warnings and progress bars t
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
 `group` add `out` (the folder, null after a dry run) and `files` (the names in it). `compare` prints
 [Comparison.as_dict()](python.md#compare-and-comparison) on one line. `plan` and `explain` print their tables;
-those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json); with documents `plan` prints the [advice](python.md#advise-and-advice).
+those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json); with documents
+`plan` prints the [advice](python.md#advise-and-advice).
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """
