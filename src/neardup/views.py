@@ -9,6 +9,8 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from neardup.settings import CHUNK_MEASURES, measure_in_words
+
 if TYPE_CHECKING:
     from neardup.report import Group, Member
 
@@ -164,10 +166,22 @@ def _documents(counts: Mapping[str, int]) -> str:
 
 def _pairs(run: Mapping[str, Any]) -> str:
     counts, settings = run["counts"], run["settings"]
-    asked = f"{number(counts['pairs'])} at {settings['measure']} {settings['threshold']:g} or above"
-    if run["choice"]["method"] == "exact":
+    measure = measure_in_words(settings["measure"], settings.get("matching", "literal"))
+    asked = f"{number(counts['pairs'])} at {measure} {settings['threshold']:g} or above"
+    if run["choice"]["method"] == "exact" and not counts["verified"]:
         return f"{asked}, joined exactly"
     return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def unit_of(settings: Mapping[str, Any]) -> str:
+    """What a measure counts that does not count shingles.
+
+    >>> unit_of({"measure": "chunk-union", "matching": "literal"})
+    'tokens'
+    """
+    if settings["measure"] in CHUNK_MEASURES:
+        return "tokens" if settings["matching"] == "literal" else "tokens (repeats left out)"
+    return "different words" if settings["measure"] == "bag-of-words" else "shingles (with repeats)"
 
 
 def _method(choice: Mapping[str, Any]) -> str:

@@ -37,6 +37,7 @@ LAYERS = (
         "candidates",
         "hubs",
         "verify",
+        "chunk_join",
         "search",
         "recall",
         "group",
