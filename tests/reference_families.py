@@ -18,3 +18,26 @@ def common(a: set[int], b: set[int], scale: int | None, floor: int) -> tuple[int
     both_whole = len(a) < floor and len(b) < floor
     union = sorted(a | b) if both_whole else sample(a | b, scale, floor)
     return len(a & b & set(union)), len(a & set(union)), len(b & set(union))
+
+
+def bands(slots: int, rows: int, wrap: bool) -> list[list[int]]:
+    """Return the slots of each band; with ``wrap`` those left over and the first ones make the last."""
+    whole = [list(range(first, first + rows)) for first in range(0, slots - rows + 1, rows)]
+    left = list(range(slots - slots % rows, slots))
+    return [*whole, left + list(range(rows - len(left)))] if wrap and left else whole
+
+
+def candidates(
+    signatures: list[list[int]], rows: int, wrap: bool, empty: int | None
+) -> list[list[tuple[int, int]]]:
+    """Return for every signature the (number, agreeing slots) of those that agree with it in a band."""
+    found = []
+    for i, one in enumerate(signatures):
+        mates = []
+        for j, other in enumerate(signatures):
+            equal = {slot for slot, (x, y) in enumerate(zip(one, other, strict=True)) if x == y}
+            shared = any(equal.issuperset(band) for band in bands(len(one), rows, wrap))
+            if i != j and shared and not {empty} >= set(one) and not {empty} >= set(other):
+                mates.append((j, len(equal)))
+        found.append(sorted(mates, key=lambda mate: (-mate[1], mate[0])))
+    return found

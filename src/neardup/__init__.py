@@ -19,6 +19,7 @@ from neardup.plan import Plan, plan
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.banding import LSH
     from neardup.dedup import find
     from neardup.families import BottomK, SampledShingles
     from neardup.measures import Comparison, compare
@@ -34,6 +35,7 @@ __all__ = [
     "FormatError",
     "Found",
     "InputError",
+    "LSH",
     "MinHash",
     "NeardupError",
     "OutputError",
@@ -52,6 +54,7 @@ _LAZY = {
     "BottomK": "neardup.families",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
+    "LSH": "neardup.banding",
     "MinHash": "neardup.sketches",
     "SampledShingles": "neardup.families",
     "compare": "neardup.measures",

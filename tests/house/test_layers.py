@@ -30,7 +30,7 @@ LAYERS = (
     ("coefficients", "text", "fingerprints", "keep", "provenance"),
     ("readers", "writers"),
     ("corpus", "sketches", "units"),
-    ("shingle_store", "simhash", "stop_words", "matching", "families"),
+    ("shingle_store", "simhash", "stop_words", "matching", "families", "banding"),
     (
         "candidates",
         "hubs",
