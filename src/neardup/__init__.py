@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "BottomK",
     "Comparison",
     "FormatError",
