@@ -21,7 +21,7 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from neardup.banding import LSH
     from neardup.dedup import find
-    from neardup.families import BottomK, SampledShingles
+    from neardup.families import BottomK, SampledShingles, from_datasketch, read_signatures, write_signatures
     from neardup.measures import Comparison, compare
     from neardup.report import Found
     from neardup.sketches import MinHash
@@ -47,7 +47,10 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "compare",
     "explain",
     "find",
+    "from_datasketch",
     "plan",
+    "read_signatures",
+    "write_signatures",
 ]
 
 _LAZY = {
@@ -60,6 +63,9 @@ _LAZY = {
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
+    "from_datasketch": "neardup.families",
+    "read_signatures": "neardup.families",
+    "write_signatures": "neardup.families",
 }
 
 
