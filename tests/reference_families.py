@@ -41,3 +41,15 @@ def candidates(
                 mates.append((j, len(equal)))
         found.append(sorted(mates, key=lambda mate: (-mate[1], mate[0])))
     return found
+
+
+def linear(elements: list[int], coefficients: list[tuple[int, int]], prime: int) -> list[int]:
+    """Return the textbook MinHash: the least (a·x + b) mod p for every pair (a, b)."""
+    return [min(((a * x + b) % prime for x in elements), default=2**32 - 1) for a, b in coefficients]
+
+
+def multiply_shift(elements: list[int], coefficients: list[tuple[int, int]], bits: int) -> list[int]:
+    """Return the least top ``bits`` of a·x + b mod 2³² for every pair (a, b)."""
+    return [
+        min(((a * x + b) % 2**32 >> (32 - bits) for x in elements), default=2**32 - 1) for a, b in coefficients
+    ]

@@ -21,7 +21,16 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from neardup.banding import LSH
     from neardup.dedup import find
-    from neardup.families import BottomK, SampledShingles, from_datasketch, read_signatures, write_signatures
+    from neardup.families import (
+        BBit,
+        BottomK,
+        ModP,
+        MultiplyShift,
+        SampledShingles,
+        from_datasketch,
+        read_signatures,
+        write_signatures,
+    )
     from neardup.measures import Comparison, compare
     from neardup.report import Found
     from neardup.sketches import MinHash
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
+    "BBit",
     "BottomK",
     "Comparison",
     "FormatError",
@@ -37,6 +47,8 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "InputError",
     "LSH",
     "MinHash",
+    "ModP",
+    "MultiplyShift",
     "NeardupError",
     "OutputError",
     "Plan",
@@ -54,11 +66,14 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
 ]
 
 _LAZY = {
+    "BBit": "neardup.families",
     "BottomK": "neardup.families",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "LSH": "neardup.banding",
     "MinHash": "neardup.sketches",
+    "ModP": "neardup.families",
+    "MultiplyShift": "neardup.families",
     "SampledShingles": "neardup.families",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",

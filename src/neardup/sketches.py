@@ -115,12 +115,17 @@ class MinHash:
         mix_all(np.ascontiguousarray(ids, np.uint64), mixed)
         return self._sketch(mixed, np.ascontiguousarray(offsets, np.int64))
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """sketch, slots, and the published seed."""
+        sketch = self.settings.sketch
+        return {"sketch": sketch.sketch, "slots": sketch.slots, "seed": f"{SEED:#x}"}
+
     def provenance(self, of_ids: bool = False) -> Provenance:
         """How the signatures are made, of texts or of ids; the seed is that of the published coefficients."""
-        sketch, shingles = self.settings.sketch, self.settings.shingles
+        shingles = self.settings.shingles
         texts = {"of": "texts", "length": shingles.length, "unit": shingles.unit}
-        parameters = {"sketch": sketch.sketch, "slots": sketch.slots, "seed": f"{SEED:#x}"}
-        return Provenance("minhash", {**parameters, **({"of": "ids"} if of_ids else texts)})
+        return Provenance("minhash", {**self.parameters, **({"of": "ids"} if of_ids else texts)})
 
     def resemblances(self, signatures: UInt32s, pairs: Any, other: UInt32s | None = None) -> Floats:
         """The estimated resemblance (float64[m]) of ``pairs`` of rows of signatures: equal slots / slots.

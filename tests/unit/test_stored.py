@@ -28,6 +28,11 @@ def families() -> dict[str, Any]:
         "classic": nd.MinHash(16, sketch="classic"),
         "sampled shingles": nd.SampledShingles(2, 3, length=1),
         "bottom-k": nd.BottomK(4),
+        "mod-p": nd.ModP(5, prime=10_007, seed=3, length=2),
+        "mod-p of given coefficients": nd.ModP(prime=17, coefficients=[(4, 9), (14, 4)]),
+        "multiply-shift": nd.MultiplyShift(7, bits=20),
+        "b-bit minhash": nd.BBit(nd.MinHash(16, length=3, sketch="classic")),
+        "16 bits of mod-p": nd.BBit(nd.ModP(9, unit="char"), 16),
     }
 
 
@@ -60,8 +65,7 @@ def test_a_file_holds_what_was_written(family: Any, name: str, tmp_path: Path) -
 def test_signatures_of_ids_are_told_apart(family: Any) -> None:
     offsets = np.array([0, 2, 5])
     made = family.sketch_ids([1, 2, 3, 4, 5], offsets)
-    if isinstance(family, nd.MinHash):
-        made = made[0]
+    made = made[0] if isinstance(family, nd.MinHash) else made
     kind = {} if hasattr(made, "hashes") else {"of_ids": True}
     found = nd.read_signatures(family.to_arrow([7, 8], made, **kind))
     assert found.of_ids
@@ -123,6 +127,10 @@ def changed(**values: object) -> pa.Table:
         (changed(slots=100), "slots 100"),
         (changed(slots=32), "says minhash .*slots 32.*holds other signatures"),
         (changed(more=1), "more 1"),
+        (changed(family="b-bit minhash"), "The signatures are b-bit minhash"),
+        (changed(family="b-bit minhash", bits=8, base="b-bit minhash", base_parameters={}), "b-bit minhash"),
+        (changed(family="b-bit minhash", bits=8, base="minhash", base_parameters=[]), "b-bit minhash"),
+        (changed(family="b-bit minhash", bits=8, base={}, base_parameters={}), "b-bit minhash"),
         (changed(slots=[16]), r"slots \[16\]"),
         (changed(family="\x1b[2J"), r"The signatures are \?\[2J"),
         (changed().drop_columns("id"), "no columns id and signature"),

@@ -3,9 +3,13 @@
 from neardup.families.sampled import BottomK, Sample, SampledShingles, Samples
 from neardup.families.slots import Signature, SlotFamily
 from neardup.families.stored import Signatures, from_datasketch, read_signatures, write_signatures
+from neardup.families.textbook import BBit, ModP, MultiplyShift
 
 __all__ = [
+    "BBit",
     "BottomK",
+    "ModP",
+    "MultiplyShift",
     "Sample",
     "SampledShingles",
     "Samples",

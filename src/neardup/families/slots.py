@@ -20,12 +20,13 @@ class SlotFamily(ShingleFamily):
     """Sets of shingles or ids → arrays [n, ``slots``] of ``dtype``; a subclass says how, in ``_sketch``.
 
     An empty set has the largest value of the type in every slot. ``mergeable`` tells whether the signature of a
-    union is the smaller value in each slot.
+    union is the smaller value in each slot, ``narrows`` whether a few bits of every slot are enough for ``BBit``.
     """
 
     slots: int
     dtype: Any = np.uint32
     mergeable: ClassVar[bool] = True
+    narrows: ClassVar[bool] = True
 
     def sketch(self, texts: Any) -> NDArray[Any]:
         """Signatures [n, slots] of n texts: a list of str, or Arrow data. Raises InputError for anything else."""

@@ -15,6 +15,7 @@ from neardup.errors import FormatError, NeardupError
 from neardup.families.foreign import Datasketch, taken_over
 from neardup.families.sampled import BottomK, SampledShingles, Samples
 from neardup.families.slots import SlotFamily
+from neardup.families.textbook import BBit, ModP, MultiplyShift
 from neardup.provenance import Provenance, require_same, signature_column
 from neardup.readers.signatures import read_table
 from neardup.sketches import MinHash
@@ -25,7 +26,7 @@ AnyFamily = MinHash | SlotFamily | SampledShingles
 
 FAMILIES: dict[str, Any] = {
     "minhash": MinHash,
-    **{kind.family: kind for kind in (SampledShingles, BottomK, Datasketch)},
+    **{kind.family: kind for kind in (SampledShingles, BottomK, ModP, MultiplyShift, BBit, Datasketch)},
 }
 """What is stored under which name."""
 
@@ -122,16 +123,20 @@ def from_datasketch(minhashes: Sequence[Any], ids: Any = None) -> Signatures:
 
 
 def _family_of(made: Provenance) -> AnyFamily:
-    """The family of that provenance; what it was made with is checked by the caller."""
+    """The family of that provenance; whether it would say the same of itself is checked by the caller."""
     given = {name: value for name, value in made.parameters.items() if name != "of"}
-    if made.family == "minhash":
-        given.pop("seed", None)
-    kind = FAMILIES.get(made.family)
-    if kind is None:
-        raise _unknown(made)
     try:
+        if made.family == BBit.family:
+            name, bits, parameters = (given.pop(key) for key in ("base", "bits", "base_parameters"))
+            if name == BBit.family:
+                raise TypeError("small copies are not cut again")
+            of: Any = _family_of(Provenance(name, {**parameters, **given}))
+            return BBit(of, bits)
+        kind = FAMILIES[made.family]
+        if kind is MinHash:
+            given.pop("seed", None)
         made_again: AnyFamily = kind(**given)
-    except (NeardupError, TypeError, ValueError) as error:
+    except (NeardupError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise _unknown(made) from error
     return made_again
 
