@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from reference import mix64
+
 
 def sample(hashes: set[int], scale: int | None, floor: int) -> list[int]:
     """Return all hashes below 2⁶⁴ / scale (none without a scale), and at least the ``floor`` smallest."""
@@ -53,3 +55,35 @@ def multiply_shift(elements: list[int], coefficients: list[tuple[int, int]], bit
     return [
         min(((a * x + b) % 2**32 >> (32 - bits) for x in elements), default=2**32 - 1) for a, b in coefficients
     ]
+
+
+def bucketed(hashes: set[int], count: int, buckets: int, size: int, rotation: bool) -> list[list[int]]:
+    """Return the ``size`` smallest hashes of every bucket of every function; rotation fills empty buckets."""
+    width = -(-(2**32) // buckets)
+    cells = []
+    for function in range(count):
+        step = function * 0x9E3779B97F4A7C15
+        values = {mix64((h + step) % 2**64) if function else h for h in hashes}
+        mine = [sorted(v for v in values if (v >> 32) // width == b)[:size] for b in range(buckets)]
+        if rotation and any(mine):
+            mine = [
+                next(mine[(b + t) % buckets] for t in range(buckets) if mine[(b + t) % buckets])
+                for b in range(buckets)
+            ]
+        cells += mine
+    return cells
+
+
+def read(a: set[int], b: set[int], count: int, buckets: int, size: int) -> tuple[int, int]:
+    """Return (in both, of how many) of the smallest hashes of every bucket of the union, from the sets."""
+    cells = [bucketed(hashes, count, buckets, size, False) for hashes in (a, b, a | b)]
+    told = [set(u) for u in cells[2]]
+    both = sum(len(set(x) & set(y) & u) for x, y, u in zip(*cells[:2], told, strict=True))
+    return both, sum(map(len, told))
+
+
+def engine_score(a: list[list[int]], b: list[list[int]], buckets: int) -> float:
+    """Return the share of the values of a that b has anywhere under the same function."""
+    tokens = [(k // buckets, value) for k, cell in enumerate(a) for value in cell]
+    others = {(k // buckets, value) for k, cell in enumerate(b) for value in cell}
+    return sum(token in others for token in tokens) / len(tokens) if tokens else 0.0

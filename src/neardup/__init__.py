@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "BBit",
     "BottomK",
+    "BucketMinHash",
     "Comparison",
     "FormatError",
     "Found",
@@ -68,6 +69,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
 _LAZY = {
     "BBit": "neardup.families",
     "BottomK": "neardup.families",
+    "BucketMinHash": "neardup.families",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "LSH": "neardup.banding",

@@ -31,6 +31,8 @@ def families() -> dict[str, Any]:
         "mod-p": nd.ModP(5, prime=10_007, seed=3, length=2),
         "mod-p of given coefficients": nd.ModP(prime=17, coefficients=[(4, 9), (14, 4)]),
         "multiply-shift": nd.MultiplyShift(7, bits=20),
+        "bucketed minhash": nd.BucketMinHash(2, 16),
+        "buckets of three": nd.BucketMinHash(1, 8, 3, length=1),
         "b-bit minhash": nd.BBit(nd.MinHash(16, length=3, sketch="classic")),
         "16 bits of mod-p": nd.BBit(nd.ModP(9, unit="char"), 16),
     }

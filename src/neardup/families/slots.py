@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.errors import FormatError
 from neardup.families.base import Ids, ShingleFamily
 from neardup.provenance import Provenance, require_same, signature_table
 from neardup.sketches import Estimate, count_equal, estimate, slots_array, whole_numbers
@@ -19,13 +18,12 @@ from neardup.tables import Floats, Int64s, UInt64s
 class SlotFamily(ShingleFamily):
     """Sets of shingles or ids → arrays [n, ``slots``] of ``dtype``; a subclass says how, in ``_sketch``.
 
-    An empty set has the largest value of the type in every slot. ``mergeable`` tells whether the signature of a
-    union is the smaller value in each slot, ``narrows`` whether a few bits of every slot are enough for ``BBit``.
+    An empty set has the largest value of the type in every slot. ``narrows`` tells whether a few bits of every
+    slot are enough for ``BBit``.
     """
 
     slots: int
     dtype: Any = np.uint32
-    mergeable: ClassVar[bool] = True
     narrows: ClassVar[bool] = True
 
     def sketch(self, texts: Any) -> NDArray[Any]:
@@ -56,7 +54,8 @@ class SlotFamily(ShingleFamily):
     def resemblances(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Floats:
         """The estimated resemblance of each pair of rows, float64[m]; arguments as in :meth:`counts`."""
         agreeing, of = self.counts(signatures, pairs, other).T
-        return self._corrected(agreeing / np.maximum(of, 1))
+        # two documents of which nothing is told are empty ones
+        return np.where(of == 0, 1.0, self._corrected(agreeing / np.maximum(of, 1)))
 
     def to_arrow(self, ids: Any, signatures: NDArray[Any], *, of_ids: bool = False) -> pa.Table:
         """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
@@ -64,6 +63,11 @@ class SlotFamily(ShingleFamily):
         ``ids`` name the documents (strings or whole numbers); ``of_ids``: the signatures are those of ids.
         """
         return signature_table(self.provenance(of_ids), ids, slots_array(signatures, self.slots, self.dtype))
+
+    def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+        """The signature of the union of two sets, from theirs: the smaller value of every slot."""
+        lesser: NDArray[Any] = np.minimum(one, other)
+        return lesser
 
     def _elements(self, ids: Ids) -> UInt64s:
         """The ids as the elements that are hashed."""
@@ -111,13 +115,7 @@ class Signature:
     def __or__(self, other: Signature) -> Signature:
         """The signature of the union of both sets. Raises FormatError for a family that does not tell it."""
         require_same(self.provenance, other.provenance)
-        if not self.family.mergeable:
-            raise FormatError(
-                f"Signatures of {self.provenance} cannot be merged",
-                "Families that keep the smallest value of every slot",
-                "Merge signatures of the family that these were made from",
-            )
-        return Signature(self.family, np.minimum(self.values, other.values), self.of_ids)
+        return Signature(self.family, self.family.merged(self.values, other.values), self.of_ids)
 
     def __eq__(self, other: object) -> bool:
         return (

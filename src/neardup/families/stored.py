@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import FormatError, NeardupError
+from neardup.families.bucketed import BucketMinHash
 from neardup.families.foreign import Datasketch, taken_over
 from neardup.families.sampled import BottomK, SampledShingles, Samples
 from neardup.families.slots import SlotFamily
@@ -24,9 +25,11 @@ from neardup.writers.tables import write_table
 
 AnyFamily = MinHash | SlotFamily | SampledShingles
 
+_KINDS = (SampledShingles, BottomK, BucketMinHash, ModP, MultiplyShift, BBit, Datasketch)
+
 FAMILIES: dict[str, Any] = {
     "minhash": MinHash,
-    **{kind.family: kind for kind in (SampledShingles, BottomK, ModP, MultiplyShift, BBit, Datasketch)},
+    **{kind.family: kind for kind in _KINDS},
 }
 """What is stored under which name."""
 

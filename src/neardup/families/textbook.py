@@ -205,7 +205,6 @@ class BBit(SlotFamily):
     """
 
     family = "b-bit minhash"
-    mergeable = False
     narrows = False
 
     def __init__(self, of: MinHash | SlotFamily, bits: int = 8) -> None:
@@ -276,6 +275,14 @@ class BBit(SlotFamily):
             if below > risk:
                 return q
         return k
+
+    def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+        """Raises FormatError: a few bits do not tell which value was the smaller."""
+        raise FormatError(
+            f"Signatures of {self.provenance()} cannot be merged",
+            "Families that keep the smallest value of every slot",
+            "Merge signatures of the family that these were cut from",
+        )
 
     def _corrected(self, share: Any) -> Any:
         chance = 2.0**-self.bits
