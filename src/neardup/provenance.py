@@ -67,8 +67,17 @@ class Provenance:
         return made
 
 
-def require_same(one: Provenance, other: Provenance) -> None:
+def provenance_of(thing: Any) -> Provenance:
+    """How a signature, sample or table of them was made. Raises InputError for anything else."""
+    made = thing if isinstance(thing, Provenance) else getattr(thing, "provenance", None)
+    if not isinstance(made, Provenance):
+        raise InputError(f"The other side is a {type(thing).__name__}", "A signature, sketch or sample")
+    return made
+
+
+def require_same(mine: Any, others: Any) -> None:
     """Raise FormatError, which names both, unless signatures of these two can be compared."""
+    one, other = provenance_of(mine), provenance_of(others)
     if one != other:
         raise FormatError(
             f"One side is {one}; the other is {other}",

@@ -18,7 +18,7 @@ from neardup.intervals import wilson
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import sketch_sets
 from neardup.kernels.slots import equal_slots
-from neardup.provenance import Provenance, signature_table
+from neardup.provenance import Provenance, require_same, signature_table
 from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.tables import Bools, Floats, Int64s, UInt32s, UInt64s
@@ -233,7 +233,16 @@ class MinHashSketch:
     def _family(self) -> str:
         return self.settings.sketch.sketch + (" of ids" if self.of_ids else "")
 
+    @property
+    def provenance(self) -> Provenance:
+        """How it was made."""
+        sketch, shingles = self.settings.sketch, self.settings.shingles
+        family = MinHash(sketch.slots, length=shingles.length, unit=shingles.unit, sketch=sketch.sketch)
+        return family.provenance(self.of_ids)
+
     def _require_same_family(self, other: MinHashSketch) -> None:
+        if not isinstance(other, MinHashSketch):
+            require_same(self, other)
         mine, others = self._description(), other._description()
         if mine != others:
             raise FormatError(

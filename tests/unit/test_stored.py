@@ -291,3 +291,35 @@ def test_the_real_package(scheme: str) -> None:
     pairs = [(0, 1), (0, 2), (1, 2)]
     assert taken.resemblances(pairs).tolist() == [objects[a].jaccard(objects[b]) for a, b in pairs]
     assert taken.provenance.parameters["scheme"] == scheme
+
+
+# One by one
+
+
+def singles() -> dict[str, Any]:
+    """Return the sketch of one text in every family."""
+    made = {name: family.of("the moon is red tonight") for name, family in families().items()}
+    return made | {"a sample of another length": nd.SampledShingles(2, 3, length=4).of("the moon is red tonight")}
+
+
+@pytest.mark.parametrize("name", singles())
+def test_single_sketches_of_two_families_are_refused_and_both_are_named(name: str) -> None:
+    mine = singles()[name]
+    for other_name, other in singles().items():
+        if name == other_name:
+            assert mine.resemblance(other).value == 1
+            continue
+        for use in (mine.resemblance, mine.__or__):
+            with pytest.raises(FormatError) as caught:
+                use(other)
+            words = str(caught.value)
+            kinds = [one.provenance.family.removeprefix("minhash") or "MinHash" for one in (mine, other)]
+            assert kinds[0].lower() in words.lower()
+            assert kinds[1].lower() in words.lower()
+
+
+@pytest.mark.parametrize("name", singles())
+def test_what_is_no_sketch_at_all_is_refused(name: str) -> None:
+    for other in ("text", None, 3):
+        with pytest.raises(InputError, match=r"The other side is a (str|NoneType|int)"):
+            singles()[name].resemblance(other)

@@ -250,7 +250,7 @@ class Sample:
 
     def __or__(self, other: Sample) -> Sample:
         """The sample of the union of both sets, the same as sampling the union itself."""
-        require_same(self.provenance, other.provenance)
+        require_same(self, other)
         union = np.union1d(self.hashes, other.hashes)
         below = len(union) if self.family.limit == ALL else int((union < np.uint64(self.family.limit)).sum())
         return Sample(self.family, union[: max(below, self.family.floor)], self.of_ids)
@@ -287,12 +287,12 @@ class Sample:
 
 def _require_comparable(one: Sample | Samples, other: Sample | Samples) -> None:
     """Raise FormatError unless all but the scale and the floor agree, which the coarser sample makes up for."""
-    if type(one.family) is type(other.family):
+    if type(one) is type(other) and type(one.family) is type(other.family):
         same_scale = copy(other.family)
         same_scale.scale, same_scale.floor = one.family.scale, one.family.floor
         if same_scale.provenance(other.of_ids) == one.provenance:
             return
-    require_same(one.provenance, other.provenance)
+    require_same(one, other)
 
 
 __all__ = ["BottomK", "Sample", "SampledShingles", "Samples"]

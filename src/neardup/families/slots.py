@@ -104,7 +104,7 @@ class Signature:
 
         The empty set is like itself and nothing else.
         """
-        require_same(self.provenance, other.provenance)
+        require_same(self, other)
         agreeing, of = self.family.counts(np.stack([self.values, other.values]), [(0, 1)])[0].tolist()
         if self.is_empty or other.is_empty:
             agreeing, of = self.family.slots * (self.is_empty and other.is_empty), self.family.slots
@@ -114,7 +114,7 @@ class Signature:
 
     def __or__(self, other: Signature) -> Signature:
         """The signature of the union of both sets. Raises FormatError for a family that does not tell it."""
-        require_same(self.provenance, other.provenance)
+        require_same(self, other)
         return Signature(self.family, self.family.merged(self.values, other.values), self.of_ids)
 
     def __eq__(self, other: object) -> bool:

@@ -61,7 +61,7 @@ class Signatures:
         """
         if other is None:
             return self._resemblances(pairs, None)
-        require_same(self.provenance, other.provenance)
+        require_same(self, other)
         return self._resemblances(pairs, other.values)
 
     def to_arrow(self) -> pa.Table:
