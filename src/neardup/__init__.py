@@ -20,8 +20,20 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
+    from neardup.banding import LSH
     from neardup.blocks import hamming_plan
     from neardup.dedup import find
+    from neardup.families import (
+        BBit,
+        BottomK,
+        BucketMinHash,
+        ModP,
+        MultiplyShift,
+        SampledShingles,
+        from_datasketch,
+        read_signatures,
+        write_signatures,
+    )
     from neardup.hamming import HammingIndex, hamming_pairs
     from neardup.measures import Comparison, compare
     from neardup.report import Found, load
@@ -31,17 +43,24 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Advice",
+    "BBit",
+    "BottomK",
+    "BucketMinHash",
     "Comparison",
     "FormatError",
     "Found",
     "HammingIndex",
     "InputError",
+    "LSH",
     "MinHash",
+    "ModP",
+    "MultiplyShift",
     "NeardupError",
     "OutputError",
     "Plan",
+    "SampledShingles",
     "SettingError",
     "Settings",
     "SimHash",
@@ -50,26 +69,39 @@ __all__ = [
     "compare",
     "explain",
     "find",
+    "from_datasketch",
     "hamming_pairs",
     "hamming_plan",
     "load",
     "plan",
+    "read_signatures",
+    "write_signatures",
 ]
 
 _LAZY = {
     "Advice": "neardup.advice",
+    "BBit": "neardup.families",
+    "BottomK": "neardup.families",
+    "BucketMinHash": "neardup.families",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
     "HammingIndex": "neardup.hamming",
+    "LSH": "neardup.banding",
     "MinHash": "neardup.sketches",
+    "ModP": "neardup.families",
+    "MultiplyShift": "neardup.families",
+    "SampledShingles": "neardup.families",
+    "SimHash": "neardup.simhash",
     "advise": "neardup.advice",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
-    "SimHash": "neardup.simhash",
+    "from_datasketch": "neardup.families",
     "hamming_pairs": "neardup.hamming",
     "hamming_plan": "neardup.blocks",
     "load": "neardup.report",
+    "read_signatures": "neardup.families",
+    "write_signatures": "neardup.families",
 }
 
 

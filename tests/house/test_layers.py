@@ -29,10 +29,10 @@ LAYERS = (
         "intervals",
         "formats",
     ),
-    ("coefficients", "text", "fingerprints", "keep"),
+    ("coefficients", "text", "fingerprints", "keep", "provenance"),
     ("readers", "writers"),
     ("corpus", "sketches", "units"),
-    ("shingle_store", "simhash", "hamming", "stop_words", "matching"),
+    ("shingle_store", "simhash", "hamming", "stop_words", "matching", "families", "banding"),
     (
         "candidates",
         "hubs",
