@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, collection, demo, explain, plan
+from neardup.cli import batch, collection, compare, demo, explain, plan
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -15,6 +15,7 @@ PAGES = Path(__file__).parents[1] / "docs" / "reference"
 FUNCTIONS = {
     "dedup": batch.dedup,
     "group": batch.group,
+    "compare": compare.compare,
     "plan": plan.plan,
     "explain": explain.explain,
     "add": collection.add,
@@ -30,18 +31,19 @@ CLI_CLOSING = """\
 
 | status | meaning |
 |---|---|
-| 0 | done |
+| 0 | done; also when `compare` found differences |
 | 1 | done, but some input was rejected; `problems.jsonl` in the output folder lists it |
 | 2 | error: a wrong option or setting, an input that cannot be read, an output that cannot be written |
 | 130 | interrupted; nothing was written |
 
 Results and `--json` go to standard output; errors, warnings and progress bars to standard error. Bars are
 drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) holds and nothing else; `dedup` and
-`group` add `out` (the folder, null after a dry run) and `files` (the names in it). `plan` and `explain` print
-their tables; those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json);
-with documents `plan` prints the [advice](python.md#advise-and-advice). The commands for
-[collections](collection.md) write no `problems.jsonl`: `add --json` lists the first 1,000 rejected rows, and
-`info --json` prints what `Collection.info` gives.
+`group` add `out` (the folder, null after a dry run) and `files` (the names in it). `compare` prints
+[Comparison.as_dict()](python.md#compare-and-comparison) on one line. `plan` and `explain` print their tables;
+those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json); with documents
+`plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) write no
+`problems.jsonl`: `add --json` lists the first 1,000 rejected rows, and `info --json` prints what
+`Collection.info` gives.
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """
@@ -61,19 +63,16 @@ def default(option: Option) -> str:
     return f"`{option.default}`"
 
 
-def dots(option: Option) -> str:
-    """Whether an argument may be repeated, as it is written."""
-    return "..." if option.type == list[str] else ""
+def _argument(option: Option) -> str:
+    """An argument as the line of the command shows it."""
+    shown = option.shown + "..." * (option.type == list[str])
+    return f" {shown}" if option.default is REQUIRED else f" [{shown}]"
 
 
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
     options = COMMANDS[name]
-    arguments = "".join(
-        f" {option.shown}{dots(option)}" if option.default is REQUIRED else f" [{option.shown}{dots(option)}]"
-        for option in options
-        if not option.spelling
-    )
+    arguments = "".join(_argument(option) for option in options if not option.spelling)
     yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
     yield from (
         f"`neardup {name} [OPTIONS]{arguments}`",

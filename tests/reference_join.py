@@ -73,6 +73,11 @@ def overlap(least: Fraction) -> Criterion:
     return lambda shared, a, b: shared * least.denominator >= least.numerator * np.minimum(a, b)
 
 
+def larger(least: Fraction) -> Criterion:
+    """|A∩B| / max(|A|, |B|) ≥ least."""
+    return lambda shared, a, b: shared * least.denominator >= least.numerator * np.maximum(a, b)
+
+
 # --- sets
 
 

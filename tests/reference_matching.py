@@ -1,4 +1,4 @@
-"""Naive twins of the matching of two token sequences, of SimHash and of the places of tokens.
+"""Naive twins of the matching of two token sequences and of the places of tokens.
 
 Plain Python by the definitions; tokens are anything that can be compared and hashed. See ``reference.py``.
 """
@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
-
-import reference
 
 Tokens = Sequence[Any]
 Tile = tuple[int, int, int]
@@ -134,14 +132,3 @@ def lcs(a: Tokens, b: Tokens) -> int:
         for j, other in enumerate(b):
             diagonal, row[j + 1] = row[j + 1], diagonal + 1 if token == other else max(row[j], row[j + 1])
     return row[-1]
-
-
-def simhash(text: str) -> int:
-    """Return the 64-bit SimHash of a text: features are its substrings of 4 characters without white space."""
-    characters = [char for char in reference.characters(text) if char != " "]
-    units = [reference.mix64(reference.GOLD * (ord(char) + 1) & reference.WORD) for char in characters]
-    votes = [0] * 64
-    for value in reference.shingle_hashes(units, 4):
-        for bit in range(64):
-            votes[bit] += 1 if value >> bit & 1 else -1
-    return sum(1 << bit for bit in range(64) if votes[bit] > 0)

@@ -20,53 +20,91 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
+    from neardup.banding import LSH
+    from neardup.blocks import hamming_plan
     from neardup.collection import Collection
     from neardup.dedup import find
-    from neardup.families import BottomK, SampledShingles
+    from neardup.families import (
+        BBit,
+        BottomK,
+        BucketMinHash,
+        ModP,
+        MultiplyShift,
+        SampledShingles,
+        from_datasketch,
+        read_signatures,
+        write_signatures,
+    )
+    from neardup.hamming import HammingIndex, hamming_pairs
     from neardup.measures import Comparison, compare
     from neardup.report import Found, load
+    from neardup.simhash import SimHash
     from neardup.sketches import MinHash
     from neardup.walkthrough import explain
 
     __version__: str
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Advice",
+    "BBit",
     "BottomK",
+    "BucketMinHash",
     "Collection",
     "Comparison",
     "FormatError",
     "Found",
+    "HammingIndex",
     "InputError",
+    "LSH",
     "MinHash",
+    "ModP",
+    "MultiplyShift",
     "NeardupError",
     "OutputError",
     "Plan",
     "SampledShingles",
     "SettingError",
     "Settings",
+    "SimHash",
     "__version__",
     "advise",
     "compare",
     "explain",
     "find",
+    "from_datasketch",
+    "hamming_pairs",
+    "hamming_plan",
     "load",
     "plan",
+    "read_signatures",
+    "write_signatures",
 ]
 
 _LAZY = {
     "Advice": "neardup.advice",
+    "BBit": "neardup.families",
     "BottomK": "neardup.families",
+    "BucketMinHash": "neardup.families",
     "Collection": "neardup.collection",
     "Comparison": "neardup.measures",
     "Found": "neardup.report",
+    "HammingIndex": "neardup.hamming",
+    "LSH": "neardup.banding",
     "MinHash": "neardup.sketches",
+    "ModP": "neardup.families",
+    "MultiplyShift": "neardup.families",
     "SampledShingles": "neardup.families",
+    "SimHash": "neardup.simhash",
     "advise": "neardup.advice",
     "compare": "neardup.measures",
     "explain": "neardup.walkthrough",
     "find": "neardup.dedup",
+    "from_datasketch": "neardup.families",
+    "hamming_pairs": "neardup.hamming",
+    "hamming_plan": "neardup.blocks",
     "load": "neardup.report",
+    "read_signatures": "neardup.families",
+    "write_signatures": "neardup.families",
 }
 
 

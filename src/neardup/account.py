@@ -31,7 +31,7 @@ from neardup.search import Evidence
 from neardup.settings import Settings
 from neardup.tables import VERIFIED, column
 from neardup.unicode_data import UNICODE_VERSION
-from neardup.views import similarity
+from neardup.views import counted, similarity
 
 if TYPE_CHECKING:
     from neardup.report import Found
@@ -135,7 +135,8 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
 
 def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     said = judgement(outcome, ids, len(outcome.prints.unique))
-    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome)]}
+    capped = not_in_full(outcome.evidence.capped)
+    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped]}
 
 
 def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def _counts(outcome: Outcome) -> dict[str, int]:
     prints, first = outcome.prints, _first_new_row(outcome)
     units = prints.units[first:]
     rows = np.arange(first, prints.rows)
-    candidates = outcome.evidence.proposed.pairs.num_rows
+    candidates = outcome.evidence.proposed.pairs.num_rows + outcome.evidence.compared
     return {
         "read": len(units),
         "rejected": len(prints.problems),
@@ -185,6 +186,7 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         "different": len(prints.unique),
         "candidates": candidates,
         "verified": candidates,
+        "capped": outcome.evidence.capped,
         "pairs": outcome.found.pairs.num_rows,
         **decided(outcome, len(units)),
     }
@@ -228,7 +230,7 @@ def recall_of(settings: Settings, method: str, plan: Plan, proposed: pa.Table, f
     """
     threshold = settings.search.threshold
     if method == "exact":
-        statement = f"exact: every pair at {settings.search.measure} {threshold:g} or above is found"
+        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found"
         return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
     at = plan.probability(threshold)
     if threshold < 1:  # floating point takes what is nearly certain for certain
@@ -328,6 +330,15 @@ def _below_plan(outcome: Outcome) -> list[str]:
         f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
         f"below the {similarity(planned)} that was planned: {todo}"
     ]
+
+
+def not_in_full(capped: int) -> list[str]:
+    """Pairs whose common text was not counted in full."""
+    if not capped:
+        return []
+    from neardup.matching import TILING_CAP  # only here are its kernels needed
+
+    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {TILING_CAP}"]
 
 
 def _large_group(outcome: Judged, documents: int) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.criterion import Features
 from neardup.fingerprints import ShingleSets, shingle_sets, sign
 from neardup.kernels.copies import FREE, enter_keys
 from neardup.parallel import ordered_map
@@ -109,20 +110,22 @@ class Corpus:
         self._pieces = growing.pieces
         return growing.finish()
 
-    def shingle_sets(self, rows: Int64s, hashes: UInt64s) -> ShingleSets:
-        """The shingle sets of the given rows (ascending), from a pass over the chunks that hold them.
+    def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
+        """The shingle sets, or other ``features``, of the given rows (ascending), from a pass over their chunks.
 
         ``hashes`` has room for the most there can be, of which only what is written takes memory: joining the
         pieces afterwards would hold everything twice.
         """
         sizes, used = [np.zeros(1, np.int64)], 0
-        for sets in self.with_shingle_sets(rows, lambda _, sets: sets):
+        for sets in self.with_shingle_sets(rows, lambda _, sets: sets, features):
             hashes[used : used + len(sets.hashes)] = sets.hashes
             used += len(sets.hashes)
             sizes.append(sets.sizes)
         return ShingleSets(hashes[:used], np.cumsum(np.concatenate(sizes)))
 
-    def with_shingle_sets(self, rows: Int64s, work: Callable[[Int64s, ShingleSets], Result]) -> Iterator[Result]:
+    def with_shingle_sets(
+        self, rows: Int64s, work: Callable[[Int64s, ShingleSets], Result], features: Features = "shingles"
+    ) -> Iterator[Result]:
         """``work(rows of a chunk, their shingle sets)`` for each chunk that holds some of ``rows`` (ascending).
 
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are held.
@@ -135,7 +138,8 @@ class Corpus:
             piece, chunk = item
             part = self.parts[self._pieces[piece].part]
             texts = _one_array(chunk.read([part.text]).table.column(0))
-            return work(wanted[piece], shingle_sets(texts, wanted[piece] - firsts[piece], self.settings))
+            rows_there = wanted[piece] - firsts[piece]
+            return work(wanted[piece], shingle_sets(texts, rows_there, self.settings, features))
 
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 

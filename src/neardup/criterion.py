@@ -1,16 +1,45 @@
-"""Which pairs are asked for, and how similar a pair is: the measures that are made of |A∩B|, |A| and |B|."""
+"""Which pairs are asked for, and how similar a pair is: every measure as a formula over |A∩B|, |A| and |B|.
+
+A measure is what is counted (its *features*) and a formula over the counts. Shingles, words, and shingles with
+repeats are sets; for a chunk measure common text stands for |A∩B|, and the tokens of the documents for |A| and
+|B|.
+"""
 
 from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.kernels.sets import CONTAINMENT, OVERLAP, RESEMBLANCE, Criterion
+from neardup.kernels.sets import CONTAINMENT, LARGER, OVERLAP, RESEMBLANCE, Criterion
 from neardup.settings import Search, ratio
 from neardup.tables import Bools, Floats, Int64s, column
 
-NUMBERS = {"resemblance": RESEMBLANCE, "containment": CONTAINMENT, "overlap": OVERLAP}
-"""What the kernels call the measures of ``settings.Search``."""
+Features = Literal["shingles", "words", "occurrences", "tokens"]
+"""What of a text: its distinct shingles, its distinct words, its shingles with repeats, its tokens in order."""
+
+
+class Measure(NamedTuple):
+    """What is counted, and the ``formula`` over the counts, as the kernels call it."""
+
+    features: Features
+    formula: int
+
+
+MEASURES = {
+    "resemblance": Measure("shingles", RESEMBLANCE),
+    "containment": Measure("shingles", CONTAINMENT),
+    "overlap": Measure("shingles", OVERLAP),
+    "bag-of-words": Measure("words", RESEMBLANCE),
+    "multiset": Measure("occurrences", RESEMBLANCE),
+    "chunk-longest": Measure("tokens", LARGER),
+    "chunk-union": Measure("tokens", RESEMBLANCE),
+}
+"""The measures of ``settings.Search``; those of tokens count common text."""
+
+NUMBERS = {name: measure.formula for name, measure in MEASURES.items()}
+"""The formula of each measure."""
 
 
 def criterion_of(search: Search) -> Criterion:
@@ -19,7 +48,7 @@ def criterion_of(search: Search) -> Criterion:
     >>> criterion_of(Search(threshold=0.8))
     Criterion(numerator=4, denominator=5, measure=0)
     """
-    return Criterion(*ratio(search.threshold), NUMBERS[search.measure])
+    return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)
 
 
 def every_pair(measure: int) -> Criterion:
@@ -31,6 +60,8 @@ def whole(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Int64s:
     """What ``shared`` is a part of, seen from the set of ``size``; the measure is shared / whole (int64[n])."""
     if measure == RESEMBLANCE:
         return size + other - shared
+    if measure == LARGER:
+        return np.maximum(size, other)
     return size if measure == CONTAINMENT else np.minimum(size, other)
 
 

@@ -59,6 +59,7 @@ class Decisions:
     similarity: Floats
     exact: Bools  # the row has the same unit stream as its representative
     kept: Bools
+    none_goes: bool = False  # nothing was to be removed, so that staying needs no reason
 
     @property
     def is_representative(self) -> Bools:
@@ -68,7 +69,7 @@ class Decisions:
 
     def all_kept(self) -> Decisions:
         """The same groups with nothing removed."""
-        return replace(self, kept=np.ones(len(self.rows), np.bool_))
+        return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True)
 
 
 def classes(prints: Streams, row_rank: Int64s) -> Classes:

@@ -16,7 +16,7 @@ from neardup.audit.count import Reported
 from neardup.audit.outcome import Audit, audit
 from neardup.choose import surely_exact
 from neardup.corpus import Corpus, Fingerprints, Part
-from neardup.criterion import NUMBERS, at_least, criterion_of, every_pair
+from neardup.criterion import MEASURES, Measure, at_least, criterion_of, every_pair
 from neardup.decide import Decisions, classes, decide, leader_pairs, settle
 from neardup.group import Grouped, group, merged
 from neardup.keep import keep_column, keep_rank
@@ -86,18 +86,20 @@ def run(
         decisions = decisions.all_kept()
     audited = _audit(corpus, prints, evidence, grouped, stages) if settings.search.audit else None
     release_memory()
+    shingles = _on_shingles(corpus, prints, grouped.pairs, stages)
+    missed = None if audited is None else _on_shingles(corpus, prints, audited.missed, stages)
     with stages.stage("tables", None, "rows"):
         ids = Ids(corpus, prints)
         found = Found(
-            pairs=pair_table(grouped.pairs, prints, ids, reference, settings.search.measure),
-            groups=group_table(decisions, prints, ids, reference, settings.search.measure),
+            pairs=pair_table(grouped.pairs, shingles, prints, ids, reference, settings.search.measure),
+            groups=group_table(decisions, prints, ids, reference, settings.search.in_words),
             copies=copy_table(prints, ids, reference),
             ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
             run={},
             problems=tuple(prints.problems),
             missed=None
             if audited is None
-            else pair_table(audited.missed, prints, ids, reference, settings.search.measure),
+            else pair_table(audited.missed, missed, prints, ids, reference, settings.search.measure),
         )
     outcome = Outcome(found, corpus, prints, evidence, grouped, decisions, stages, audited)
     found.run.update(account(action, outcome, ids, notes))
@@ -147,9 +149,10 @@ def _decide(
         grouped = group(evidence.pairs, evidence.hubs, documents.rank, reference, settings)
     far = _far_leaders(corpus, prints, grouped, stages)
     scored = merged(grouped.pairs, far)
-    measure = NUMBERS[settings.search.measure]
-    decisions = decide(prints, documents, row_rank, grouped.leader, scored, measure)
-    decisions = settle(decisions, documents, scored, settings.keep.only_contained, reference_rows)
+    measure, least_contained = MEASURES[settings.search.measure], settings.keep.only_contained
+    decisions = decide(prints, documents, row_rank, grouped.leader, scored, measure.formula)
+    shingles = _on_shingles(corpus, prints, scored, stages) if least_contained > 0 else scored
+    decisions = settle(decisions, documents, shingles, least_contained, reference_rows)
     # two documents of the reference set may follow one leader; nobody asked for their pair
     wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
     found = far.filter(pa.array(wanted))
@@ -175,7 +178,23 @@ def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages:
     if not len(a):
         return VERIFIED.empty_table()
     chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
-    store, threads = ShingleStore(corpus, prints), corpus.settings.work.threads
-    with stages.stage("verify", len(a), "pairs") as advance:
-        criterion = every_pair(NUMBERS[corpus.settings.search.measure])
-        return verify(chained, store, criterion, threads, advance)
+    measure = MEASURES[corpus.settings.search.measure]
+    return _counted(corpus, prints, chained, measure, stages)
+
+
+def _on_shingles(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, stages: Stages) -> pa.Table:
+    """The same pairs counted on the shingle sets: the table itself unless the measure counts something else."""
+    if MEASURES[corpus.settings.search.measure].features == "shingles":
+        return pairs
+    return _counted(corpus, prints, pairs.select(CANDIDATES.names), MEASURES["resemblance"], stages)
+
+
+def _counted(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, measure: Measure, stages: Stages) -> pa.Table:
+    """The VERIFIED table of these pairs, whatever their similarity, counted as the ``measure`` wants it."""
+    store, criterion = ShingleStore(corpus, prints, measure.features), every_pair(measure.formula)
+    with stages.stage("verify", pairs.num_rows, "pairs") as advance:
+        if measure.features == "tokens":
+            from neardup.chunk_join import count_chunks  # other runs need not wait for its kernels
+
+            return count_chunks(pairs, store, criterion, corpus.settings, advance).pairs
+        return verify(pairs, store, criterion, corpus.settings.work.threads, advance)

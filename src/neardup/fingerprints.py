@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.coefficients import classic_coefficients
+from neardup.criterion import Features
 from neardup.kernels import documents as kernels
 from neardup.kernels.words import PADDING
 from neardup.settings import Settings
@@ -23,14 +24,14 @@ _SKETCHES = {"one-permutation": kernels.ONE_PERMUTATION, "classic": kernels.CLAS
 
 @dataclass(frozen=True)
 class ShingleSets:
-    """Sorted sets of distinct shingle hashes: set k is ``hashes[offsets[k]:offsets[k + 1]]``."""
+    """Sorted sets of distinct hashes, or tokens in text order: set k is ``hashes[offsets[k]:offsets[k + 1]]``."""
 
     hashes: UInt64s
     offsets: Int64s
 
     @property
     def sizes(self) -> Int64s:
-        """Number of shingles of each set."""
+        """Number of elements of each set."""
         return np.diff(self.offsets)
 
 
@@ -78,9 +79,21 @@ def sign(texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s
     return units, invalid
 
 
-def shingle_sets(texts: pa.Array, rows: Int64s, settings: Settings) -> ShingleSets:
-    """The shingle set of each text named in ``rows``, in that order. Releases the GIL while it computes."""
-    hashes, ends = kernels.shingle_sets(text_batch(texts), rows, unicode_tables(), form_of(settings))
+def shingle_sets(
+    texts: pa.Array, rows: Int64s, settings: Settings, features: Features = "shingles"
+) -> ShingleSets:
+    """The shingle set, or other ``features``, of each text named in ``rows``, in that order.
+
+    Releases the GIL while it computes.
+    """
+    unit, length, _ = form_of(settings)
+    form = {
+        "shingles": (unit, length, kernels.DISTINCT),
+        "words": (kernels.WORD, 1, kernels.DISTINCT),
+        "occurrences": (unit, length, kernels.NUMBERED),
+        "tokens": (unit, length, kernels.IN_ORDER),
+    }[features]
+    hashes, ends = kernels.shingle_sets(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64))
     return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)))
 
 

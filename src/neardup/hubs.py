@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup.kernels import hubs as kernels
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.order import equal_groups
-from neardup.kernels.sets import RESEMBLANCE, Criterion
+from neardup.kernels.sets import CONTAINMENT, OVERLAP, Criterion
 from neardup.parallel import ordered_map, worker_count
 from neardup.shingle_store import ShingleStore
 from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
@@ -26,7 +26,7 @@ _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
 
 
-class _Listed(NamedTuple):
+class Listed(NamedTuple):
     """Documents under shingles: ``entries`` (the hashes), the ``owner`` of each, ``in_prefix`` of that owner."""
 
     entries: UInt64s
@@ -57,13 +57,13 @@ def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Cri
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
-    repeats = _repeats(sets.hashes, starts, sizes, threads)
+    repeats = repeats_of(sets.hashes, starts, sizes, threads)
     prefixes, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
-    if criterion.measure != RESEMBLANCE:
+    if criterion.measure in (CONTAINMENT, OVERLAP):
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
     del repeats
-    members, first, in_prefix = _lists(prefixes)
-    begin, probes, list_of, place = _entries(members, first, in_prefix, len(documents))
+    members, first, in_prefix = lists_of(prefixes)
+    begin, probes, list_of, place = entries_of(members, first, in_prefix, len(documents))
     numbers = documents[order]
     local = np.full(total, -1, np.int64)
     local[numbers] = np.arange(len(documents))
@@ -114,7 +114,7 @@ def verified(hubs: Hubs, found: Int64s) -> pa.Table:
     return verified_table(*ends, found[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
 
 
-def _repeats(
+def repeats_of(
     hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int
 ) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """How often each shingle comes again, by its low bits; about four bytes of scratch a shingle."""
@@ -138,7 +138,7 @@ def _prefixes(
     repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
     criterion: Criterion,
     threads: int,
-) -> tuple[_Listed, Int64s]:
+) -> tuple[Listed, Int64s]:
     """The prefixes of all documents, in their order, and the largest size of a partner of each."""
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s]:
@@ -149,10 +149,10 @@ def _prefixes(
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
     entries, owners, largest = (np.concatenate([part[k] for part in done]) for k in range(3))
-    return _Listed(entries, owners, np.ones(len(entries), np.bool_)), largest
+    return Listed(entries, owners, np.ones(len(entries), np.bool_)), largest
 
 
-def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: _Listed, threads: int) -> _Listed:
+def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed, threads: int) -> Listed:
     """The prefixes, and every document under all those shingles of it that stand in the prefix of another.
 
     Which these are is kept a bit a hash: one that is set by chance makes a list without a prefix, and no pair.
@@ -160,20 +160,20 @@ def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: _Liste
     marked = np.zeros(1 << max(10, len(prefixes.entries).bit_length() - 3), np.uint64)
     kernels.mark_entries(prefixes.entries, marked)
 
-    def work(first: int) -> _Listed:
+    def work(first: int) -> Listed:
         last = min(first + 16 * _SLICE, len(sizes))
         low, high = np.searchsorted(prefixes.owner, (first, last))
         own = prefixes.entries[low:high], prefixes.owner[low:high] - np.int32(first)
         entries, owner, inside = kernels.marked_shingles(
             hashes, starts[first:last], sizes[first:last], *own, marked
         )
-        return _Listed(entries, owner + np.int32(first), inside)
+        return Listed(entries, owner + np.int32(first), inside)
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
-    return _Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
+    return Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
 
 
-def _lists(listed: _Listed) -> tuple[Int64s, Int64s, Bools]:
+def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Bools]:
     """(members, first, in_prefix): the owners of each entry that more than one document has, by size."""
     order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners come by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -181,7 +181,7 @@ def _lists(listed: _Listed) -> tuple[Int64s, Int64s, Bools]:
     return listed.owner[order[at]].astype(np.int64), first, listed.in_prefix[order[at]]
 
 
-def _entries(
+def entries_of(
     members: Int64s, first: Int64s, in_prefix: Bools, documents: int
 ) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """(begin, probes, list_of, place): in which lists each document stands, and where; its own prefix first."""

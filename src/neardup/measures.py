@@ -7,13 +7,15 @@ ways (``matching.py``); *lcs* compares text in order; *minhash* and *simhash* ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from neardup import matching
+from neardup import comparison, matching
+from neardup.alignment import Alignment, align
 from neardup.coefficients import classic_coefficients
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch import sketch_sets
@@ -94,6 +96,14 @@ DESCRIPTIONS: dict[str, Description] = {name: Description(*about) for name, abou
 Where ``Comparison.caps`` names a measure's matching, the value is not the exact one but what could be found.
 """
 
+_UNFINISHED = {
+    matching.TILING_CAP: {
+        **dict.fromkeys(("chunk_longest_literal", "chunk_union_literal", "common_literal"), "lower bound"),
+        "chunks_literal": "as found",
+    },
+    matching.LCS_CAP: {"lcs": "lower bound"},
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -128,6 +138,38 @@ class Comparison:
     def proven(self) -> bool:
         """Whether no literal match has more common text than the one found."""
         return bool(self.measures["common_literal"] == self.measures["common_literal_upper_bound"])
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """The two texts in rows: equal, changed, only in one, moved (``neardup.alignment``)."""
+        return align(self.a, self.b, self.tiles)
+
+    def described(self) -> Iterator[tuple[str, Any, str, str]]:
+        """Every measure: its name, its value, what kind of number that is, and a sentence about it.
+
+        The kind is that of ``DESCRIPTIONS``; for what was not worked out in full "lower bound" or "as found".
+        """
+        unfinished = {name: kind for cap in self.caps for name, kind in _UNFINISHED[cap].items()}
+        for name, value in self.measures.items():
+            about = DESCRIPTIONS[name]
+            yield name, value, unfinished.get(name, about.kind), about.sentence
+
+    def text(self, width: int = 80, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
+        """Both texts with their differences and the measures, in lines of at most ``width`` columns (60 or more).
+
+        Two columns from 100 columns on. ``full``: long equal stretches are not folded. ``print`` shows it.
+        """
+        return "\n".join(comparison.as_text(self, names, width, colour=False, full=full))
+
+    def html(self, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
+        """A page that needs nothing else: both texts side by side, the list of differences, the measures."""
+        return comparison.as_page(self, names, full=full)
+
+    def _repr_html_(self) -> str:
+        return comparison.as_fragment(self)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def chunks(self) -> list[dict[str, Any]]:
         """The literal tiles as text: units and characters where they begin and end in both, and the two quotes."""

@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
 from neardup.coefficients import FORMAT_VERSION
-from neardup.errors import FormatError
+from neardup.errors import FormatError, InputError
+from neardup.tables import Int64s
 from neardup.unicode_data import UNICODE_VERSION
 
 KEY = b"neardup"
@@ -33,9 +39,9 @@ class Provenance:
     unicode: str = UNICODE_VERSION
 
     def __str__(self) -> str:
-        says = [f"version {self.version}", f"Unicode {self.unicode}"]
-        says += [f"{name} {_shown(value)}" for name, value in self.parameters.items()]
-        return f"{self.family} ({', '.join(says)})"
+        says = [f"version {_shown(self.version)}", f"Unicode {_shown(self.unicode)}"]
+        says += [f"{_shown(name)} {_shown(value)}" for name, value in self.parameters.items()]
+        return f"{_shown(self.family)} ({', '.join(says)})"
 
     def metadata(self) -> dict[bytes, bytes]:
         """The schema metadata of a table of such signatures: one key, JSON."""
@@ -48,7 +54,9 @@ class Provenance:
         try:
             whole = json.loads((metadata or {})[KEY])
             made = cls(whole.pop("family"), whole, whole.pop("version"), whole.pop("unicode"))
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            if not isinstance(made.family, str):
+                raise TypeError("a family has a name")
+        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError("The table does not say how its signatures were made", _NO_TABLE) from error
         if (made.version, made.unicode) != (FORMAT_VERSION, UNICODE_VERSION):
             raise FormatError(
@@ -59,14 +67,66 @@ class Provenance:
         return made
 
 
-def require_same(one: Provenance, other: Provenance) -> None:
+def provenance_of(thing: Any) -> Provenance:
+    """How a signature, sample or table of them was made. Raises InputError for anything else."""
+    made = thing if isinstance(thing, Provenance) else getattr(thing, "provenance", None)
+    if not isinstance(made, Provenance):
+        raise InputError(f"The other side is a {type(thing).__name__}", "A signature, sketch or sample")
+    return made
+
+
+def require_same(mine: Any, others: Any) -> None:
     """Raise FormatError, which names both, unless signatures of these two can be compared."""
+    one, other = provenance_of(mine), provenance_of(others)
     if one != other:
         raise FormatError(
             f"One side is {one}; the other is {other}",
             "Signatures of one family with the same parameters and versions can be compared",
             "Sketch both with the same family",
         )
+
+
+def signature_table(made: Provenance, ids: Any, values: NDArray[Any], offsets: Int64s | None = None) -> pa.Table:
+    """Signatures as an Arrow table: the columns ``id`` and ``signature``, and how they were made as metadata.
+
+    ``values`` are [n, slots] of an unsigned type, or the elements of n lists that begin at ``offsets``
+    (int64[n + 1]). ``ids`` name the documents: n strings or whole numbers, or Arrow data. Raises InputError
+    where the numbers of the two differ, or where Arrow cannot hold the ids.
+    """
+    try:
+        names = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else pa.array(ids)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError) as error:
+        raise InputError(f"Arrow cannot hold the ids: {error}", "Strings, or whole numbers") from error
+    n = len(values) if offsets is None else len(offsets) - 1
+    if len(names) != n:
+        raise InputError(f"There are {len(names)} ids for {n} signatures", "One id for each signature")
+    if offsets is None:
+        column = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
+    else:
+        column = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+    return pa.table({"id": names, "signature": column}).replace_schema_metadata(made.metadata())
+
+
+def signature_column(table: pa.Table) -> tuple[NDArray[Any], Int64s | None]:
+    """What :func:`signature_table` was given: values [n, slots] and None, or elements and offsets of lists.
+
+    Raises FormatError where the column is not there, holds something else, or has gaps.
+    """
+    if not {"id", "signature"} <= set(table.column_names):
+        raise FormatError("The table has no columns id and signature", _NO_TABLE)
+    column = table.column("signature").combine_chunks()
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    lists = pt.is_fixed_size_list(column.type) or pt.is_large_list(column.type) or pt.is_list(column.type)
+    if not lists or not pt.is_unsigned_integer(column.type.value_type):
+        raise FormatError(f"The column signature holds {column.type}", "Lists of unsigned whole numbers")
+    flat = column.flatten()
+    if column.null_count or flat.null_count:
+        raise FormatError("The column signature has gaps (nulls)", "A whole signature in every row")
+    values = flat.to_numpy(zero_copy_only=False)
+    if pt.is_fixed_size_list(column.type):
+        return values.reshape(len(column), column.type.list_size), None
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    return values, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
 
 
 def _shown(value: Any) -> str:

@@ -16,15 +16,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.account import Stages, decided, judgement, peak_memory, recall_of
-from neardup.criterion import NUMBERS, at_least, criterion_of, shared_by
+from neardup.account import Stages, decided, judgement, not_in_full, peak_memory, recall_of
+from neardup.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
 from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
 from neardup.group import Grouped, group, merged
 from neardup.hubs import no_hubs
 from neardup.plan import Plan
 from neardup.progress import Silent
-from neardup.results import group_table, involved
+from neardup.results import COUNTS, MEASURED, group_table, involved
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column, verified_table
 from neardup.views import counted
@@ -119,14 +119,14 @@ def regroup(found: Found, threshold: float) -> Found:
     stages = Stages(Silent())
     with stages.stage("regroup", None, "documents"):
         rows = _stored_rows(found)
-        pairs = _document_pairs(found.pairs, rows)
+        pairs, shingles = _document_pairs(found.pairs, rows, was.search.measure)
         far = _far_pairs(found, rows, pairs, was)
-        made = _regrouped(rows, pairs, far, now)
+        made = _regrouped(rows, pairs, far, now, shingles)
         kept_all = found.run["action"] == "group"
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = rows.ranks.take(pa.array(involved(rows, made.grouped.pairs, rows.reference)))
-        groups = group_table(made.decisions, rows, rows, rows.reference, now.search.measure)
+        groups = group_table(made.decisions, rows, rows, rows.reference, now.search.in_words)
         run = _account(found.run, made, near.num_rows, was)
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
@@ -168,18 +168,27 @@ def _stored_rows(found: Found) -> StoredRows:
     return rows
 
 
-def _document_pairs(pairs: pa.Table, rows: StoredRows) -> pa.Table:
-    """The VERIFIED table of pairs by id; b is never in the reference set."""
+def _document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.Table, pa.Table]:
+    """The VERIFIED tables of pairs by id, as the measure counts them and on shingles; b is never an old one."""
     nowhere = np.zeros(pairs.num_rows, np.bool_)
     known = "a_in_reference" in pairs.column_names
     in_reference = pairs["a_in_reference"].to_numpy() if known else nowhere
     ends = rows.numbers(pairs["id_a"], in_reference), rows.numbers(pairs["id_b"], nowhere)
     require(bool((ends[0] < ends[1]).all()) and bool((np.diff((ends[0] << 32) | ends[1]) > 0).all()))
-    return verified_table(*ends, *(column(pairs, name) for name in ("shared", "size_a", "size_b")))
+    shingles = verified_table(*ends, *(column(pairs, name) for name in COUNTS))
+    if MEASURES[measure].features == "shingles":
+        return shingles, shingles
+    require(set(MEASURED) <= set(pairs.column_names))
+    return verified_table(*ends, *(column(pairs, name) for name in MEASURED)), shingles
 
 
-def _regrouped(rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Settings) -> Regrouped:
-    """Groups and decisions by those ``pairs`` that reach the threshold; ``far`` are more known similarities."""
+def _regrouped(
+    rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Settings, shingles: pa.Table
+) -> Regrouped:
+    """Groups and decisions by those ``pairs`` that reach the threshold; ``far`` are more known similarities.
+
+    ``shingles`` are the pairs counted on shingles, which say what is contained.
+    """
     criterion = criterion_of(settings.search)
     near = pairs.filter(pa.array(at_least(pairs, criterion)))
     reference = int(np.searchsorted(rows.unique, rows.reference))
@@ -189,7 +198,8 @@ def _regrouped(rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Setti
     scored = merged(pairs, far)
     decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
     least_contained = settings.keep.only_contained
-    decisions = settle(decisions, rows.documents, scored, least_contained, rows.reference)
+    held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
+    decisions = settle(decisions, rows.documents, held, least_contained, rows.reference)
     return Regrouped(settings, rows, grouped, decisions)
 
 
@@ -199,9 +209,12 @@ def _far_pairs(found: Found, rows: StoredRows, pairs: pa.Table, was: Settings) -
     That table has the similarity alone, from which the sizes of both sets, which other pairs tell, make the
     whole number of shared shingles.
     """
+    nothing, features = pairs.slice(0, 0), MEASURES[was.search.measure].features
     if was.grouping.groups != "components":
-        return pairs.slice(0, 0)
-    decisions = _regrouped(rows, pairs, pairs.slice(0, 0), was).decisions
+        return nothing
+    if was.keep.only_contained > 0 and features != "shingles":
+        return nothing  # what of a shingle set is held there is not stored, and nothing else would explain it
+    decisions = _regrouped(rows, pairs, nothing, was, pairs).decisions
     require(pa.chunked_array([rows.of(decisions.rows)]).equals(found.groups["id"]))
     similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
     far = np.isnan(decisions.similarity) & ~np.isnan(similarity)
@@ -211,7 +224,7 @@ def _far_pairs(found: Found, rows: StoredRows, pairs: pa.Table, was: Settings) -
         sizes[column(pairs, end)] = column(pairs, f"size_{end}")
     shared = shared_by(similarity[far], sizes[own], sizes[head], NUMBERS[was.search.measure])
     a, b = np.minimum(own, head), np.maximum(own, head)
-    return merged(pairs.slice(0, 0), verified_table(a, b, shared, sizes[a], sizes[b]))
+    return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
 def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
@@ -239,7 +252,12 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         "recall": recall_of(made.settings, run["choice"]["method"], plan, made.grouped.pairs, pairs),
         "audit": None,
         "regrouped_from": source,
-        "warnings": [*_left_out(source), *_not_stored(made.decisions), *said["warnings"]],
+        "warnings": [
+            *_left_out(source),
+            *_not_stored(made.decisions),
+            *said["warnings"],
+            *not_in_full(run["counts"].get("capped", 0)),
+        ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }
 

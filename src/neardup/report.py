@@ -23,17 +23,33 @@ Id: TypeAlias = str | int
 
 SHOWN_GROUPS = 10
 
+SHINGLES = "shingles"
+
 
 @dataclass(frozen=True)
 class Shared:
-    """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|."""
+    """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|, or what the measure counts."""
 
     shared: int
     size: int
     other_size: int
+    unit: str = SHINGLES
 
     def __str__(self) -> str:
-        return f"shared {self.shared:,} of {self.size:,} + {self.other_size:,} shingles"
+        return f"shared {self.shared:,} of {self.size:,} + {self.other_size:,} {self.unit}"
+
+    def sentence(self, id: Id, group: Id) -> str:
+        """The pair of the document ``id`` with its representative in a sentence."""
+        own, other = views.percent(self.shared, self.size), views.percent(self.shared, self.other_size)
+        if self.unit == SHINGLES:
+            return (
+                f"Of its {self.size:,} shingles {self.shared:,} ({own}) are in {group}; "
+                f"of the {self.other_size:,} there, {self.shared:,} ({other}) are in {id}."
+            )
+        return (
+            f"They have {self.shared:,} {self.unit} in common: {own} of the {self.size:,} in {id}, "
+            f"{other} of the {self.other_size:,} in {group}."
+        )
 
 
 @dataclass(frozen=True)
@@ -88,12 +104,8 @@ class Decision:
             return copy
         lines = [*copy, f"{self.id} is {self.member.fate}: {self.member.reason}."]
         pair = self.member.pair
-        if pair is not None and not self.member.representative:
-            both, own, other = pair.shared, pair.size, pair.other_size
-            lines.append(
-                f"Of its {own:,} shingles {both:,} ({views.percent(both, own)}) are in {self.group}; "
-                f"of the {other:,} there, {both:,} ({views.percent(both, other)}) are in {self.id}."
-            )
+        if pair is not None and self.group is not None and not self.member.representative:
+            lines.append(pair.sentence(self.id, self.group))
         return lines
 
 
@@ -101,7 +113,8 @@ class Decision:
 class Found:
     """What a run found.
 
-    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b
+    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; with another
+    measure common, total_a, total_b, what it counts, and a column of its name
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
     ``copies``  id, copy_of: exact copies
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
@@ -202,10 +215,13 @@ class Found:
         wanted = pa.array(list(ids), self.pairs.schema.field("id_a").type)
         both = pc.and_(*(pc.is_in(self.pairs[side], value_set=wanted) for side in ("id_a", "id_b")))
         evidence = {}
+        measured = "common" in self.pairs.column_names
+        names = ("common", "total_a", "total_b") if measured else ("shared", "size_a", "size_b")
+        unit = views.unit_of(self.run["settings"]) if measured else SHINGLES
         for row in self.pairs.filter(both).to_pylist():
-            a, b, shared, size_a, size_b = (row[key] for key in ("id_a", "id_b", "shared", "size_a", "size_b"))
-            evidence[a, b] = Shared(shared, size_a, size_b)
-            evidence[b, a] = Shared(shared, size_b, size_a)
+            a, b, shared, size_a, size_b = (row[key] for key in ("id_a", "id_b", *names))
+            evidence[a, b] = Shared(shared, size_a, size_b, unit)
+            evidence[b, a] = Shared(shared, size_b, size_a, unit)
         return evidence
 
     def _as_key(self, id: Id) -> pa.Scalar:

@@ -9,11 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.corpus import Corpus, Fingerprints
+from neardup.criterion import MEASURES, similarity_of
 from neardup.decide import Decisions, Streams
 from neardup.errors import InputError
 from neardup.tables import Int64s, column
 from neardup.views import counted, similarity
 
+COUNTS = ("shared", "size_a", "size_b")
+MEASURED = ("common", "total_a", "total_b")
+"""What a measure counts that does not count shingles: in both documents, and in each."""
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
 
@@ -99,15 +103,17 @@ def require_ids(fault: str | None) -> None:
         )
 
 
-def pair_table(pairs: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
-    """The pairs as users see them, from a VERIFIED table of document numbers.
+def pair_table(
+    pairs: pa.Table, shingles: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str
+) -> pa.Table:
+    """The pairs as users see them, from two VERIFIED tables: as the measure counts them, and on the shingle sets.
 
-    A measure that is not among the columns yet gets its own. With a reference set (the first rows) a last
-    column says whether document a is in it.
+    A measure that is not among the columns yet gets its own, behind its integers where it does not count shingles.
+    With a reference set (the first rows) a last column says whether document a is in it.
     """
-    unique = prints.unique
+    unique, (features, formula) = prints.unique, MEASURES[measure]
     a, b = column(pairs, "a"), column(pairs, "b")
-    shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
+    shared, size_a, size_b = (column(shingles, name) for name in COUNTS)
     values = [
         ids.of(unique[a]),
         ids.of(unique[b]),
@@ -115,8 +121,13 @@ def pair_table(pairs: pa.Table, prints: Streams, ids: Named, reference_rows: int
         *(pa.array(shared / whole) for whole in (size_a + size_b - shared, size_a, size_b)),
     ]
     table = pa.table(values, names=list(PAIRS))
-    if measure == "overlap":
-        table = table.append_column(measure, pa.array(shared / np.minimum(size_a, size_b)))
+    common, total_a, total_b = (column(pairs, name) for name in COUNTS)
+    if features != "shingles":
+        for name, numbers in zip(MEASURED, (common, total_a, total_b), strict=True):
+            table = table.append_column(name, pa.array(numbers))
+    if measure not in ("resemblance", "containment"):
+        value = similarity_of(common, total_a, total_b, formula)
+        table = table.append_column(measure.replace("-", "_"), pa.array(value))
     if reference_rows:
         table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
     return table
@@ -156,7 +167,10 @@ def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
 
 
 def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
-    """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null."""
+    """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null.
+
+    ``measure`` is what the reasons call it.
+    """
     heads = ids.of(decisions.representative_row)
     columns = {
         "id": ids.of(decisions.rows),
@@ -198,7 +212,7 @@ def _similarities(decisions: Decisions, measure: str) -> pa.Array:
 
 
 def _spared(decisions: Decisions) -> pa.Array:
-    spared = decisions.kept & ~decisions.is_representative
+    spared = decisions.kept & ~decisions.is_representative & (not decisions.none_goes)
     unknown = "; kept, for it is not stored how much of it stands there"
     said = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
     return pa.array(np.where(spared, said, "").astype(str))

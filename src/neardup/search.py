@@ -12,8 +12,8 @@ from neardup.candidates.exact import join_everything
 from neardup.candidates.lsh import Candidates, candidates
 from neardup.choose import MOST_OF_A_LIST, Choice, choose, reconsider
 from neardup.corpus import Corpus, Fingerprints
-from neardup.criterion import criterion_of
-from neardup.hubs import join_hubs, lookups
+from neardup.criterion import MEASURES, criterion_of
+from neardup.hubs import join_hubs, lookups, no_hubs
 from neardup.kernels.hubs import Hubs
 from neardup.memory import release_memory
 from neardup.plan import Plan
@@ -25,13 +25,18 @@ from neardup.verify import verify
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the search found: verified pairs, hub documents ready to be joined, and how it went."""
+    """What the search found: verified pairs, hub documents ready to be joined, and how it went.
+
+    ``compared`` candidates of a chunk measure were counted, ``capped`` of them not in full (``chunk_join``).
+    """
 
     choice: Choice
     plan: Plan
     proposed: Candidates
     pairs: pa.Table
     hubs: Hubs
+    compared: int = 0
+    capped: int = 0
 
 
 def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, progress: Progress) -> Evidence:
@@ -41,7 +46,10 @@ def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, pro
     """
     wanted = corpus.settings.search
     choice = choose(wanted, int(prints.units[prints.unique].sum()))
-    store = ShingleStore(corpus, prints)
+    features = MEASURES[wanted.measure].features
+    if features == "tokens":
+        return _by_chunks(corpus, prints, plan, choice, reference, progress)
+    store = ShingleStore(corpus, prints, features)
     if choice.method == "exact":
         proposed = join_everything(len(prints.unique))
         hubs = _joined(proposed, store, corpus, progress)
@@ -61,6 +69,18 @@ def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, pro
         store.hold(np.union1d(proposed.hub, involved))
         pairs = verify(proposed.pairs, store, criterion_of(wanted), threads, advance)
     return Evidence(choice, plan, proposed, pairs, _joined(proposed, store, corpus, progress))
+
+
+def _by_chunks(
+    corpus: Corpus, prints: Fingerprints, plan: Plan, choice: Choice, reference: int, progress: Progress
+) -> Evidence:
+    """The pairs by a chunk measure; none is left to the hubs."""
+    from neardup.chunk_join import join_chunks  # other runs need not wait for its kernels
+
+    found, documents = join_chunks(corpus, prints, reference, progress), len(prints.unique)
+    hubs = no_hubs(documents, criterion_of(corpus.settings.search))
+    proposed = join_everything(documents)
+    return Evidence(choice, plan, proposed, found.pairs, hubs, found.candidates, found.capped)
 
 
 def _joined(proposed: Candidates, store: ShingleStore, corpus: Corpus, progress: Progress) -> Hubs:

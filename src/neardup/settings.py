@@ -18,6 +18,8 @@ from neardup.errors import SettingError
 
 KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
+CHUNK_MEASURES = ("chunk-longest", "chunk-union")
+MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *CHUNK_MEASURES)
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,17 @@ class Search:
     )
     measure: str = _setting(
         "resemblance",
-        _one_of("resemblance", "containment", "overlap"),
+        _one_of(*MEASURES),
         "What the threshold is a threshold of: resemblance |A∩B|/|A∪B|; containment |A∩B|/|A|, in either "
-        "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|).",
+        "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|); "
+        "bag-of-words: resemblance of the sets of words; multiset: resemblance that counts repeats; "
+        "chunk-longest: common text/the longer document; chunk-union: common text/all text.",
+    )
+    matching: str = _setting(
+        "literal",
+        _one_of("literal", "information"),
+        "How a chunk measure counts common text, in runs of at least as many tokens as a shingle has. literal: "
+        "each token is matched once; information: text that repeats inside a document adds nothing.",
     )
     threshold: float = _setting(
         0.8,
@@ -135,6 +145,11 @@ class Search:
         "So many documents, drawn by strata, are compared exactly with all others to measure the recall and to "
         "list the pairs that were missed; 0: off.",
     )
+
+    @property
+    def in_words(self) -> str:
+        """What the measure is called where people read it."""
+        return measure_in_words(self.measure, self.matching)
 
 
 @dataclass(frozen=True)
@@ -227,12 +242,7 @@ class Settings:
         for name, value in values.items():
             parts[FIELDS[name].record][name] = FIELDS[name].type(value)
         made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
-        if made.search.method == "lsh" and made.search.measure != "resemblance":
-            raise SettingError(
-                f"method is 'lsh' and measure is {made.search.measure!r}",
-                "The bands of LSH find pairs by their resemblance alone",
-                "Choose method exact or auto for this measure",
-            )
+        _refuse_what_does_not_go_together(made)
         return made
 
     def as_dict(self) -> dict[str, Any]:
@@ -245,6 +255,15 @@ class Settings:
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def measure_in_words(measure: str, matching: str) -> str:
+    """What a run's numbers are called where people read them.
+
+    >>> measure_in_words("chunk-union", "information"), measure_in_words("overlap", "literal")
+    ('chunk-union by information', 'overlap')
+    """
+    return f"{measure} by information" if measure in CHUNK_MEASURES and matching == "information" else measure
+
+
 def ratio(value: float) -> tuple[int, int]:
     """The similarity ``value`` as (numerator, denominator) of the decimal that was typed: .8 is 4/5.
 
@@ -253,6 +272,26 @@ def ratio(value: float) -> tuple[int, int]:
     """
     exact = Fraction(repr(float(value)))
     return exact.numerator, exact.denominator
+
+
+def _refuse_what_does_not_go_together(made: Settings) -> None:
+    measure = made.search.measure
+    if made.search.method == "lsh" and measure != "resemblance":
+        raise SettingError(
+            f"method is 'lsh' and measure is {measure!r}",
+            "The bands of LSH find pairs by their resemblance alone",
+            "Choose method exact or auto for this measure",
+        )
+    if made.search.audit and measure in CHUNK_MEASURES:
+        raise SettingError(
+            f"audit is {made.search.audit} and measure is {measure!r}",
+            "An audit counts sets, and common text is no set",
+            "Leave out audit; with this measure every pair is found anyway",
+        )
+    if made.shingles.unit == "char" and measure == "bag-of-words":
+        raise SettingError(
+            "unit is 'char' and measure is 'bag-of-words'", "The bag is one of words", "Choose unit word"
+        )
 
 
 def _mistake(name: str, value: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.corpus import Corpus, Fingerprints
+from neardup.criterion import Features
 from neardup.fingerprints import ShingleSets
 from neardup.tables import Int64s, UInt64s
 from neardup.writers.scratch import scratch_array
@@ -28,10 +29,10 @@ class DocumentSets:
 
 
 class ShingleStore:
-    """Fetches shingle sets; those that several stages will ask for are read once."""
+    """Fetches shingle sets, or other ``features``; those that several stages will ask for are read once."""
 
-    def __init__(self, corpus: Corpus, prints: Fingerprints) -> None:
-        self._corpus, self._prints = corpus, prints
+    def __init__(self, corpus: Corpus, prints: Fingerprints, features: Features = "shingles") -> None:
+        self._corpus, self._prints, self._features = corpus, prints, features
         self._held: DocumentSets | None = None
 
     @property
@@ -56,17 +57,15 @@ class ShingleStore:
         return self._read(documents)
 
     def bound(self, documents: Int64s) -> Int64s:
-        """At most how many shingles each of ``documents`` has."""
+        """At most how many shingles (or words, or tokens) each of ``documents`` has."""
         return self._prints.units[self._prints.unique[documents]]
 
     def _holds(self, documents: Int64s) -> bool:
         return self._held is not None and bool(np.isin(documents, self._held.documents).all())
 
     def _read(self, documents: Int64s) -> DocumentSets:
-        bound = self.bound(documents)
-        return DocumentSets(
-            documents, self._corpus.shingle_sets(self._prints.unique[documents], self._room(int(bound.sum())))
-        )
+        rows, room = self._prints.unique[documents], self._room(int(self.bound(documents).sum()))
+        return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self._features))
 
     def _room(self, shingles: int) -> UInt64s:
         """Room for so many hashes: in memory while they take no more than half of what a join may."""

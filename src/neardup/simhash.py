@@ -1,29 +1,108 @@
-"""SimHash of one text: 64 bits that differ little when the texts differ little.
+"""SimHash: texts, or weighted features, as 64 or 128 bits that differ little when the texts differ little.
 
 A triage for texts that are almost identical, not a measure of resemblance: with 64 bits two texts that share .8 of
-their features still differ in about 10 bits, and unrelated ones in about 32.
+their features still differ in about 10 bits, and unrelated ones in about 32. ``hamming`` finds the fingerprints
+that differ in few bits.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
-from neardup.kernels.simhash import majority, substring_hashes
+from neardup.errors import InputError, SettingError
+from neardup.fingerprints import text_batch
+from neardup.kernels.documents import WORD
+from neardup.kernels.simhash import SOLID, simhash_texts, simhash_units, solid_units
+from neardup.sketches import text_arrays
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
 from neardup.units import read
 
-BITS = 64
 FEATURE_LENGTH = 4
-"""Characters of a feature."""
+"""Characters of a feature, unless something else is asked for."""
+
+WIDTHS = (64, 128)
+LONGEST = 64
+
+_INT64 = 1 << 62
+
+
+class SimHash:
+    """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
+
+    ``features`` are what votes: ``char:4`` (windows of 4 characters of the normalised text without white space),
+    ``word`` (tokens), or ``shingle:5`` (5 tokens in a row); other lengths from 1 to 64 likewise. The weight of a
+    feature is how often it occurs. A text that is shorter than one window has one feature, all of it. Bit i of
+    the fingerprint is 1 where the features whose hash has bit i outweigh the others (Charikar 2002). The first 64
+    of 128 bits are the fingerprint of 64 bits. Raises SettingError for other values.
+
+    >>> SimHash().sketch(["The night is dark.", "THE NIGHT  IS DARK."]).tolist()
+    [15011219663113816106, 15011219663113816106]
+    >>> SimHash(128, "word").sketch(["the moon is red"]).shape
+    (1, 2)
+    """
+
+    def __init__(self, bits: int = 64, features: str = f"char:{FEATURE_LENGTH}") -> None:
+        if bits not in WIDTHS:
+            raise SettingError(f"bits is {bits!r}", "64 or 128")
+        self.bits, self.features = bits, features
+        self._unit, self._length = _window(features)
+
+    def __repr__(self) -> str:
+        return f"SimHash(bits={self.bits}, features={self.features!r})"
+
+    def sketch(self, texts: Any) -> UInt64s:
+        """Fingerprints of n texts: uint64[n], or uint64[n, 2] (low bits first) with 128 bits.
+
+        ``texts`` is a list of str, or Arrow data (array, table, data frame). A text without a feature gets 0,
+        whatever else is in it: keep such texts out of a search. Raises InputError for anything else.
+        """
+        arrays = text_arrays(texts)
+        out = np.empty((sum(map(len, arrays)), self.bits // 64), np.uint64)
+        at = 0
+        for array in arrays:
+            block = out[at : at + len(array)]
+            simhash_texts(text_batch(array), unicode_tables(), self._unit, self._length, block)
+            at += len(array)
+        return out.reshape(-1) if self.bits == 64 else out
+
+    def of(self, text: str) -> int:
+        """The fingerprint of one text as a whole number; bit i of it is bit i of the fingerprint."""
+        return _number(self.sketch([text]))
+
+    def of_features(self, features: Iterable[tuple[str | int, float]]) -> int:
+        """The fingerprint of pairs (feature, weight), for weights of one's own, such as those of rare words.
+
+        A str is hashed (BLAKE2b); a whole number is the hash itself. Weights are finite numbers, negative ones
+        vote against; they are added exactly, so that the order does not matter. No feature gives 0. Raises
+        InputError for what is no such pair.
+
+        >>> bin(SimHash().of_features([(0b1001, 1), (0b0101, 1), (0b1101, 1)]))
+        '0b1101'
+        >>> SimHash().of_features([("moon", 2.5), ("red", 1)]) == SimHash().of_features([("moon", 1)])
+        True
+        """
+        hashes, weights = [], []
+        for pair in features:
+            if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+                raise InputError(f"A feature is {pair!r}", "A pair (feature, weight)")
+            hashes.append(_feature_hash(pair[0], self.bits))
+            weights.append(_ratio(pair[1]))
+        words = [[value >> shift & 0xFFFF_FFFF_FFFF_FFFF for shift in range(0, self.bits, 64)] for value in hashes]
+        return _signs(np.array(words, np.uint64).reshape(-1, self.bits // 64), weights)
 
 
 def simhash(text: str) -> int:
     """The 64-bit SimHash of a text, 0 for one without a character.
 
     Features are the substrings of 4 characters of the normalised text without white space (fewer characters make
-    one feature), their weight is how often they occur. Bit i is 1 where the features whose hash has bit i outweigh
-    the others (Charikar 2002).
+    one feature), their weight is how often they occur; the same as ``SimHash().of(text)``.
 
     >>> distance(simhash("The night is dark."), simhash("THE NIGHT  IS DARK."))
     0
@@ -32,20 +111,73 @@ def simhash(text: str) -> int:
 
 
 def of_codepoints(codepoints: UInt32s) -> int:
-    """The SimHash of a text that is normalised already (uint32 code points)."""
-    features = substring_hashes(codepoints, len(codepoints), FEATURE_LENGTH, unicode_tables())
-    return of_features(features)
+    """The 64-bit SimHash of a text that is normalised already (uint32 code points)."""
+    units, out = np.empty(len(codepoints), np.uint64), np.empty(1, np.uint64)
+    n = solid_units(codepoints, len(codepoints), unicode_tables(), units)
+    simhash_units(units, n, FEATURE_LENGTH, np.empty(n + 8, np.uint64), out)
+    return int(out[0])
 
 
 def of_features(hashes: UInt64s, weights: Int64s | None = None) -> int:
-    """The SimHash of hashed features: uint64[n], with weights int64[n] (1 each when not given).
+    """The 64-bit SimHash of hashed features: uint64[n], with weights int64[n] (1 each when not given).
 
     >>> bin(of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64)))
     '0b1101'
     """
-    return int(majority(hashes, np.empty(0, np.int64) if weights is None else weights))
+    whole = [1] * len(hashes) if weights is None else weights.tolist()
+    return _signs(hashes.reshape(-1, 1), [(weight, 1) for weight in whole])
 
 
 def distance(a: int, b: int) -> int:
     """Hamming distance: the number of bits in which two fingerprints differ."""
     return (a ^ b).bit_count()
+
+
+def _window(features: str) -> tuple[int, int]:
+    """(unit, length) of what ``char:4``, ``word`` or ``shingle:5`` names."""
+    if features == "word":
+        return WORD, 1
+    matched = re.fullmatch(r"(char|shingle):([1-9][0-9]?)", features) if isinstance(features, str) else None
+    if matched is None or int(matched[2]) > LONGEST:
+        raise SettingError(
+            f"features is {features!r}",
+            f"'char:N' (N characters without white space), 'word', 'shingle:N' (N tokens); N from 1 to {LONGEST}",
+            "For features of your own use of_features()",
+        )
+    return (SOLID if matched[1] == "char" else WORD), int(matched[2])
+
+
+def _feature_hash(feature: object, bits: int) -> int:
+    if isinstance(feature, str):
+        digest = hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return int.from_bytes(digest[: bits // 8], "little")
+    if isinstance(feature, int | np.integer) and 0 <= feature < 1 << bits:
+        return int(feature)
+    raise InputError(f"A feature is {feature!r}", f"A str, or a hash: a whole number from 0 to 2^{bits} − 1")
+
+
+def _ratio(weight: Any) -> tuple[int, int]:
+    """The exact value of a weight as numerator and denominator."""
+    if isinstance(weight, int | np.integer):
+        return int(weight), 1
+    if isinstance(weight, float | np.floating) and math.isfinite(weight):
+        return float(weight).as_integer_ratio()
+    raise InputError(f"A weight is {weight!r}", "A finite number")
+
+
+def _signs(words: UInt64s, weights: list[tuple[int, int]]) -> int:
+    """Bit i is 1 where Σ ±weight > 0, + for the hashes that have it: ``words`` uint64[n, words]."""
+    scale = math.lcm(*(denominator for _, denominator in weights))
+    whole = [numerator * (scale // denominator) for numerator, denominator in weights]
+    fits = sum(map(abs, whole)) < _INT64
+    row_bytes = np.ascontiguousarray(words, "<u8").view(np.uint8).reshape(len(words), 8 * words.shape[1])
+    bits = np.unpackbits(row_bytes, axis=1, bitorder="little").astype(np.int64 if fits else object)
+    votes = np.array(whole, np.int64 if fits else object) @ bits
+    return sum(1 << bit for bit, vote in enumerate(votes.tolist()) if 2 * vote > sum(whole))
+
+
+def _number(words: UInt64s) -> int:
+    return sum(word << 64 * at for at, word in enumerate(words.reshape(-1).tolist()))
+
+
+__all__ = ["SimHash", "distance", "of_codepoints", "of_features", "simhash"]

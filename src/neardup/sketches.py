@@ -11,15 +11,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.coefficients import FORMAT_VERSION, classic_coefficients
+from neardup.coefficients import FORMAT_VERSION, SEED, classic_coefficients
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.fingerprints import shingle_sets, sign
 from neardup.intervals import wilson
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import sketch_sets
+from neardup.kernels.slots import equal_slots
+from neardup.provenance import Provenance, require_same, signature_table
 from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
-from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.tables import Bools, Floats, Int64s, UInt32s, UInt64s
 from neardup.unicode_data import UNICODE_VERSION
 
 _MAGIC = b"NDMH"
@@ -113,6 +115,34 @@ class MinHash:
         mix_all(np.ascontiguousarray(ids, np.uint64), mixed)
         return self._sketch(mixed, np.ascontiguousarray(offsets, np.int64))
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """sketch, slots, and the published seed."""
+        sketch = self.settings.sketch
+        return {"sketch": sketch.sketch, "slots": sketch.slots, "seed": f"{SEED:#x}"}
+
+    def provenance(self, of_ids: bool = False) -> Provenance:
+        """How the signatures are made, of texts or of ids; the seed is that of the published coefficients."""
+        shingles = self.settings.shingles
+        texts = {"of": "texts", "length": shingles.length, "unit": shingles.unit}
+        return Provenance("minhash", {**self.parameters, **({"of": "ids"} if of_ids else texts)})
+
+    def resemblances(self, signatures: UInt32s, pairs: Any, other: UInt32s | None = None) -> Floats:
+        """The estimated resemblance (float64[m]) of ``pairs`` of rows of signatures: equal slots / slots.
+
+        ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given. Raises InputError for
+        rows that are not there.
+        """
+        return count_equal(signatures, pairs, other) / self.settings.sketch.slots
+
+    def to_arrow(self, ids: Any, signatures: UInt32s, *, of_ids: bool = False) -> pa.Table:
+        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+
+        ``ids`` name the documents (strings or whole numbers); ``of_ids``: the signatures are those of ids.
+        """
+        slots = self.settings.sketch.slots
+        return signature_table(self.provenance(of_ids), ids, slots_array(signatures, slots, np.uint32))
+
     def _sketch(self, hashes: UInt64s, offsets: Int64s) -> tuple[UInt32s, Bools]:
         slots, n = self.settings.sketch.slots, len(offsets) - 1
         signatures, bucketed = np.empty((n, slots), np.uint32), np.empty((n, slots), np.bool_)
@@ -203,7 +233,16 @@ class MinHashSketch:
     def _family(self) -> str:
         return self.settings.sketch.sketch + (" of ids" if self.of_ids else "")
 
+    @property
+    def provenance(self) -> Provenance:
+        """How it was made."""
+        sketch, shingles = self.settings.sketch, self.settings.shingles
+        family = MinHash(sketch.slots, length=shingles.length, unit=shingles.unit, sketch=sketch.sketch)
+        return family.provenance(self.of_ids)
+
     def _require_same_family(self, other: MinHashSketch) -> None:
+        if not isinstance(other, MinHashSketch):
+            require_same(self, other)
         mine, others = self._description(), other._description()
         if mine != others:
             raise FormatError(
@@ -217,6 +256,39 @@ class MinHashSketch:
         return (
             f"{self._family} MinHash with {len(self.values)} slots of {shingles.length}-{shingles.unit} shingles"
         )
+
+
+def slots_array(signatures: Any, slots: int, dtype: Any) -> NDArray[Any]:
+    """The signatures, if they are an array [n, slots] of that type. Raises InputError."""
+    right = isinstance(signatures, np.ndarray) and signatures.dtype == dtype and signatures.ndim == 2
+    if not right or signatures.shape[1] != slots:
+        is_array = isinstance(signatures, np.ndarray)
+        what = f"{signatures.dtype}{list(signatures.shape)}" if is_array else f"a {type(signatures).__name__}"
+        raise InputError(
+            f"The signatures are {what}",
+            f"{np.dtype(dtype)}[n, {slots}], as sketch() of the same family gives them",
+        )
+    return np.ascontiguousarray(signatures)
+
+
+def pair_rows(pairs: Any, documents: int, others: int) -> Int64s:
+    """``pairs`` as int64[m, 2]; the first are below ``documents``, the second below ``others``, or InputError."""
+    rows: Int64s = np.ascontiguousarray(pairs, np.int64).reshape(-1, 2)
+    if len(rows) and (rows.min() < 0 or rows[:, 0].max() >= documents or rows[:, 1].max() >= others):
+        raise InputError(
+            "The pairs name a document that is not there",
+            f"numbers from 0 to {documents - 1} in the first column and to {others - 1} in the second",
+        )
+    return rows
+
+
+def count_equal(signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Int64s:
+    """The number of equal slots (int64[m]) of pairs of rows of ``signatures`` (and ``other``)."""
+    theirs = signatures if other is None else other
+    rows = pair_rows(pairs, len(signatures), len(theirs))
+    out = np.empty(len(rows), np.int64)
+    equal_slots(signatures, theirs, rows, out)
+    return out
 
 
 def _unicode_bytes() -> bytes:
@@ -255,4 +327,14 @@ def _no_ids(what: str) -> InputError:
     )
 
 
-__all__ = ["Estimate", "MinHash", "MinHashSketch", "estimate", "text_arrays", "whole_numbers"]
+__all__ = [
+    "Estimate",
+    "MinHash",
+    "MinHashSketch",
+    "count_equal",
+    "estimate",
+    "pair_rows",
+    "slots_array",
+    "text_arrays",
+    "whole_numbers",
+]

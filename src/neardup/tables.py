@@ -49,6 +49,17 @@ VERIFIED = pa.schema(
 """A pair with its exact integers: |A∩B|, |A|, |B|, counted on the shingle sets of the texts."""
 
 
+HAMMING = pa.schema([("a", pa.uint32()), ("b", pa.uint32()), ("distance", pa.uint8())])
+"""Rows whose fingerprints differ in so many bits, a < b; sorted and without repeats."""
+
+COPIES_OF = pa.schema([("row", pa.uint32()), ("first", pa.uint32())])
+"""A row whose fingerprint equals that of an earlier row, and the first such row; sorted by row."""
+
+
+NEIGHBOURS = pa.schema([("query", pa.uint32()), ("number", pa.uint32()), ("distance", pa.uint8())])
+"""What an index holds near each query, by its number there; sorted and without repeats."""
+
+
 def verified_table(a: Int64s, b: Int64s, shared: Int64s, size_a: Int64s, size_b: Int64s) -> pa.Table:
     """The VERIFIED table of the given columns, sorted by (a, b)."""
     order = np.lexsort((b, a))

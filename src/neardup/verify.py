@@ -28,7 +28,7 @@ def verify(
     """
     a, b = column(candidates, "a"), column(candidates, "b")
     results = [VERIFIED.empty_table()]
-    for inside in _blocks(a, b, store):
+    for inside in blocks(a, b, store):
         sets = store.get(np.union1d(a[inside], b[inside]))
         results.append(_verify_block(a[inside], b[inside], sets, criterion, threads, advance))
     table = pa.concat_tables(results)
@@ -53,7 +53,7 @@ def _verify_block(
     return verified_table(a[similar], b[similar], shared[similar], size_a, size_b)
 
 
-def _blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
+def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
     """Indexes of the pairs of each pair of blocks; a block has about half of HELD_SHINGLES."""
     involved = np.union1d(a, b)
     if len(involved) == 0:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+from neardup.settings import CHUNK_MEASURES, measure_in_words
 
 if TYPE_CHECKING:
     from neardup.report import Group, Member
@@ -16,6 +19,13 @@ Line = tuple[str, str]
 
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 
+# Controls but tab and end of line; marks that turn the direction of text or are not seen at all; what is no
+# character. Joiners, soft hyphens and variation selectors stay: scripts and emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+)
+
 
 def printable(id: object) -> str:
     r"""An id on one line, without the control characters with which a document could rule the terminal.
@@ -24,6 +34,34 @@ def printable(id: object) -> str:
     'a\\x1b[2Jb'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(id))
+
+
+def escaped_parts(text: str) -> Iterator[tuple[str, bool]]:
+    r"""A text of several lines in parts, each with whether it is an escape.
+
+    What cannot be seen, would rule the terminal or turn the direction of the text is written as an escape. Ends
+    of lines become a line feed.
+
+    >>> list(escaped_parts("pay\u202e 12\r\n"))
+    [('pay', False), ('\\u202e', True), (' 12\n', False)]
+    """
+    at, text = 0, text.replace("\r\n", "\n")
+    for found in _UNSEEN.finditer(text):
+        if found.start() > at:
+            yield text[at : found.start()], False
+        yield found[0].encode("unicode_escape").decode(), True
+        at = found.end()
+    if at < len(text):
+        yield text[at:], False
+
+
+def visible(text: str) -> str:
+    r"""A text of several lines as text that is safe to print: see ``escaped_parts``.
+
+    >>> visible("pay\u202e 12\x1b[2J\r\nnow")
+    'pay\\u202e 12\\x1b[2J\nnow'
+    """
+    return "".join(part for part, _ in escaped_parts(text))
 
 
 def number(count: int) -> str:
@@ -128,10 +166,22 @@ def _documents(counts: Mapping[str, int]) -> str:
 
 def _pairs(run: Mapping[str, Any]) -> str:
     counts, settings = run["counts"], run["settings"]
-    asked = f"{number(counts['pairs'])} at {settings['measure']} {settings['threshold']:g} or above"
-    if run["choice"]["method"] == "exact":
+    measure = measure_in_words(settings["measure"], settings.get("matching", "literal"))
+    asked = f"{number(counts['pairs'])} at {measure} {settings['threshold']:g} or above"
+    if run["choice"]["method"] == "exact" and not counts["verified"]:
         return f"{asked}, joined exactly"
     return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def unit_of(settings: Mapping[str, Any]) -> str:
+    """What a measure counts that does not count shingles.
+
+    >>> unit_of({"measure": "chunk-union", "matching": "literal"})
+    'tokens'
+    """
+    if settings["measure"] in CHUNK_MEASURES:
+        return "tokens" if settings["matching"] == "literal" else "tokens (repeats left out)"
+    return "different words" if settings["measure"] == "bag-of-words" else "shingles (with repeats)"
 
 
 def _method(choice: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ import pytest
 import neardup
 from neardup.cli.options import COMMANDS
 from neardup.report import Found
-from neardup.settings import FIELDS
+from neardup.settings import FIELDS, MEASURES
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -95,6 +95,13 @@ def test_columns_of_the_tables_are_documented(found: Found, name: str) -> None:
     table: Any = getattr(found, name)
     assert isinstance(table, pa.Table)
     assert not [column for column in table.column_names if f"`{column}`" not in section]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_columns_of_every_measure_are_documented(measure: str) -> None:
+    section = page("files.md").partition("## pairs.parquet")[2].partition("\n## ")[0]
+    names = neardup.find(["one text"], measure=measure).pairs.column_names
+    assert not [column for column in names if f"`{column}`" not in section]
 
 
 def test_commands_of_the_readme_exist() -> None:

@@ -14,7 +14,7 @@ RUN: dict[str, Any] = {
     "neardup": "0.1.0",
     "format": 1,
     "action": "dedup",
-    "settings": {"threshold": 0.8, "measure": "resemblance"},
+    "settings": {"threshold": 0.8, "measure": "resemblance", "matching": "literal"},
     "choice": {"asked": "auto", "method": "lsh", "why": "too large"},
     "counts": {
         "read": 1204,

@@ -13,7 +13,7 @@ from neardup.measures import DESCRIPTIONS
 from neardup.simhash import distance, simhash
 from neardup.stop_words import stop_word_hashes, words_of
 from neardup.text import shingles, tokens
-from reference_matching import simhash as simhash_twin
+from reference_hamming import simhash as simhash_twin
 from strategies import any_text, edited_pair
 
 NAMES = [

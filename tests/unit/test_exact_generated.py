@@ -19,7 +19,7 @@ import reference_join
 import reference_search
 import strategies
 from neardup.hubs import HubSearch, join_hubs, pairs_of
-from neardup.kernels.sets import OVERLAP, RESEMBLANCE
+from neardup.kernels.sets import LARGER, OVERLAP, RESEMBLANCE
 
 Sets = list[set[int]]
 
@@ -64,7 +64,11 @@ def skewed(draw: st.DrawFn, most: int = 400) -> Sets:
     return sets
 
 
-MEASURES = {RESEMBLANCE: reference_join.resemblance, OVERLAP: reference_join.overlap}
+MEASURES = {
+    RESEMBLANCE: reference_join.resemblance,
+    OVERLAP: reference_join.overlap,
+    LARGER: reference_join.larger,
+}
 
 
 def joined(sets: Sets, threshold: Fraction, threads: int = 2, measure: int = RESEMBLANCE) -> list[tuple[int, ...]]:

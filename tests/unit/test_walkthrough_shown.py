@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.sketches import Estimate, estimate
+from neardup.terminal import columns, shortened, tail
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.bars import bar
 from neardup.walkthrough.families import FAMILIES
-from neardup.walkthrough.tables import Table, columns, shortened, tail
+from neardup.walkthrough.tables import Table
 
 SIGNATURES = """\
                A          B           C

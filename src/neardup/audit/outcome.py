@@ -13,7 +13,7 @@ import pyarrow as pa
 from neardup.audit.count import Count, Known, Reported, Tally
 from neardup.audit.sample import Strata, draw, strata_of
 from neardup.corpus import Corpus, Fingerprints
-from neardup.criterion import criterion_of
+from neardup.criterion import MEASURES, criterion_of
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
 from neardup.progress import Advance
 from neardup.shingle_store import ShingleStore
@@ -84,12 +84,12 @@ def audit(corpus: Corpus, prints: Fingerprints, reported: Reported, advance: Adv
     units = prints.units[prints.unique[reference:]]
     if not len(units):
         return Audit((), 0, 0, None, None, VERIFIED.empty_table())
-    wanted = corpus.settings.search.audit
+    wanted, features = corpus.settings.search.audit, MEASURES[corpus.settings.search.measure].features
     strata = strata_of(units, reported.has_pair()[reference:], wanted)
     drawn = draw(strata, wanted)
     known = Known(prints.unique, reference, criterion_of(corpus.settings.search), reported)
-    count = Count(ShingleStore(corpus, prints).get(drawn + reference), strata.of[drawn], known)
-    tally = _total(corpus.with_shingle_sets(prints.unique, count.of_chunk), advance)
+    count = Count(ShingleStore(corpus, prints, features).get(drawn + reference), strata.of[drawn], known)
+    tally = _total(corpus.with_shingle_sets(prints.unique, count.of_chunk, features), advance)
     return _outcome(strata, strata.of[drawn], tally, most=2 if reference else 1)
 
 

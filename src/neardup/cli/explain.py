@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as notation
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ from typing import Any
 
 import typer
 
-from neardup import views
+from neardup.cli.documents import naming, refuse_second_input
+from neardup.cli.shown import WIDTH
 from neardup.errors import InputError, SettingError
 
-WIDTH, WIDEST = 80, 120
-NAME_SHOWN = 60
+WIDEST = 120
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,7 @@ def _documents(given: Given) -> Any:
         )
     if given.literal:
         return list(given.names)
-    if given.names.count("-") > 1:
-        raise InputError("- was given twice", "Standard input is one document", "Write the others to files")
+    refuse_second_input(given.names)
     import pyarrow as pa
 
     named = [document for name in given.names for document in _read(name)]
@@ -86,17 +84,8 @@ def _read(name: str) -> list[tuple[str, str]]:
     if name == "-":
         # four bytes hold any character: what is cut off here is refused for its length
         return [("-", sys.stdin.buffer.read(4 * CHARACTERS + 1).decode("utf-8", "replace"))]
-    try:
+    with naming(name):
         documents = open_files([name])
-    except InputError as error:
-        if "://" in name or os.path.exists(name):
-            raise
-        shown = views.printable(name if len(name) <= NAME_SHOWN else name[:NAME_SHOWN] + "…")
-        raise InputError(
-            f'There is no file "{shown}"',
-            "The arguments are names of files, or - for standard input",
-            "Give --literal to take the arguments themselves as the documents",
-        ) from error
     return read_small(documents)
 
 

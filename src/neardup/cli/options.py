@@ -106,10 +106,11 @@ SVG = Option(
 )
 JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")
 OVERWRITE = Option("overwrite", ("--overwrite",), bool, False, "Replace the output folder if it exists.")
+LITERAL = Option("literal", ("--literal",), bool, False, "The arguments are the documents themselves, not files.")
 
 _EXPLAINING = (
     Option("names", (), list[str], (), "Two to ten small files; - is standard input.", "IN"),
-    Option("literal", ("--literal",), bool, False, "The arguments are the documents themselves, not files."),
+    LITERAL,
     Option("example", ("--example",), bool, False, "Explain three sentences of a published walk-through."),
     replace(Option.of_field(FIELDS["length"]), default=3),
     Option.of_field(FIELDS["unit"]),
@@ -155,6 +156,65 @@ METADATA = Option(
 )
 REPLACE = Option("replace", ("--replace",), bool, False, "Replace documents whose ids are there already.")
 WAIT = Option("wait", ("--wait",), float, 10.0, "Seconds to wait while somebody else writes.", "NUMBER")
+_COMPARING = (
+    Option("a", (), str, REQUIRED, "A document: text, HTML, PDF, DOCX, mail; - is standard input.", "A"),
+    Option("b", (), str, REQUIRED, "The document that is compared with it.", "B"),
+    LITERAL,
+    Option.of_field(FIELDS["length"]),
+    Option.of_field(FIELDS["unit"]),
+    Option(
+        "min_chunk",
+        ("--min-chunk",),
+        int | None,
+        None,
+        "Fewest tokens (or characters) of a match. Without it the length of a shingle.",
+        "NUMBER",
+    ),
+    Option(
+        "stop_words",
+        ("--stop-words",),
+        str | None,
+        None,
+        "Leave the stop words of a language (en, de, …) out of bag_of_words; needs neardup[stopwords].",
+        "LANGUAGE",
+    ),
+    Option("ignore_numbers", ("--ignore-numbers",), bool, False, "Leave out tokens that are only digits."),
+    Option(
+        "html", ("--html",), Path | None, None, "Write a page with both texts instead of showing them.", "FILE"
+    ),
+    Option("full", ("--full",), bool, False, "Show long stretches whole, equal ones too, instead of folded."),
+    Option(
+        "width",
+        ("--width",),
+        int | None,
+        None,
+        "Columns to use, at least 60; side by side from 100 on. Without it those of the terminal, else 80.",
+        "NUMBER",
+    ),
+    JSON,
+    replace(OVERWRITE, help="Replace the page if it exists."),
+)
+
+_SIMHASH = (
+    Option("simhash", ("--simhash",), bool, False, "Plan a search of SimHash fingerprints by Hamming distance."),
+    Option("bits", ("--bits",), int | None, None, "With --simhash: bits, 64 or 128. Without it 64.", "NUMBER"),
+    Option(
+        "distance",
+        ("--distance",),
+        int | None,
+        None,
+        "With --simhash: most bits in which two may differ, up to a quarter of them. Without it 3.",
+        "NUMBER",
+    ),
+    Option(
+        "documents",
+        ("--documents",),
+        int | None,
+        None,
+        "With --simhash: number of fingerprints. Without it 1 000 000.",
+        "NUMBER",
+    ),
+)
 
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
@@ -170,12 +230,14 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         STORED,
         *_WORKING,
     ),
+    "compare": _COMPARING,
     "plan": (
         SAMPLE,
         TEXT,
         ID,
         *(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots", "unit", "length", "threads")),
         SVG,
+        *_SIMHASH,
         JSON,
     ),
     "explain": _EXPLAINING,

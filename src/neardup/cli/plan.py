@@ -1,4 +1,7 @@
-"""``neardup plan``: bands × rows for a threshold and a recall; with documents, advice on them."""
+"""``neardup plan``: bands × rows for a threshold and a recall; with documents, advice on them.
+
+With ``--simhash`` it is ``plan_simhash.py`` that shows tables for a Hamming distance.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import typer
 from neardup import views
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.shown import watcher
-from neardup.errors import InputError, OutputError
+from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -23,17 +26,26 @@ if TYPE_CHECKING:
 BAR = 40
 STEPS = 20
 
+OF_SIMHASH = ("bits", "distance", "documents")
+"""The options that belong to ``--simhash``."""
+
 PLANNED = ("threshold", "recall", "slots")
 """The settings of a plan; all others speak of documents."""
 
 
-def plan(sample: list[str], json: bool, **typed: Any) -> int:
+def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
     """Show the bands for a threshold and a recall; with documents, advise on them.
 
     Without documents: the bands, and how surely pairs of each resemblance are found. With a
     SAMPLE of your documents: how alike they are, what each threshold would remove, the pairs
     closest to the threshold, traps, recall and cost of other settings, and the command to type.
+    With --simhash: the tables for a Hamming distance; no setting of MinHash and no SAMPLE may be given.
     """
+    given = {name: value for name in OF_SIMHASH if (value := typed.pop(name)) is not None}
+    if simhash:
+        return _plan_simhash(sample, json, given, typed)
+    if given:
+        raise SettingError(f"--{next(iter(given))} belongs to --simhash", "", "Give --simhash too")
     if not sample:
         return _plan(json, typed)
     svg: Path | None = typed.pop("svg")
@@ -71,6 +83,14 @@ def _refuse_unusable_image(path: Path | None) -> None:
         raise OutputError(f"{path} is no name for an image", "A name that ends in .svg", "Choose such a name")
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {path.parent}", "A folder that exists", "Make it first")
+
+
+def _plan_simhash(sample: list[str], json: bool, given: dict[str, int], typed: dict[str, Any]) -> int:
+    from neardup.cli.plan_simhash import show
+
+    if sample:
+        raise SettingError("--simhash and a SAMPLE were given", "", "--simhash knows no documents: leave one out")
+    return show(json, given, {name: typed[name] for name in PLANNED})
 
 
 def _plan(json: bool, typed: dict[str, Any]) -> int:

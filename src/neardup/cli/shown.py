@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from neardup.report import Group
 
+WIDTH = 80
+"""Columns of what is printed to anything but a terminal."""
 PATIENCE = 2.0
 COMPILING = ", compiling (once)"
 """What a stage says that has nothing to show after so many seconds: the first run on a machine compiles."""

@@ -24,14 +24,14 @@ from math import nan
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from neardup.errors import InputError
 from neardup.families.base import Ids, ShingleFamily, mixed, offsets_of, whole_number
 from neardup.fingerprints import form_of, text_batch
 from neardup.intervals import wilson
 from neardup.kernels.samples import ALL, common, common_of_pairs, sample_sets, sample_texts
-from neardup.provenance import Provenance, require_same
-from neardup.sketches import Estimate, text_arrays
+from neardup.provenance import Provenance, require_same, signature_table
+from neardup.sketches import Estimate, pair_rows, text_arrays
 from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.unicode_data import unicode_tables
 
@@ -91,6 +91,18 @@ class SampledShingles(ShingleFamily):
     def of_ids(self, ids: Ids) -> Sample:
         """The sample of a set of whole numbers; comparable with samples of ids only."""
         return self.sketch_ids(ids, np.array([0, len(ids)], np.int64))[0]
+
+    def resemblances(self, signatures: Samples, pairs: Any, other: Samples | None = None) -> Floats:
+        """The same as ``signatures.resemblances(pairs, other)``, as other families have it."""
+        return signatures.resemblances(pairs, other)
+
+    def to_arrow(self, ids: Any, signatures: Samples) -> pa.Table:
+        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+
+        ``ids`` name the documents (strings or whole numbers). Raises FormatError for samples of another family.
+        """
+        require_same(self.provenance(signatures.of_ids), signatures.provenance)
+        return signature_table(signatures.provenance, ids, signatures.hashes, signatures.offsets)
 
     def coarser(self, other: SampledShingles) -> tuple[int, int]:
         """(limit, floor) by which samples of this family and of another are compared."""
@@ -165,12 +177,7 @@ class Samples:
         """
         theirs = self if other is None else other
         _require_comparable(self, theirs)
-        rows = np.ascontiguousarray(pairs, np.int64).reshape(-1, 2)
-        if len(rows) and (rows.min() < 0 or rows[:, 0].max() >= len(self) or rows[:, 1].max() >= len(theirs)):
-            raise InputError(
-                "The pairs name a document that is not there",
-                f"numbers from 0 to {len(self) - 1} in the first column and to {len(theirs) - 1} in the second",
-            )
+        rows = pair_rows(pairs, len(self), len(theirs))
         limit, floor = self.family.coarser(theirs.family)
         counts = np.empty((len(rows), 3), np.int64)
         rule = np.uint64(limit), np.int64(floor)
@@ -243,7 +250,7 @@ class Sample:
 
     def __or__(self, other: Sample) -> Sample:
         """The sample of the union of both sets, the same as sampling the union itself."""
-        require_same(self.provenance, other.provenance)
+        require_same(self, other)
         union = np.union1d(self.hashes, other.hashes)
         below = len(union) if self.family.limit == ALL else int((union < np.uint64(self.family.limit)).sum())
         return Sample(self.family, union[: max(below, self.family.floor)], self.of_ids)
@@ -280,12 +287,12 @@ class Sample:
 
 def _require_comparable(one: Sample | Samples, other: Sample | Samples) -> None:
     """Raise FormatError unless all but the scale and the floor agree, which the coarser sample makes up for."""
-    if type(one.family) is type(other.family):
+    if type(one) is type(other) and type(one.family) is type(other.family):
         same_scale = copy(other.family)
         same_scale.scale, same_scale.floor = one.family.scale, one.family.floor
         if same_scale.provenance(other.of_ids) == one.provenance:
             return
-    require_same(one.provenance, other.provenance)
+    require_same(one, other)
 
 
 __all__ = ["BottomK", "Sample", "SampledShingles", "Samples"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from neardup.kernels.coverage import INFORMATION
 from neardup.kernels.information import count_new, mark_redundant
+from neardup.kernels.sets import least_shared
 from neardup.kernels.tiling import matchable, tile
 from neardup.kernels.windows import count_names, cover, name_keys, name_windows
 
@@ -132,3 +134,46 @@ def count_chunks(keys, offsets, first, second, length, most_runs, out):
         row[a], row[b] = m, tokens.size - m
         row[5 + a], row[7 + a] = count_new(redundant_a, covered_a)
         row[5 + b], row[7 + b] = count_new(redundant_b, covered_b)
+
+
+@njit(cache=True, nogil=True)
+def _common_text(tokens, m, n_tokens, counting, criterion, most_runs):
+    """(C, size of A, size of B, capped) of two documents behind each other; C is −1 where that is not enough."""
+    n, length = tokens.size - m, counting.length
+    names, n_names = window_names(tokens, length)
+    covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
+    if counting.matching == INFORMATION:
+        redundant_a, redundant_b = redundant_both(tokens, m, length, names, n_names)
+        size_a, common_a = count_new(redundant_a, covered_a)
+        size_b, common_b = count_new(redundant_b, covered_b)
+        common = min(common_a, common_b)
+        return common if common >= least_shared(size_a, size_b, criterion) else np.int64(-1), size_a, size_b, False
+    least, bound = least_shared(m, n, criterion), matchable(tokens, m, n_tokens, covered_a, covered_b)
+    common, capped = np.int64(0), False
+    if bound >= max(least, 1):  # tiles are what takes time, and they are never more
+        tiles, capped = tile_both(tokens, m, length, names, n_names, most_runs)
+        common = tiles[:, 2].sum()
+    return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
+
+
+@njit(cache=True, nogil=True)
+def common_text(keys, offsets, pairs, counting, criterion, most_runs):
+    """Common text C of the ``pairs`` (int64[n, 2]) of documents; int64[n, 4]: C, size of A, size of B, capped.
+
+    Documents as in ``count_chunks``, whose figures these are; sizes are tokens, or those that are not redundant.
+    C is −1 where the pair does not meet the criterion. ``capped`` is 1 where ``most_runs`` was reached: C may then
+    be less than what the greedy choice of chunks would have.
+    """
+    out = np.empty((pairs.shape[0], 4), np.int64)
+    for k in range(pairs.shape[0]):
+        ends_a = (offsets[pairs[k, 0]], offsets[pairs[k, 0] + 1])
+        ends_b = (offsets[pairs[k, 1]], offsets[pairs[k, 1] + 1])
+        swapped = not stands_first(keys, ends_a, ends_b)
+        if swapped:
+            ends_a, ends_b = ends_b, ends_a
+        tokens, n_tokens = name_tokens(keys, ends_a, ends_b)
+        m = ends_a[1] - ends_a[0]
+        common, first, second, capped = _common_text(tokens, m, n_tokens, counting, criterion, most_runs)
+        a, b = (2, 1) if swapped else (1, 2)
+        out[k, 0], out[k, a], out[k, b], out[k, 3] = common, first, second, capped
+    return out

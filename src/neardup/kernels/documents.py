@@ -16,9 +16,11 @@ from neardup.kernels.shingles import mix64, shingle_hashes, stream_key
 from neardup.kernels.sketch import classic, low_halves, one_permutation
 from neardup.kernels.tokens import collapse_white_space, tokenise
 from neardup.kernels.unicode import normalise
+from neardup.kernels.windows import name_keys
 from neardup.kernels.words import AS_IS, PADDING, ascii_tokens, hash_token, is_ascii
 
 WORD, CHAR = 0, 1
+DISTINCT, NUMBERED, IN_ORDER = 0, 1, 2
 ONE_PERMUTATION, CLASSIC = 0, 1
 
 _GOLD = np.uint64(0x9E3779B97F4A7C15)
@@ -117,11 +119,27 @@ def fingerprint(batch, tables, form, a, b, out):
 
 
 @njit(cache=True, nogil=True)
+def number_occurrences(hashes, n):
+    """Make the second, third, … occurrence of a hash in ``hashes[:n]`` (uint64) a hash of its own, in place.
+
+    The Jaccard coefficient of sets of numbered occurrences is Σ min / Σ max of how often each element occurs.
+    """
+    names = np.empty(n, np.int32)
+    seen = np.zeros(name_keys(hashes, n, names), np.uint64)
+    for i in range(n):
+        times = seen[names[i]]
+        seen[names[i]] += np.uint64(1)
+        if times > 0:
+            hashes[i] = mix64(hashes[i] ^ mix64(times))
+
+
+@njit(cache=True, nogil=True)
 def shingle_sets(batch, rows, tables, form):
-    """Sorted distinct shingle hashes of the documents ``rows`` (int64) of a TextBatch.
+    """Hashes of the documents ``rows`` (int64) of a TextBatch: sorted distinct shingles, or as ``form`` says.
 
     Returns (hashes uint64, ends int64[len(rows)]): set k ends before ``hashes[ends[k]]`` and begins where
-    the one before it ends. ``form`` as in ``fingerprint``.
+    the one before it ends. ``form`` = (unit, shingle length, what), int64[3]; what is DISTINCT, NUMBERED (sorted
+    shingles, every occurrence counts), or IN_ORDER (the units themselves, in text order).
     """
     total = np.int64(0)
     for row in rows:
@@ -135,7 +153,13 @@ def shingle_sets(batch, rows, tables, form):
     for k in range(rows.size):
         texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], texts)
         hashes, scratch = _room(hashes, n), _room(scratch, n)
-        n = sort_distinct(hashes, shingle_hashes(texts[0], n, form[1], hashes), scratch)
+        if form[2] == IN_ORDER:
+            copy_into(hashes, 0, texts[0], n)
+        else:
+            n = shingle_hashes(texts[0], n, form[1], hashes)
+            if form[2] == NUMBERED:
+                number_occurrences(hashes, n)
+            n = sort_distinct(hashes, n, scratch)
         if used + n > out.size:
             larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
             copy_into(larger, 0, out, used)

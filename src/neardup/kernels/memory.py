@@ -90,3 +90,23 @@ def bit_count(typingctx, word):
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def add_bits(typingctx, counts, words, index):
+    """Add up the bits of ``words[index:index + 8]`` (uint64): each bit i goes to ``counts[i]`` (uint8[64])."""
+
+    def codegen(context, builder, signature, args):
+        counters = context.make_array(signature.args[0])(context, builder, args[0])
+        pointer = builder.bitcast(counters.data, ir.PointerType(_LANES))
+        source = context.make_array(signature.args[1])(context, builder, args[1])
+        sums = builder.load(pointer, align=1)
+        bits = ir.VectorType(ir.IntType(1), 64)
+        for k in range(8):
+            at = builder.gep(source.data, [builder.add(args[2], ir.Constant(_I64, k))])
+            word = builder.load(builder.bitcast(at, ir.PointerType(_I64)), align=8)
+            sums = builder.add(sums, builder.zext(builder.bitcast(word, bits), _LANES))
+        builder.store(sums, pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(counts, words, index), codegen

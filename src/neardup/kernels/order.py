@@ -113,7 +113,7 @@ def _sift(values, begin, root, n):
 
 
 @njit(cache=True, nogil=True)
-def _heap_sort(values, begin, end):
+def heap_sort(values, begin, end):
     """Sort ``values[begin:end]`` in place, n·log n whatever they are."""
     n = end - begin
     for root in range(n // 2 - 1, -1, -1):
@@ -151,7 +151,7 @@ def sort_distinct(hashes, n, scratch):
     for cell in range(1 << bits):
         end = np.int64(counts[cell])
         if end - begin > 64:
-            _heap_sort(scratch, begin, end)
+            heap_sort(scratch, begin, end)
         else:
             for i in range(begin + 1, end):
                 value = scratch[i]

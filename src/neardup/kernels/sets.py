@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-RESEMBLANCE, CONTAINMENT, OVERLAP = 0, 1, 2
+RESEMBLANCE, CONTAINMENT, OVERLAP, LARGER = 0, 1, 2, 3
 
 ANY_SIZE = np.int64(1) << np.int64(62)
 
@@ -15,8 +15,9 @@ ANY_SIZE = np.int64(1) << np.int64(62)
 class Criterion(NamedTuple):
     """Which pairs are asked for: those whose ``measure`` is at least ``numerator / denominator``.
 
-    RESEMBLANCE is |A∩B| / |A∪B|, OVERLAP |A∩B| / min(|A|, |B|). CONTAINMENT is |A∩B| / |A| and has a direction; a
-    pair has it when either of its directions does, which is when the overlap does.
+    RESEMBLANCE is |A∩B| / |A∪B|, OVERLAP |A∩B| / min(|A|, |B|), LARGER |A∩B| / max(|A|, |B|). CONTAINMENT is
+    |A∩B| / |A| and has a direction; a pair has it when either of its directions does, which is when the overlap
+    does. What stands for |A∩B|, |A| and |B| need not be sets: the bounds hold for common text and lengths, too.
     """
 
     numerator: int
@@ -33,13 +34,15 @@ def least_shared(size_a, size_b, criterion):
     p, q = criterion.numerator, criterion.denominator
     if criterion.measure == RESEMBLANCE:
         return (p * (size_a + size_b) + p + q - 1) // (p + q)
+    if criterion.measure == LARGER:
+        return (p * max(size_a, size_b) + q - 1) // q
     return (p * min(size_a, size_b) + q - 1) // q
 
 
 @njit(cache=True, nogil=True, inline="always")
 def smallest_partner(size, criterion):
     """The smallest size that a set which meets the criterion with one of ``size`` can have."""
-    if criterion.measure == RESEMBLANCE:
+    if criterion.measure == RESEMBLANCE or criterion.measure == LARGER:
         return (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
     return np.int64(1)
 
@@ -51,6 +54,8 @@ def largest_partner(size, common, criterion):
     fits = q * common >= p * size  # enough can be shared with a set of the same size
     if criterion.measure == RESEMBLANCE:
         return common * (p + q) // p - size if fits else np.int64(0)
+    if criterion.measure == LARGER:
+        return common * q // p if fits else np.int64(0)
     return ANY_SIZE if fits else common * q // p
 
 
@@ -59,6 +64,8 @@ def whole_of(shared, size, other, measure):
     """What ``shared`` is a part of, seen from the set of ``size``: the measure is shared / whole."""
     if measure == RESEMBLANCE:
         return size + other - shared
+    if measure == LARGER:
+        return max(size, other)
     return size if measure == CONTAINMENT else min(size, other)
 
 

@@ -24,7 +24,7 @@ from neardup.readers.base import (
 from neardup.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.readers.csv import CsvDocuments
 from neardup.readers.discover import find_files
-from neardup.readers.document import read_document
+from neardup.readers.document import read_document, read_stream
 from neardup.readers.folder import TextDocuments
 from neardup.readers.jsonl import JsonlDocuments
 from neardup.readers.memory import from_arrow, from_strings, is_arrow
@@ -47,6 +47,7 @@ __all__ = [
     "open_documents",
     "open_files",
     "read_document",
+    "read_stream",
 ]
 
 

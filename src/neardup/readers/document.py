@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 from neardup.errors import InputError
+from neardup.formats import Extractor, format_of, refuse_size
+from neardup.formats.limits import FILE_BYTES
 from neardup.readers.discover import find_file
 from neardup.readers.folder import TextDocuments
 
@@ -22,3 +25,16 @@ def read_document(path: str | Path) -> str:
             raise InputError(problem.reason[0].upper() + problem.reason[1:])
         content: bytes = rows.table.column("text")[0].as_py()
     return content.decode("utf-8", "replace")
+
+
+def read_stream(stream: BinaryIO) -> str:
+    """Return the text of a document that comes without a name: a PDF by its first bytes, anything else is text.
+
+    Raises InputError for a PDF that cannot be read, and for more bytes than a file may have.
+    """
+    data = stream.read(FILE_BYTES + 1)
+    refuse_size(len(data))
+    if format_of("", data) == "text":
+        return data.decode("utf-8", "replace")
+    with Extractor() as extractor:
+        return extractor.extract(data, "")

@@ -28,7 +28,8 @@ _COLUMNS = {
     "ranks": ("id", "row", "first", "rank", "reference", "bytes"),
 }
 _TYPES = {
-    **dict.fromkeys(("shared", "size_a", "size_b", "row", "first", "rank", "bytes"), pa.int64()),
+    **dict.fromkeys(("shared", "size_a", "size_b", "common", "total_a", "total_b"), pa.int64()),
+    **dict.fromkeys(("row", "first", "rank", "bytes"), pa.int64()),
     **dict.fromkeys(("a_in_reference", "representative", "kept", "reference"), pa.bool_()),
     "similarity": pa.float64(),
 }

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from neardup.terminal import tail
 from neardup.views import counted, number, printable, similarity
 from neardup.walkthrough.bars import bar_section
-from neardup.walkthrough.tables import Section, Table, tail
+from neardup.walkthrough.tables import Section, Table
 
 if TYPE_CHECKING:
     from neardup.walkthrough.record import Bands, Drawn, Exact, Explanation

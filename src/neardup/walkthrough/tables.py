@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from unicodedata import combining, east_asian_width
+
+from neardup.terminal import columns, shortened
 
 GAP = 2
 
@@ -94,34 +95,3 @@ def folded(texts: Sequence[str], width: int) -> Iterator[str]:
     """Paragraphs in lines of at most ``width`` letters."""
     for text in texts:
         yield from wrap(text, width)
-
-
-def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: wide letters two, marks none.
-
-    >>> columns("東京 e\\u0301")
-    6
-    """
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def shortened(text: str, width: int) -> str:
-    """The text, cut to ``width`` columns where it is longer.
-
-    >>> shortened("the night is dark", 12), shortened("dark", 12)
-    ('the night i…', 'dark')
-    """
-    if columns(text) <= width:
-        return text
-    while columns(text) >= width:
-        text = text[:-1]
-    return text + "…"
-
-
-def tail(text: str, width: int) -> str:
-    """The end of a text, where names of files differ.
-
-    >>> tail("reports/2001/march.txt", 12)
-    '…1/march.txt'
-    """
-    return text if columns(text) <= width else "…" + shortened(text[::-1], width)[-2::-1]

@@ -1,0 +1,120 @@
+"""``neardup compare``: two documents side by side, and every measure of them."""
+
+from __future__ import annotations
+
+import json as notation
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neardup import views
+from neardup.cli.documents import naming, refuse_second_input
+from neardup.cli.messages import warn
+from neardup.cli.shown import WIDTH
+from neardup.errors import OutputError
+
+if TYPE_CHECKING:
+    from neardup.measures import Comparison
+
+LITERAL = ("A", "B")
+"""Names of texts that were typed."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was typed, apart from how to compare."""
+
+    a: str
+    b: str
+    literal: bool
+    html: Path | None
+    overwrite: bool
+    full: bool
+    width: int | None
+    json: bool
+
+
+def compare(**typed: Any) -> int:
+    """Show what two documents have in common, side by side, with every measure.
+
+    Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
+    """
+    order = Order(**{name: typed.pop(name) for name in Order.__dataclass_fields__})
+    _refuse_overwriting_input(order)
+    from neardup.measures import compare as compared
+    from neardup.writers import OutputPage
+
+    texts = (order.a, order.b) if order.literal else _texts(order)
+    names = LITERAL if order.literal else (_name(order.a), _name(order.b))
+    if order.html is None:
+        found = compared(*texts, **typed)
+    else:
+        # the page is opened before the work, so that one that cannot be written is known at once
+        with OutputPage(order.html, overwrite=order.overwrite) as page:
+            found = compared(*texts, **typed)
+            page.write(found.html(names=names, full=order.full))
+    _show(found, names, order)
+    return 0
+
+
+def _refuse_overwriting_input(order: Order) -> None:
+    if order.html is None or order.literal:
+        return
+    for name in (order.a, order.b):
+        if os.path.exists(name) and os.path.exists(order.html) and os.path.samefile(name, order.html):
+            raise OutputError(
+                f"{views.printable(name)} is a document and the page",
+                "A page of another name",
+                "Choose another name after --html",
+            )
+
+
+def _texts(order: Order) -> tuple[str, str]:
+    refuse_second_input((order.a, order.b))
+    return _read(order.a), _read(order.b)
+
+
+def _read(name: str) -> str:
+    from neardup.readers import read_document, read_stream
+
+    if name == "-":
+        return read_stream(sys.stdin.buffer)
+    with naming(name):
+        return read_document(name)
+
+
+def _name(typed: str) -> str:
+    return "standard input" if typed == "-" else os.fsencode(typed).decode("utf-8", "replace")
+
+
+def _show(found: Comparison, names: tuple[str, str], order: Order) -> None:
+    from neardup.comparison import as_text, facts_of, notes_on
+
+    colour = _has_colour()
+    width = order.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
+    if order.json:
+        typer.echo(notation.dumps(found.as_dict()))
+        for note in notes_on(found):
+            warn(note)
+    elif order.html is None:
+        _print(as_text(found, names, width, colour=colour, full=order.full))
+    else:
+        _print([*facts_of(found, width), "", f"written  {views.printable(order.html)}"])
+
+
+def _has_colour() -> bool:
+    """Colour on a terminal, unless it is not wanted (https://no-color.org) or not known."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Print lines; what the encoding of the terminal has not is written as an escape."""
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in lines:
+        typer.echo(line.encode(encoding, "backslashreplace").decode(encoding))

@@ -1,0 +1,92 @@
+"""``neardup plan --simhash``: tables for a Hamming distance, what a query costs, and what pairs it finds."""
+
+from __future__ import annotations
+
+import json as notation
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neardup import views
+from neardup.errors import SettingError
+from neardup.settings import FIELDS
+
+if TYPE_CHECKING:
+    from neardup.blocks import Design, HammingPlan
+
+BAR = 40
+DOCUMENTS = 1_000_000
+OF_MINHASH = ("threshold", "recall", "slots")
+
+
+def show(json: bool, given: dict[str, int], settings: dict[str, Any]) -> int:
+    """Print the plan for the given bits, distance and documents; the settings of MinHash must be left alone."""
+    for name in OF_MINHASH:
+        if settings[name] != FIELDS[name].default:
+            raise SettingError(f"--{name} belongs to MinHash", "--simhash takes --bits, --distance, --documents")
+    from neardup.blocks import hamming_plan
+
+    plan = hamming_plan(**{"documents": DOCUMENTS, **given})
+    if json:
+        typer.echo(notation.dumps(plan.as_dict(), indent=2))
+        return 0
+    for line in _lines(plan):
+        typer.echo(line)
+    return 0
+
+
+def _lines(plan: HammingPlan) -> Iterator[str]:
+    design = plan.design
+    looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to look at in each"
+    yield from views.aligned(
+        [
+            ("search", f"all within {plan.distance} of {plan.bits} bits; none is missed"),
+            ("tables", f"{views.number(design.tables)}: {_cut(design)}, prefixes of {_prefixes(design)} bits"),
+            ("a query", f"{views.counted(design.tables, 'probe')}, {looked_at}, if the bits are random"),
+        ]
+    )
+    yield ""
+    yield f"designs for {views.number(plan.documents)} fingerprints"
+    rows = [("tables", "prefix bits", "a probe looks at", "a query costs", "blocks")]
+    for other in plan.alternatives:
+        mark = "  <- least work" if other == design else ""
+        looked_at = _few(other.candidates / other.tables)
+        cells = (views.number(other.tables), _prefixes(other), looked_at, _few(other.work), _cut(other) + mark)
+        rows.append(cells)
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        yield "  " + "  ".join(f"{row[column]:>{widths[column]}}" for column in range(4)) + f"  {row[4]}"
+    yield ""
+    yield f"resemblance   within {plan.distance} of {plan.bits} bits with probability"
+    from neardup.blocks import POINTS
+
+    for point in POINTS:
+        probability = plan.probability(point)
+        yield f"       {point:<6g} {views.similarity(probability, 4)}  {'#' * round(BAR * probability)}".rstrip()
+    yield ""
+    half = views.similarity(plan.half_found())
+    yield f"At resemblance {half} half of the pairs are within the distance, below it fewer."
+    yield "It is the resemblance of the features, for two sets of one size: of shingles, if these are the"
+    yield "features. Windows of characters of the same texts have another one."
+
+
+def _cut(design: Design) -> str:
+    """How the bits are cut: 6 blocks, 3 chosen."""
+    if not design.levels:
+        return "all with all"
+    return ", then ".join(f"{views.counted(blocks, 'block')}, {chosen} chosen" for blocks, chosen in design.levels)
+
+
+def _prefixes(design: Design) -> str:
+    shortest, longest = design.prefixes[0][0], design.prefixes[-1][0]
+    return f"{shortest}" if shortest == longest else f"{shortest}-{longest}"
+
+
+def _few(amount: float) -> str:
+    """A number of fingerprints, exact to two digits where it is small.
+
+    >>> _few(2.049), _few(0.0012), _few(122070.3), _few(29.8)
+    ('2', '0.0012', '122,070', '30')
+    """
+    return f"{amount:.2g}" if amount < 1 else views.number(round(amount))

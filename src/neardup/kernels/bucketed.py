@@ -1,0 +1,122 @@
+"""The bucketed MinHash of full-text engines: the smallest hashes of every bucket, read with and without bias.
+
+A signature is [hash functions, buckets, set size] uint64, flat; a bucket holds its smallest hashes in ascending
+order, and all ones (EMPTY) where it has fewer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from neardup.kernels.shingles import mix64
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_GOLD = np.uint64(0x9E3779B97F4A7C15)
+_32 = np.uint64(32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bucket_of(value, width):
+    """The bucket of a hash: its top 32 bits over the ``width`` (uint64) of a bucket."""
+    return np.int64((value >> _32) // width)
+
+
+@njit(cache=True, nogil=True)
+def rotate(signature, form):
+    """Give the empty buckets of one signature the value of the next bucket that is not, in a circle.
+
+    ``form`` = (hash functions, buckets, set size = 1, width), of which each function is a circle.
+    """
+    for first in range(0, form[0] * form[1], form[1]):
+        value = EMPTY
+        for turn in range(2 * form[1] - 1, -1, -1):
+            at = first + turn % form[1]
+            if signature[at] == EMPTY:
+                signature[at] = value
+            else:
+                value = signature[at]
+
+
+@njit(cache=True, nogil=True)
+def bucketed_sets(hashes, offsets, form, rotated, signatures):
+    """Sketch the sets ``hashes[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) into ``signatures[d]``.
+
+    ``form`` = (hash functions, buckets, set size, width uint64).
+    """
+    functions, buckets, size, width = form
+    for d in range(signatures.shape[0]):
+        out = signatures[d]
+        out[:] = EMPTY
+        for at in range(offsets[d], offsets[d + 1]):
+            for function in range(functions):
+                # the first function is the hash itself, the others are bijections of it
+                value = hashes[at] if function == 0 else mix64(hashes[at] + np.uint64(function) * _GOLD)
+                first = (function * buckets + bucket_of(value, width)) * size
+                for place in range(first, first + size):
+                    if value == out[place]:
+                        break
+                    if value < out[place]:
+                        value, out[place] = out[place], value
+        if rotated:
+            rotate(out, form)
+
+
+@njit(cache=True, nogil=True)
+def read_pairs(ours, theirs, rows, form, counts):
+    """``counts[k]`` = (in both, of how many) hashes of the pair ``rows[k]``, of the sample that both tell of.
+
+    That sample is, in every bucket, the smallest hashes of the union, as many as a bucket holds. A value that
+    stands in another bucket than its own is a copy made by rotation, and does not count.
+    """
+    functions, buckets, size, width = form
+    for k in range(rows.shape[0]):
+        a, b = ours[rows[k, 0]], theirs[rows[k, 1]]
+        both = of = 0
+        for cell in range(functions * buckets):
+            i = j = cell * size
+            end = i + size
+            for _ in range(size):
+                x = a[i] if i < end and bucket_of(a[i], width) == cell % buckets else EMPTY
+                y = b[j] if j < end and bucket_of(b[j], width) == cell % buckets else EMPTY
+                if x == EMPTY and y == EMPTY:
+                    break
+                of += 1
+                both += x == y
+                i += x <= y
+                j += y <= x
+        counts[k, 0], counts[k, 1] = both, of
+
+
+@njit(cache=True, nogil=True)
+def score_pairs(ours, theirs, rows, form, out):
+    """``out[k]`` (float64) = the share of the values of ``ours[rows[k, 0]]``, copies too, that theirs has."""
+    _, buckets, size, width = form
+    for k in range(rows.shape[0]):
+        a, b = ours[rows[k, 0]], theirs[rows[k, 1]]
+        tokens = found = 0
+        for at in range(a.size):
+            if a[at] == EMPTY:
+                continue
+            tokens += 1
+            # a set that has this value has it in its own bucket
+            first = (at // (buckets * size) * buckets + bucket_of(a[at], width)) * size
+            for place in range(first, first + size):
+                if b[place] == a[at]:
+                    found += 1
+                    break
+        out[k] = found / tokens if tokens > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def without_blanks(signatures, out):
+    """``out`` = the signatures, with values that no other row has in place of EMPTY; rows of EMPTY stay."""
+    for d in range(signatures.shape[0]):
+        blank = True
+        for slot in range(signatures.shape[1]):
+            blank = blank and signatures[d, slot] == EMPTY
+        for slot in range(signatures.shape[1]):
+            value = signatures[d, slot]
+            if value == EMPTY and not blank:
+                value = mix64(_GOLD * np.uint64(d * signatures.shape[1] + slot + 1))
+            out[d, slot] = value

@@ -1,0 +1,68 @@
+"""--measure and --matching from outside: what is found, and which measure the run says its groups mean."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from command_line import Run, write_rows
+
+import neardup as nd
+
+SENTENCE = "Please hand in your travel costs for March with all receipts to the office upstairs by Friday noon"
+ROWS = [
+    {"id": "short", "text": SENTENCE},
+    {"id": "typo", "text": SENTENCE.replace("receipts", "reciepts")},
+    {"id": "twice", "text": f"{SENTENCE} {SENTENCE}"},
+    {"id": "other", "text": "Nothing of this is in any of the others and so it stays alone"},
+]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "notes.jsonl", ROWS)
+
+
+def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    asked = ("--measure", "chunk-union", "--matching", "information", "--threshold", ".8")
+    result = run("group", source, "-o", out, *asked)
+    assert result.status == 0
+    pairs = pq.read_table(out / "pairs.parquet").to_pylist()
+    assert [(row["id_a"], row["id_b"]) for row in pairs] == [
+        ("short", "typo"),
+        ("short", "twice"),
+        ("typo", "twice"),
+    ]
+    measures = nd.compare(ROWS[0]["text"], ROWS[1]["text"]).measures
+    assert pairs[0]["chunk_union"] == measures["chunk_union_information"] > 0.8 > pairs[0]["resemblance"]
+    assert pairs[0]["common"] == measures["common_information"]
+    account = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert (account["settings"]["measure"], account["settings"]["matching"]) == ("chunk-union", "information")
+    assert (
+        account["recall"]["statement"] == "exact: every pair at chunk-union by information 0.8 or above is found"
+    )
+    assert account["choice"]["why"] == "LSH finds no pairs by their chunk-union"
+    assert "3 at chunk-union by information 0.8 or above, of 3 compared exactly" in result.out
+    reasons = pq.read_table(out / "groups.parquet")["reason"].to_pylist()
+    assert reasons == [
+        "represents 2 other documents",
+        "near copy of twice: chunk-union by information 1.000",
+        "near copy of twice: chunk-union by information 0.894",
+    ]
+
+
+def test_dedup_shows_the_integers_of_the_measure(run: Run, source: Path) -> None:
+    result = run("dedup", source, "--dry-run", "--measure", "chunk-union")
+    assert "removed  typo   near copy of short: chunk-union 0.894 (shared 17 of 18 + 18 tokens)" in result.out
+    result = run("dedup", source, "--dry-run", "--measure", "bag-of-words")
+    assert "near copy of twice: bag-of-words 1.000 (shared 18 of 18 + 18 different words)" in result.out
+
+
+def test_what_does_not_go_together_is_an_error(run: Run, source: Path) -> None:
+    result = run("dedup", source, "--dry-run", "--measure", "chunk-union", "--audit", "10")
+    assert result.status == 2
+    assert "audit is 10 and measure is 'chunk-union'" in result.err
+    result = run("dedup", source, "--dry-run", "--measure", "chunk-union", "--matching", "both")
+    assert result.status == 2
+    assert "one of literal, information" in result.err

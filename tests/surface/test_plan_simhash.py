@@ -1,0 +1,54 @@
+"""``neardup plan --simhash``: the published tables, what they cost, what a distance can find; what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from command_line import Run
+
+
+def test_the_plan_of_the_web(run: Run) -> None:
+    result = run("plan", "--simhash", "--documents", "8000000000")
+    assert (result.status, result.err) == (0, "")
+    lines = result.out.splitlines()
+    assert lines[0] == "search   all within 3 of 64 bits; none is missed"
+    assert lines[1] == "tables   20: 6 blocks, 3 chosen, prefixes of 31-33 bits"
+    assert lines[2].startswith("a query  20 probes, about 2 fingerprints to look at in each")
+    assert "      10        25-26               167          1,989  5 blocks, 2 chosen" in lines
+    assert (
+        "      16           28                30            989  4 blocks, 1 chosen, then 4 blocks, 1 chosen"
+        in lines
+    )
+    assert "      20        31-33                 2            681  6 blocks, 3 chosen  <- least work" in lines
+    assert "       0.9    0.0903  ####" in lines
+    assert "At resemblance 0.968 half of the pairs are within the distance, below it fewer." in lines
+
+
+def test_the_plan_of_two_bits(run: Run) -> None:
+    result = run("plan", "--simhash", "--distance", "2", "--documents", str(2**34))
+    assert "tables   6: 4 blocks, 2 chosen, prefixes of 32 bits" in result.out
+    assert "6 probes, about 4 fingerprints" in result.out
+
+
+def test_json(run: Run) -> None:
+    data = json.loads(run("plan", "--simhash", "--bits", "128", "--json").out)
+    assert (data["bits"], data["distance"], data["documents"]) == (128, 3, 1_000_000)
+    assert data["design"]["tables"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bits", "64"], "error: --bits belongs to --simhash\n       Give --simhash too\n"),
+        (["--documents", "7"], "error: --documents belongs to --simhash\n"),
+        (["--simhash", "--recall", "0.9"], "error: --recall belongs to MinHash\n"),
+        (["--simhash", "--bits", "32"], "error: bits is 32. Allowed: 64 or 128."),
+        (["--simhash", "--distance", "40"], "error: distance is 40. Allowed: a number from 0 to 16"),
+        (["--simhash", "--documents", "0"], "error: documents is 0\n"),
+    ],
+)
+def test_refused(run: Run, arguments: list[str], said: str) -> None:
+    result = run("plan", *arguments)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(said)
