@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.lookups import Sampling, holds, value_of
+from neardup.collection.lookups import Sampling, Value
 from neardup.fingerprints import shingle_sets
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt64s
 from neardup.text import tokens
+
+COMPARE = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
 class MemoryCollection:
@@ -95,11 +99,28 @@ class MemoryCollection:
         return _sorted({number for number in having if _has_run(self.tokens[number], list(words))}, among)
 
     def has_field(self, field: str) -> bool:
-        return any(value_of(metadata, field) is not None for metadata in self.metadata)
+        return any(_values(metadata, field) for metadata in self.metadata)
 
-    def compare(self, field: str, operator: str, value: str, among: Int64s | None = None) -> Int64s:
-        fits = {k for k, metadata in enumerate(self.metadata) if holds(value_of(metadata, field), operator, value)}
-        return _sorted(fits, among)
+    def compare(self, field: str, relation: str, value: Value, among: Int64s | None = None) -> Int64s:
+        stored = [_values(metadata, field) for metadata in self.metadata]
+        return _sorted({k for k, values in enumerate(stored) if _holds(values, relation, value)}, among)
+
+
+def _values(metadata: Mapping[str, object], field: str) -> list[Any]:
+    """The values of a field: of a list its elements; ``outer.inner`` is looked for in the record ``outer``."""
+    outer, _, inner = field.partition(".")
+    found = metadata.get(outer)
+    if inner:
+        return _values(found, inner) if isinstance(found, Mapping) else []
+    values = found if isinstance(found, list) else [found]
+    return [str(value).lower() if isinstance(value, bool) else value for value in values if value is not None]
+
+
+def _holds(values: list[Any], compared: str, value: Value) -> bool:
+    if compared == "!=":
+        return bool(values) and value not in values
+    alike = [stored for stored in values if isinstance(stored, str) == isinstance(value, str)]
+    return any(COMPARE[compared](stored, value) for stored in alike)
 
 
 def _sorted(documents: Iterable[int], among: Int64s | None) -> Int64s:

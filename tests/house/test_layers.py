@@ -47,6 +47,7 @@ LAYERS = (
         "measures",
         "walkthrough",
     ),
+    ("collection",),
     ("dedup", "save"),
     ("advice",),
     ("cli",),

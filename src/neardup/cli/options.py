@@ -142,6 +142,18 @@ _EXPLAINING = (
     JSON,
 )
 
+SEARCHING = (
+    Option("collection", (), Path, REQUIRED, "The file of the collection.", "COLLECTION"),
+    Option("query", (), str, REQUIRED, "What is asked, as one argument: put it in quotes.", "QUERY"),
+    Option("limit", ("--limit",), int, 20, "Documents on a page, from 1 to 1000.", "NUMBER"),
+    Option("after", ("--after",), str | None, None, "The next page: what the page before gave.", "TOKEN"),
+    JSON,
+    Option("why_not", ("--why-not",), str | None, None, "Say why the document ID is not found.", "ID"),
+    Option("explain", ("--explain",), bool, False, "Say in words how the query is understood and looked up."),
+    Option("include_self", ("--include-self",), bool, False, "Do not leave out the query document itself."),
+)
+"""The options of ``search``, which is not yet among the commands: there is no store to search."""
+
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}

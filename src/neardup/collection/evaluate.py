@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.collection.lookups import Lookups
+from neardup.collection.query.metadata import compared
 from neardup.collection.query.plan import (
     LETTERS,
     AllStep,
@@ -69,8 +70,7 @@ class Evaluation:
         if isinstance(step, WordsStep):
             return self.lookups.phrase(step.tokens, within)
         if isinstance(step, ComparisonStep):
-            clause = step.clause
-            return self.lookups.compare(clause.field, clause.operator, clause.value, within)
+            return compared(step.clause, self.lookups, within)
         if isinstance(step, AnyStep):
             return np.unique(np.concatenate([self.of(part, within) for part in step.parts]))
         if isinstance(step, NotStep):

@@ -1,4 +1,4 @@
-"""What a search asks of a collection: a narrow contract, and the meaning of a metadata comparison.
+"""What a search asks of a collection: a narrow contract.
 
 Whatever keeps the documents, a file, a server or a dict in a test, can be searched when it answers these
 questions.
@@ -6,15 +6,14 @@ questions.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from neardup.tables import Int64s, UInt64s
-from neardup.text import normalise, tokens
 
-_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2}(?:[T ]\S+)?)?", re.ASCII)
+Value: TypeAlias = str | int | float
+"""What metadata is compared with: a string with strings, a number with numbers. Booleans are "true", "false"."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,10 @@ class Lookups(Protocol):
         """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """How many documents have a posting for each of these shingles; may be too high, never too low."""
+        """About how many documents have a posting for each of these shingles: it steers the cost, no result.
+
+        Counting may stop at a bound.
+        """
 
     def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         """The documents that have a posting for some of these distinct shingles, and for how many each.
@@ -81,7 +83,7 @@ class Lookups(Protocol):
         """
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
-        """How many documents hold each of these tokens; may be too high, never too low."""
+        """About how many documents hold each of these tokens: it steers the cost, no result."""
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
         """The documents that hold these tokens (``text.tokens``), one or more, one after the other.
@@ -92,70 +94,10 @@ class Lookups(Protocol):
     def has_field(self, field: str) -> bool:
         """Whether the metadata of any document has this field."""
 
-    def compare(self, field: str, operator: str, value: str, among: Int64s | None = None) -> Int64s:
-        """The documents for whose metadata ``holds(value_of(metadata, field), operator, value)`` is true.
+    def compare(self, field: str, operator: str, value: Value, among: Int64s | None = None) -> Int64s:
+        """The documents whose metadata has ``field`` with a value that stands in that relation to ``value``.
 
-        ``among``: only these documents.
+        One of = != < <= > >=. Of a list any element counts, of a record in a record the field is ``outer.inner``;
+        ``!=`` finds the documents that have the field, but not with this value. Strings are equal when every
+        character is, and ordered by code point. ``among``: only these documents.
         """
-
-
-def value_of(metadata: Mapping[str, object], field: str) -> object:
-    """The value of a field; ``a.b`` is the field b in the object a, unless there is a field "a.b". None: absent.
-
-    >>> value_of({"head": {"from": "ann"}}, "head.from")
-    'ann'
-    """
-    if field in metadata:
-        return metadata[field]
-    first, dot, rest = field.partition(".")
-    inner = metadata.get(first)
-    return value_of(inner, rest) if dot and isinstance(inner, Mapping) else None
-
-
-def holds(stored: object, operator: str, value: str) -> bool:
-    """Whether a stored JSON value stands in this relation to what was typed.
-
-    ``:`` the words of the value occur in the stored text one after the other; ``=`` it is equal. Text is compared
-    normalised (case, width and encoding variants gone), by code point; two numbers are compared as numbers.
-    A date as long as 2020-01 or 2020-01-31 means the whole month or day: as many characters of the stored
-    value are compared. A list fits when one of its elements does; ``!=`` is the opposite of ``=``, and of a
-    document without the field nothing holds.
-
-    >>> holds("Ann Lee <ann@x.org>", ":", "ann lee"), holds("2020-01-31T10:00", "<=", "2020-01")
-    (True, True)
-    """
-    if stored is None or isinstance(stored, Mapping):
-        return False
-    if operator == "!=":
-        return not holds(stored, "=", value)
-    if isinstance(stored, list | tuple):
-        return any(holds(element, operator, value) for element in stored)
-    text = str(stored).lower() if isinstance(stored, bool) else str(stored)
-    if operator == ":":
-        return _has_words(text, value)
-    numbers = (_number(text), _number(value))
-    if numbers[0] is not None and numbers[1] is not None:
-        return _in_order(numbers[0], numbers[1], operator)
-    left, right = normalise(text), normalise(value)
-    if _DATE.fullmatch(value):
-        left, right = left.replace(" ", "t")[: len(right)], right.replace(" ", "t")
-    return _in_order(left, right, operator)
-
-
-def _has_words(text: str, value: str) -> bool:
-    held, wanted = tokens(text), tokens(value)
-    last = len(held) - len(wanted)
-    return bool(wanted) and any(held[start : start + len(wanted)] == wanted for start in range(last + 1))
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if number - number == 0 and "_" not in text else None
-
-
-def _in_order(left: float | str, right: float | str, operator: str) -> bool:
-    below, equal = left < right, left == right  # type: ignore[operator]
-    return {"=": equal, "<": below, "<=": below or equal, ">": not (below or equal), ">=": not below}[operator]

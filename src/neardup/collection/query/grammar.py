@@ -44,6 +44,7 @@ DEEPEST = 40
 _NUMBER = re.compile(r"[^_\s()\"]*")
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 _CODE_POINT = re.compile(r"u\{([0-9A-Fa-f]{1,6})\}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN = re.compile(r'[^"\\]*')
 _SPACED = tuple(operator for operator in syntax.OPERATORS if operator != ":")
 PERCENTAGE = "A percentage is a number above 0 and up to 100 with at most four decimals, without a % sign"
@@ -61,6 +62,10 @@ def parse(text: str) -> Query:
             f"{MOST_CHARACTERS:,} characters at most",
             "Store a long text, or give it as a FILE on the command line",
         )
+    surrogate = _SURROGATE.search(text)
+    if surrogate:
+        where = surrogate.start()
+        raise QueryError("This is no character", "Text that can be written as UTF-8", query=text, position=where)
     return _Reader(text).query()
 
 
@@ -253,7 +258,7 @@ class _Reader:
         """The character that the escape behind a backslash stands for."""
         place = self.at - 1
         code = _CODE_POINT.match(self.text, self.at)
-        if code and int(code[1], 16) <= 0x10FFFF:
+        if code and int(code[1], 16) <= 0x10FFFF and not _SURROGATE.match(chr(int(code[1], 16))):
             self.at = code.end()
             return chr(int(code[1], 16))
         char = _ESCAPED.get(self.text[self.at : self.at + 1])

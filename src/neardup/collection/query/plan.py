@@ -81,7 +81,7 @@ class FingerprintStep:
 
 @dataclass(frozen=True)
 class WordsStep:
-    """Tokens to find one after the other, and the number of documents with the rarest of them."""
+    """Tokens to find one after the other, and about how many documents hold the rarest of them."""
 
     clause: Words
     tokens: tuple[str, ...]
