@@ -32,6 +32,7 @@ class MemoryCollection:
         self.numbers: dict[str, int] = {}
         self.postings: dict[int, set[int]] = {}
         self.held: dict[str, set[int]] = {}
+        self.runs: dict[tuple[str, ...], set[int]] = {}
         self.asked: Counter[str] = Counter()
         if documents:
             self.add_all(documents)
@@ -54,6 +55,9 @@ class MemoryCollection:
         self.sets.append(hashes)
         for word in set(self.tokens[-1]):
             self.held.setdefault(word, set()).add(number)
+        length = self.sampling.length
+        for start in range(len(self.tokens[-1]) - length + 1):
+            self.runs.setdefault(tuple(self.tokens[-1][start : start + length]), set()).add(number)
         for rank, value in enumerate(hashes.tolist()):
             if value < self.sampling.limit or rank < self.sampling.floor:
                 self.postings.setdefault(value, set()).add(number)
@@ -95,6 +99,8 @@ class MemoryCollection:
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
         self.asked["phrases"] += 1
+        if len(words) == self.sampling.length:
+            return _sorted(self.runs.get(tuple(words), set()), among)
         having = set.intersection(*(self.held.get(word, set()) for word in words))
         return _sorted({number for number in having if _has_run(self.tokens[number], list(words))}, among)
 

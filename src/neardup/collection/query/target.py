@@ -19,6 +19,7 @@ from neardup.collection.query.syntax import (
     Query,
     Reading,
     Stored,
+    percentage,
     quoted,
     readings,
 )
@@ -118,14 +119,17 @@ def _existing(
 
 def _unknown(given: tuple[Reading, ...], clause: Fingerprint, query: Query, lookups: Lookups) -> QueryError:
     word = given[-1].id
+    allowed = "An id is written as it was when the document was added; in quotation marks it may hold anything"
+    do = 'Give TEXT:"…" to ask about a text that is not stored'
     for n_numbers in (2, 1):
         id, *texts = word.rsplit("_", n_numbers)
         if len(texts) == n_numbers and all(map(_is_number, texts)) and lookups.number(id) is not None:
+            if all(map(percentage, texts)):  # they are fine, but inside of the quotation marks
+                do = f"Write {_shown(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
+                break
             what = f"Document {_shown(id)} is there, but {' and '.join(texts)} cannot follow it"
             return _error(clause, query, what, PERCENTAGE)
     tried = " or ".join(_shown(reading.id) for reading in given)
-    allowed = "An id is written as it was when the document was added; in quotation marks it may hold anything"
-    do = 'Give TEXT:"…" to ask about a text that is not stored'
     return _error(clause, query, f"There is no document {tried}", allowed, do)
 
 
