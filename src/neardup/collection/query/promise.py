@@ -56,8 +56,9 @@ def ways(n: int, c: int, available: int, probability: float) -> Ways | None:
     h is chosen such that one document passes both ways with the probability promised: then whichever is taken, it
     is found.
 
-    >>> ways(1000, 200, 60, 0.8)
-    Ways(single=8, several=(60, 7), recall=0.8017848439390757)
+    >>> found = ways(1000, 200, 60, 0.8)
+    >>> found.single, found.several, round(found.recall, 4)
+    (8, (60, 7), 0.8183)
     """
     single = fewest_lookups(n, c, probability, available)
     if single > available:
