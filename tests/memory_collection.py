@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.lookups import Sampling, Value
+from neardup.collection.lookups import Operator, Value
 from neardup.fingerprints import shingle_sets
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt64s
 from neardup.text import tokens
 
-COMPARE = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+COMPARE = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Postings for hashes below 2⁶⁴ / scale, and for the ``floor`` smallest of each document."""
+
+    scale: int
+    floor: int
+    length: int = 5
+
+    @property
+    def limit(self) -> int:
+        return (1 << 64) // self.scale
 
 
 class MemoryCollection:
     """Documents by number, in the order they were added. Implements ``Lookups``."""
 
     def __init__(self, documents: Mapping[str, str] | None = None, *, scale: int = 16, floor: int = 8) -> None:
-        self.sampling = Sampling(scale, floor)
+        self.sampling = Sampled(scale, floor)
         self.texts: list[str] = []
         self.names: list[str] = []
         self.metadata: list[Mapping[str, object]] = []
@@ -107,9 +121,9 @@ class MemoryCollection:
     def has_field(self, field: str) -> bool:
         return any(_values(metadata, field) for metadata in self.metadata)
 
-    def compare(self, field: str, relation: str, value: Value, among: Int64s | None = None) -> Int64s:
+    def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         stored = [_values(metadata, field) for metadata in self.metadata]
-        return _sorted({k for k, values in enumerate(stored) if _holds(values, relation, value)}, among)
+        return _sorted({k for k, values in enumerate(stored) if _holds(values, operator, value)}, among)
 
 
 def _values(metadata: Mapping[str, object], field: str) -> list[Any]:

@@ -7,35 +7,30 @@ questions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from neardup.tables import Int64s, UInt64s
+
+Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 Value: TypeAlias = str | int | float
 """What metadata is compared with: a string with strings, a number with numbers. Booleans are "true", "false"."""
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """Which shingles of a document have postings: hashes below 2⁶⁴ / ``scale``, and its ``floor`` smallest.
+class Sampling(Protocol):
+    """Which shingles of a document have postings: hashes below ``limit``, and some of its smallest.
 
-    ``length``: words in a shingle. ``floor`` is at least 1, so that a document of fewer words, which has one
-    shingle, is found by it.
+    At least one of every document, so that a document of fewer words than a shingle has, which is one shingle, is
+    found by it.
     """
 
-    scale: int
-    floor: int
-    length: int = 5
+    @property
+    def length(self) -> int:
+        """Words in a shingle."""
 
     @property
     def limit(self) -> int:
-        """Every document that holds a shingle of hash below this has a posting for it.
-
-        >>> Sampling(scale=16, floor=8).limit == 2**60
-        True
-        """
-        return (1 << 64) // self.scale
+        """Every document that holds a shingle of hash below this, at most 2⁶⁴, has a posting for it."""
 
 
 class Lookups(Protocol):
@@ -94,10 +89,10 @@ class Lookups(Protocol):
     def has_field(self, field: str) -> bool:
         """Whether the metadata of any document has this field."""
 
-    def compare(self, field: str, operator: str, value: Value, among: Int64s | None = None) -> Int64s:
+    def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents whose metadata has ``field`` with a value that stands in that relation to ``value``.
 
-        One of = != < <= > >=. Of a list any element counts, of a record in a record the field is ``outer.inner``;
+        Of a list any element counts, of a record in a record the field is ``outer.inner``;
         ``!=`` finds the documents that have the field, but not with this value. Strings are equal when every
         character is, and ordered by code point. ``among``: only these documents.
         """

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from neardup.collection.lookups import Lookups, Value
+from neardup.collection.lookups import Lookups, Operator, Value
 from neardup.collection.query.syntax import Comparison
 from neardup.tables import Int64s
 
@@ -15,19 +15,22 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?", re.ASCII)
 _AFTER_ALL = "\U0010ffff"
+_OPERATORS: dict[str, Operator] = {":": "=", "=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+Meaning = tuple[Operator, Value]
+"""A comparison with a value of one type."""
 
 
 def compared(clause: Comparison, lookups: Lookups, among: Int64s | None) -> Int64s:
     """The documents for which a comparison holds."""
-    operator = "=" if clause.operator == ":" else clause.operator
-    if operator == "!=":
+    if clause.operator == "!=":
         others = lookups.compare(clause.field, "!=", clause.value, among)
         equal = _any_of(clause.field, meanings("=", clause.value), lookups, others)
         return np.setdiff1d(others, equal, assume_unique=True)
-    return _any_of(clause.field, meanings(operator, clause.value), lookups, among)
+    return _any_of(clause.field, meanings(_OPERATORS[clause.operator], clause.value), lookups, among)
 
 
-def meanings(operator: str, text: str) -> list[tuple[str, Value]]:
+def meanings(operator: Operator, text: str) -> list[Meaning]:
     """The comparisons of which one must hold: with ``text`` as a string, and as a number where it is one.
 
     A day or a month reaches to its end, whatever time of day is stored: <= and > compare with what comes after
@@ -42,7 +45,7 @@ def meanings(operator: str, text: str) -> list[tuple[str, Value]]:
     return [(operator, text)] if number is None else [(operator, text), (operator, number)]
 
 
-def _any_of(field: str, alternatives: list[tuple[str, Value]], lookups: Lookups, among: Int64s | None) -> Int64s:
+def _any_of(field: str, alternatives: list[Meaning], lookups: Lookups, among: Int64s | None) -> Int64s:
     found = [lookups.compare(field, operator, value, among) for operator, value in alternatives]
     return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
 
