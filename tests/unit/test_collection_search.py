@@ -310,6 +310,7 @@ def test_tokens_read_as_they_were(score: float, id: str, taken: str) -> None:
     [
         ("FINGERPRINT:half_20", "whole", "found", "is among the hits"),
         ("FINGERPRINT:half_20", "nobody", "unknown id", "not in the collection"),
+        ("FINGERPRINT:half_20", "\udcff", "unknown id", '"\\u{dcff}" is not in the collection'),
         ("FINGERPRINT:half_20", "half", "itself", "query document"),
         (
             "FINGERPRINT:half_20",

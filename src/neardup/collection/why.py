@@ -78,7 +78,7 @@ def why_not(
     Raises QueryError as ``search`` does.
     """
     planned = plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
-    document = lookups.number(id)
+    document = None if _has_surrogate(id) else lookups.number(id)
     if document is None:
         return WhyNot(id, "unknown id", ())
     evaluation = Evaluation(planned, lookups, include_self=include_self)
@@ -87,6 +87,11 @@ def why_not(
     inquiry = _Inquiry(planned, evaluation, document, include_self)
     causes = inquiry.missed() if inquiry.fits(planned.root) else inquiry.causes(planned.root, True)
     return WhyNot(id, causes[0].reason, tuple(causes))
+
+
+def _has_surrogate(id: str) -> bool:
+    """Whether it is no Unicode text, as an argument of a command may be, and so the id of nothing."""
+    return any("\ud800" <= char <= "\udfff" for char in id)
 
 
 class _Inquiry:

@@ -27,7 +27,7 @@ Way = Literal["one hit", "several hits", "complete", "every document"]
 LETTERS: dict[Way, str] = {"one hit": "1", "several hits": "s", "complete": "c", "every document": "e"}
 """The ways in short, for page tokens."""
 
-FEW = 100
+FEW = 10
 """So few postings are read without asking whether there is a cheaper way."""
 COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 1, 5, 100, 100
 """About microseconds each; they choose between ways that all keep the promise."""
