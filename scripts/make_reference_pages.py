@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, collection, compare, demo, explain, plan
+from neardup.cli import batch, collection, compare, demo, explain, plan, search
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -20,6 +20,7 @@ FUNCTIONS = {
     "explain": explain.explain,
     "add": collection.add,
     "remove": collection.remove,
+    "search": search.search,
     "info": collection.info,
     "check": collection.check,
     "demo": demo.demo,

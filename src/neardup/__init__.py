@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neardup.errors import FormatError, InputError, NeardupError, OutputError, SettingError
+from neardup.errors import FormatError, InputError, NeardupError, OutputError, QueryError, SettingError
 
 # not lazy: the first import of the module `neardup.plan`, by whatever room, would put the module where the
 # function belongs; it needs nothing but the standard library
@@ -62,6 +62,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "NeardupError",
     "OutputError",
     "Plan",
+    "QueryError",
     "SampledShingles",
     "SettingError",
     "Settings",

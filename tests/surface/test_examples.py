@@ -24,7 +24,10 @@ def test_examples_of_a_module(name: str) -> None:
     assert doctest.testmod(import_module(name), optionflags=OPTIONS).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/reference/python.md", "docs/explanation/simhash.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "docs/reference/python.md", "docs/reference/query.md", "docs/explanation/simhash.md"],
+)
 def test_examples_of_a_page(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8").replace("\n```", "\n\n```")
     example = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)

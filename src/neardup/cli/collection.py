@@ -68,7 +68,7 @@ def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
 
     Removes everything that was derived from them, too. An unknown id is an error.
     """
-    with _existing(path, wait) as collection:
+    with opened(path, wait) as collection:
         removed = collection.remove(ids)
         left = len(collection)
     if json:
@@ -82,7 +82,7 @@ def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
 
 def info(path: Path, json: bool) -> int:
     """Show what a collection holds."""
-    with _existing(path) as collection:
+    with opened(path) as collection:
         known = collection.info()
     if json:
         typer.echo(notation.dumps(known, indent=2, ensure_ascii=False))
@@ -97,7 +97,7 @@ def check(path: Path, json: bool) -> int:
 
     Exit status: 0 nothing is wrong; 2 something is.
     """
-    with _existing(path) as collection, watcher() as progress:
+    with opened(path) as collection, watcher() as progress:
         total, faults = len(collection), collection.check(progress)
     if json:
         typer.echo(notation.dumps({"documents": total, "faults": faults}, indent=2, ensure_ascii=False))
@@ -108,7 +108,8 @@ def check(path: Path, json: bool) -> int:
     return ERROR if faults else DONE
 
 
-def _existing(path: Path, wait: float = 10.0) -> Collection:
+def opened(path: Path, wait: float = 10.0) -> Collection:
+    """The collection in a file that exists: only ``add`` makes one."""
     from neardup.collection import Collection
     from neardup.errors import InputError
 

@@ -216,6 +216,17 @@ _SIMHASH = (
     ),
 )
 
+_SEARCHING = (
+    COLLECTION,
+    Option("query", (), str, REQUIRED, "What is asked, as one argument: put it in quotes.", "QUERY"),
+    Option("limit", ("--limit",), int, 20, "Documents on a page, from 1 to 1000.", "NUMBER"),
+    Option("after", ("--after",), str | None, None, "The next page: what the page before gave.", "TOKEN"),
+    JSON,
+    Option("why_not", ("--why-not",), str | None, None, "Say why the document ID is not found.", "ID"),
+    Option("explain", ("--explain",), bool, False, "Say in words how the query is understood and looked up."),
+    Option("include_self", ("--include-self",), bool, False, "Do not leave out the query document itself."),
+)
+
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
@@ -243,6 +254,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
     "explain": _EXPLAINING,
     "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, WAIT, JSON),
     "remove": (COLLECTION, IDS, WAIT, JSON),
+    "search": _SEARCHING,
     "info": (COLLECTION, JSON),
     "check": (COLLECTION, JSON),
     "demo": (JSON,),

@@ -15,9 +15,12 @@ import numpy as np
 from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, loaded, usable_id
 from neardup.collection.contract import Store
 from neardup.collection.inspection import faults
+from neardup.collection.pages import Page
+from neardup.collection.search import LIMIT, search
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import SqliteStore
 from neardup.collection.view import View
+from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.progress import Progress, Silent
 
@@ -132,6 +135,30 @@ class Collection:
         if row.id != name:
             raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
         return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles)
+
+    def search(
+        self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
+    ) -> Page:
+        """The documents that fit a query, ``limit`` at a time, each proven on the texts: docs/reference/query.md.
+
+        ``after`` is the ``next`` of the page before. The document that is asked about is left out unless
+        ``include_self``. A query reads no file here: FILE: is for the command line. Raises QueryError for the
+        query, with the place; SettingError for the limit; InputError for a token that is not of this search.
+
+        >>> import tempfile, os
+        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        ...     _ = mails.add(["harbour office closed on Friday", "the harbour office closed on Friday"])
+        ...     page = mails.search("FINGERPRINT:#1_50_95")
+        ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]
+        [('#2', 1.0)]
+        """
+        with self.view() as view:
+            return search(view, query, limit=limit, after=after, include_self=include_self)
+
+    def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
+        """Why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
+        with self.view() as view:
+            return why_not(view, query, usable_id(id), include_self=include_self)
 
     @contextmanager
     def view(self) -> Iterator[View]:

@@ -1,0 +1,90 @@
+"""``neardup search``: ask a collection what is like a document."""
+
+from __future__ import annotations
+
+import json as notation
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neardup import views
+from neardup.cli.collection import opened
+from neardup.cli.messages import DONE
+from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    from neardup.collection.pages import Hit, Page
+
+
+def search(
+    path: Path,
+    query: str,
+    limit: int,
+    after: str | None,
+    json: bool,
+    why_not: str | None,
+    explain: bool,
+    include_self: bool,
+) -> int:
+    """Find the documents of a collection that fit a query.
+
+    FINGERPRINT:<id>_<overlap %>_<probability %> finds what holds so much of a document, with AND, OR, NOT,
+    words, "phrases" and field>=value. Everything found is proven on the texts.
+    """
+    from neardup.collection import search as searching
+    from neardup.collection.query import describe, parse
+    from neardup.collection.why import why_not as asked_why_not
+    from neardup.readers import read_document
+
+    asked = parse(query)
+    if why_not is not None and (explain or asked.explain or after is not None):
+        raise InputError("--why-not was given with --explain or --after", "Either of them", "Leave one out")
+    with opened(path) as collection, collection.view() as lookups:
+        if why_not is not None:
+            answer = asked_why_not(lookups, asked, why_not, include_self=include_self, open_file=read_document)
+            _say(answer.as_dict() if json else [views.printable(line) for line in str(answer).splitlines()])
+        elif explain or asked.explain:
+            plan = searching.explain(lookups, asked, read_document)
+            _say(describe.as_dict(plan) if json else describe.describe(plan))
+        else:
+            page = searching.search(
+                lookups, asked, limit=limit, after=after, include_self=include_self, open_file=read_document
+            )
+            _say(page.as_dict() if json else list(_lines(page)))
+    return DONE
+
+
+def _say(answer: dict[str, Any] | list[str]) -> None:
+    if isinstance(answer, dict):
+        typer.echo(notation.dumps(answer, indent=2, ensure_ascii=False))
+    for line in answer if isinstance(answer, list) else ():
+        typer.echo(line)
+
+
+def _lines(page: Page) -> Iterator[str]:
+    sure = "complete" if page.plan.recall == 1 else f"recall {views.similarity(page.plan.recall, 4)} or more"
+    number = views.counted(page.found or 0, "document")
+    yield f"{number} found ({sure})" + (
+        "" if page.found else "; EXPLAIN in front of the query says how it is meant"
+    )
+    for hit in page.hits:
+        yield from _of_hit(hit)
+    if page.next:
+        yield f"more: --after {page.next}"
+
+
+def _of_hit(hit: Hit) -> Iterator[str]:
+    yield views.printable(hit.id)
+    found = hit.evidence
+    if found is None:
+        return
+    yield (
+        f"  holds {views.similarity(found.containment_a)} of the query document ({found.shared:,} of "
+        f"{views.counted(found.size_a, 'shingle')}), is held {views.similarity(found.containment_b)} "
+        f"(of {found.size_b:,}), resemblance {views.similarity(found.resemblance)}"
+    )
+    if found.passage:
+        shown = views.printable(" ".join(found.passage.text.split()))
+        yield f"  {views.counted(found.passage.words, 'word')} in a row: {shown}"

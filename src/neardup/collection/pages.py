@@ -1,0 +1,167 @@
+"""What a search gives: hits with their evidence, a page at a time, and the token that asks for the next page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from neardup.collection.query.plan import LETTERS, Plan
+from neardup.collection.query.syntax import canonical
+from neardup.errors import InputError
+
+_VERSION = 1
+_CHECK = 8
+_LONGEST = 20_000
+"""Characters of a token; ids are part of it."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The longest passage that a hit has in common with the query document.
+
+    Characters ``begin_a`` … ``end_a`` of A and ``begin_b`` … ``end_b`` of B, which are ``words`` words; ``text``
+    is what stands in B, cut off where it is long.
+    """
+
+    text: str
+    words: int
+    begin_a: int
+    end_a: int
+    begin_b: int
+    end_b: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was counted on the texts: A is the query document, B the one found.
+
+    ``clause`` is the fingerprint clause it is about; ``score`` is its measure, by which hits are sorted.
+    """
+
+    clause: str
+    score: float
+    shared: int
+    size_a: int
+    size_b: int
+    passage: Passage | None
+
+    @property
+    def containment_a(self) -> float:
+        """|A∩B| / |A|: how much of the query document is in the one found."""
+        return self.shared / self.size_a
+
+    @property
+    def containment_b(self) -> float:
+        """|A∩B| / |B|: how much of the one found is in the query document."""
+        return self.shared / self.size_b
+
+    @property
+    def resemblance(self) -> float:
+        """|A∩B| / |A∪B|."""
+        return self.shared / (self.size_a + self.size_b - self.shared)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document that fits. ``evidence`` is None where no fingerprint clause holds for it."""
+
+    id: str
+    evidence: Evidence | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The hit as plain data, one level deep but for the passage."""
+        found = self.evidence
+        if found is None:
+            return {"id": self.id}
+        names = ("containment_a", "containment_b", "resemblance", "shared", "size_a", "size_b", "clause")
+        passage = None if found.passage is None else asdict(found.passage)
+        return {"id": self.id, **{name: getattr(found, name) for name in names}, "passage": passage}
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some hits, best first. ``found``: hits on all pages; ``next``: the token of the next page, None at the end.
+
+    A query that begins with EXPLAIN has a plan and no hits, and ``found`` is None.
+    """
+
+    hits: tuple[Hit, ...]
+    found: int | None
+    next: str | None
+    plan: Plan
+
+    def as_dict(self) -> dict[str, Any]:
+        """The page as plain data."""
+        return {
+            "query": canonical(self.plan.query),
+            "recall": self.plan.recall,
+            "found": self.found,
+            "hits": [hit.as_dict() for hit in self.hits],
+            "next": self.next,
+        }
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The place behind a hit: its score and id, of which search, and which ways that search has taken."""
+
+    score: float
+    id: str
+    search: str
+    taken: str
+
+    def is_before(self, score: float, id: str) -> bool:
+        """Whether a hit comes after this place: by falling score, then by id."""
+        return (-score, id) > (-self.score, self.id)
+
+    def token(self) -> str:
+        """The cursor as ASCII text, with a checksum.
+
+        >>> read_token(Cursor(0.5, "a", "search", "1").token()).id
+        'a'
+        """
+        fields = [_VERSION, self.score, self.id, self.search, self.taken]
+        data = json.dumps(fields, ensure_ascii=True).encode("ascii")
+        return base64.urlsafe_b64encode(_checksum(data) + data).decode("ascii").rstrip("=")
+
+
+def search_digest(plan: Plan, include_self: bool) -> str:
+    """What a page token belongs to: the query, and the shingles of the documents it asks about."""
+    digest = hashlib.sha256(f"{include_self} {canonical(plan.query.root)}".encode("utf-8", "surrogatepass"))
+    for step in plan.fingerprints:
+        digest.update(step.target.hashes.astype("<u8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def read_token(token: str) -> Cursor:
+    """The cursor of a token. Raises InputError for anything that no search has given."""
+    fault = InputError(
+        "This page token is damaged",
+        "A token is what a page of the same search gave as its next one",
+        "Begin with the first page",
+    )
+    if len(token) > _LONGEST:
+        raise fault
+    try:
+        stored = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        check, data = stored[:_CHECK], stored[_CHECK:]
+        if check != _checksum(data):
+            raise fault
+        version, score, id, search, taken = json.loads(data)
+    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        raise fault from error
+    texts = all(isinstance(value, str) for value in (id, search, taken))
+    if version != _VERSION or not texts or not isinstance(score, float) or not math.isfinite(score):
+        raise fault
+    if not set(taken) <= set(LETTERS.values()):
+        raise fault
+    return Cursor(score, id, search, taken)
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:_CHECK]

@@ -1,0 +1,139 @@
+"""A plan in English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from neardup import views
+from neardup.collection.query.plan import AllStep, AnyStep, FingerprintStep, Leaf, NotStep, Plan, Step, WordsStep
+from neardup.collection.query.syntax import canonical, clause_text
+
+STEP = "  "
+
+
+def describe(plan: Plan) -> list[str]:
+    """The lines of a plan: what is looked up, what to expect of it, what it guarantees.
+
+    Candidates are expected ones, from the lengths of the postings; the recall is a lower bound.
+    """
+    return [
+        f"query: {views.printable(canonical(plan.query.root))}",
+        *_lines(plan.root, ""),
+        f"{_sure(plan.recall)}: {_promised(plan.recall)}; what is given fits, for it is compared with the text",
+        f"candidates: about {_about(plan.candidates)} of {views.counted(plan.total, 'document')}",
+    ]
+
+
+def as_dict(plan: Plan) -> dict[str, Any]:
+    """A plan as plain data: the whole, and each fingerprint clause."""
+    return {
+        "query": canonical(plan.query.root),
+        "recall": plan.recall,
+        "candidates": plan.candidates,
+        "documents": plan.total,
+        "fingerprints": [_data(step) for step in plan.fingerprints],
+        "text": describe(plan),
+    }
+
+
+def _data(step: FingerprintStep) -> dict[str, Any]:
+    overlap, probability = step.target.overlap, step.target.probability
+    return {
+        "clause": clause_text(step.clause),
+        "measure": "resemblance" if step.clause.symmetric else "containment",
+        "overlap": None if overlap is None else float(overlap),
+        "probability": None if probability is None else float(probability),
+        "shingles": step.target.n,
+        "least_shared": step.least,
+        "way": step.way,
+        "postings": len(step.scanned) + len(step.probed),
+        "phrases": len(step.phrases),
+        "hits": step.hits,
+        "recall": step.recall,
+        "candidates": step.candidates,
+    }
+
+
+def _lines(step: Step, indent: str) -> Iterator[str]:
+    if isinstance(step, AllStep | AnyStep):
+        how = "all of these, in this order:" if isinstance(step, AllStep) else "any of these:"
+        yield indent + how
+        for part in step.parts:
+            yield from _lines(part, indent + STEP)
+    elif isinstance(step, NotStep):
+        yield indent + "not:"
+        yield from _lines(step.part, indent + STEP)
+    else:
+        yield from (indent + line for line in _leaf(step))
+
+
+def _leaf(step: Leaf) -> Iterator[str]:
+    if isinstance(step, FingerprintStep):
+        yield from _fingerprint(step)
+    elif isinstance(step, WordsStep):
+        words = views.printable(" ".join(step.tokens))
+        what = "the word" if len(step.tokens) == 1 else "one after the other the words"
+        yield f"documents with {what} {words} (about {_about(step.candidates)})"
+    else:
+        yield f"documents with metadata {views.printable(clause_text(step.clause))}"
+
+
+def _fingerprint(step: FingerprintStep) -> Iterator[str]:
+    target = step.target
+    name = views.printable(target.name)
+    if target.overlap is None:
+        yield f"documents that share a shingle with {name}"
+    elif step.clause.symmetric:
+        yield f"documents that resemble {name} by {target.overlap:f} % or more"
+    else:
+        yield f"documents that hold {target.overlap:f} % or more of {name}"
+    yield f"{STEP}so they share {step.least:,} or more of its {views.counted(target.n, 'shingle')}"
+    if target.is_short:
+        yield (
+            f"{STEP}it has fewer than {target.length} words and is one shingle: only documents of the very same "
+            "words overlap it; to find texts that hold these words, search for them as a phrase"
+        )
+    yield STEP + _lookups(step)
+    expected = f"about {views.counted(round(step.candidates), 'candidate')}"
+    yield f"{STEP}{_sure(step.recall)}, {_asked(step)}; {expected}"
+
+
+def _lookups(step: FingerprintStep) -> str:
+    if step.way == "one hit":
+        return f"look up its {step.n_lookups} sampled shingles of smallest hash; one hit makes a candidate"
+    if step.way == "several hits":
+        return (
+            f"look up its {step.n_lookups} sampled shingles of smallest hash; {step.hits} hits make a candidate "
+            f"(read the {len(step.scanned)} rarest, ask for the others)"
+        )
+    if step.way == "every document":
+        return "compare every document, which costs less here than complete look-ups"
+    return (
+        f"look up the {step.n_lookups} rarest of its shingles, at least one of which every such document holds: "
+        f"{len(step.scanned)} by postings, {len(step.phrases)} as phrases of the full text"
+    )
+
+
+def _asked(step: FingerprintStep) -> str:
+    if step.negated:
+        return "for a miss under NOT would be a false hit"
+    if step.target.probability is None:
+        return "for no probability is given"
+    asked = f"{step.target.probability:f} % asked for"
+    sampled = step.way in ("one hit", "several hits") or step.target.probability == 100
+    return asked if sampled else f"{asked}, for which its sampled shingles are too few"
+
+
+def _sure(recall: float) -> str:
+    return "complete" if recall == 1 else f"recall {views.similarity(recall, 4)} or more"
+
+
+def _promised(recall: float) -> str:
+    if recall == 1:
+        return "no document that fits is missed"
+    return "with this probability a document that fits is found"
+
+
+def _about(count: float) -> str:
+    return f"{round(count):,}"

@@ -1,0 +1,304 @@
+"""Text → syntax tree, by recursive descent. Knows the language and nothing of any collection.
+
+query      = ["EXPLAIN"] any
+any        = all { "OR" all }
+all        = not { ["AND"] not }
+not        = { "NOT" } ( "(" any ")" | fingerprint | comparison | words )
+fingerprint= ( "FINGERPRINT" | "SIMILAR" ) ":" source | source with TEXT: or FILE:
+source     = ( id | string | "TEXT:" string | "FILE:" ( path | string ) ) [ "_" overlap [ "_" probability ] ]
+comparison = ( word | string ) ( ":" | "=" | "!=" | "<" | "<=" | ">" | ">=" ) ( value | string )
+words      = word | string
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import NoReturn
+
+from neardup.collection.query import syntax
+from neardup.collection.query.syntax import (
+    And,
+    Comparison,
+    File,
+    Fingerprint,
+    Node,
+    Not,
+    Or,
+    Pasted,
+    Query,
+    Source,
+    Stored,
+    Unresolved,
+    Words,
+    readings,
+)
+from neardup.errors import QueryError
+
+MOST_CHARACTERS = 1_000_000
+"""Characters of a query, pasted text included."""
+MOST_CLAUSES = 1_000
+DEEPEST = 40
+"""Brackets and NOTs inside one another."""
+
+_NUMBER = re.compile(r"[^_\s()\"]*")
+_ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+_CODE_POINT = re.compile(r"u\{([0-9A-Fa-f]{1,6})\}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLAIN = re.compile(r'[^"\\]*')
+_SPACED = tuple(operator for operator in syntax.OPERATORS if operator != ":")
+PERCENTAGE = "A percentage is a number above 0 and up to 100 with at most four decimals, without a % sign"
+
+
+def parse(text: str) -> Query:
+    """Read a query. Raises QueryError, with the place and what would be right there, for anything else.
+
+    >>> parse("budget AND NOT from:ann").root
+    And(parts=(Words(words='budget'), Not(part=Comparison(field='from', operator=':', value='ann'))))
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise QueryError(
+            f"A query of {len(text):,} characters is too long",
+            f"{MOST_CHARACTERS:,} characters at most",
+            "Store a long text, or give it as a FILE on the command line",
+        )
+    surrogate = _SURROGATE.search(text)
+    if surrogate:
+        where = surrogate.start()
+        raise QueryError("This is no character", "Text that can be written as UTF-8", query=text, position=where)
+    return _Reader(text).query()
+
+
+Numbers = tuple[Decimal | None, Decimal | None]
+
+
+class _Reader:
+    """A query and how far it has been read."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.depth = self.clauses = 0
+
+    def query(self) -> Query:
+        explain = self.keyword("EXPLAIN")
+        root = self.any_of()
+        if self.peek():
+            self.fail("This closing bracket was never opened", "Leave it out, or open it before")
+        return Query(root, explain, self.text)
+
+    def any_of(self) -> Node:
+        parts = [self.all_of()]
+        while self.keyword("OR"):
+            parts.append(self.all_of())
+        return Or(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def all_of(self) -> Node:
+        parts = [self.negated()]
+        while self.keyword("AND") or not (self.peek() in ("", ")") or self.stands_here("OR")):
+            parts.append(self.negated())
+        return And(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def negated(self) -> Node:
+        negations = 0
+        while self.keyword("NOT"):
+            self.deeper()
+            negations += 1
+        node = self.primary()
+        self.depth -= negations
+        for _ in range(negations):
+            node = Not(node)
+        return node
+
+    def primary(self) -> Node:
+        if self.peek() == "(":
+            return self.bracket()
+        self.clauses += 1
+        if self.clauses > MOST_CLAUSES:
+            self.fail(f"There are more than {MOST_CLAUSES:,} clauses", "Ask in several queries")
+        begin = self.at
+        is_string = self.peek() == '"'
+        word = self.string() if is_string else self.word()
+        if not is_string and self.text[self.at : self.at + 1] == ":":
+            if word in syntax.MEASURES:
+                self.at += 1
+                return self.fingerprint(begin, syntax.MEASURES[word])
+            if word in (syntax.PASTED, syntax.FILED):
+                self.at = begin
+                return self.fingerprint(begin, False)
+        if not is_string:
+            self.refuse(word, begin)
+        operator = self.operator()
+        if operator:
+            value = self.value(operator)
+            return Comparison(word, operator, value, (begin, self.at))
+        self.separate()
+        return Words(word, (begin, self.at))
+
+    def bracket(self) -> Node:
+        opened = self.at
+        self.deeper()
+        self.at += 1
+        node = self.any_of()
+        if self.peek() != ")":
+            self.fail("This bracket is not closed", "Write the closing bracket, or quote it if it is text", opened)
+        self.at += 1
+        self.depth -= 1
+        return node
+
+    def refuse(self, word: str, begin: int) -> None:
+        """Fail for words that would silently mean something else than they seem to."""
+        if word in syntax.MEASURES:
+            self.fail(f"{word} is not followed by :", f"Write {word}:<id>_<overlap %>, or quote the word", begin)
+        if word in syntax.KEYWORDS:
+            self.fail(f"A clause is missing before {word}", "Write one, or quote the word to search for it", begin)
+        reasons = syntax.refusal(word)
+        if reasons:
+            self.fail(*reasons, begin)
+
+    def fingerprint(self, begin: int, symmetric: bool) -> Fingerprint:
+        source, (overlap, probability) = self.source()
+        return Fingerprint(source, overlap, probability, symmetric, (begin, self.at))
+
+    def source(self) -> tuple[Source, Numbers]:
+        begin = self.at
+        if self.text.startswith(f"{syntax.PASTED}:", begin):
+            self.at += len(syntax.PASTED) + 1
+            if self.text[self.at : self.at + 1] != '"':
+                self.fail("Pasted text is not in quotation marks", 'Write TEXT:"…"; inside of it " is written \\"')
+            return Pasted(self.string()), self.numbers()
+        if self.text.startswith(f"{syntax.FILED}:", begin):
+            self.at += len(syntax.FILED) + 1
+            if self.text[self.at : self.at + 1] == '"':
+                return File(self.string()), self.numbers()
+            first = readings(self.bare(syntax.ENDS_ID, "a path"))[0]
+            self.separate()
+            return File(first.id), (first.overlap, first.probability)
+        if self.text[begin : begin + 1] == '"':
+            return Stored(self.string()), self.numbers()
+        word = self.bare(syntax.ENDS_ID, "an id")
+        if word[0] in syntax.TYPOGRAPHIC:
+            self.fail("These are typographic quotation marks", 'Write "', begin)
+        self.separate()
+        return (Stored(word) if len(readings(word)) == 1 else Unresolved(word)), (None, None)
+
+    def numbers(self) -> Numbers:
+        """The overlap and the probability behind a closing quotation mark."""
+        found: list[Decimal] = []
+        while self.text[self.at : self.at + 1] == "_":
+            if len(found) == 2:
+                self.fail("There is a third number", "An overlap and a probability are all there is")
+            match = _NUMBER.match(self.text, self.at + 1)
+            value = syntax.percentage(match[0]) if match else None
+            if match is None or value is None:
+                self.fail("This is not a percentage", PERCENTAGE, self.at + 1)
+            self.at = match.end()
+            found.append(value)
+        self.separate()
+        overlap, probability = (*found, None, None)[:2]
+        return overlap, probability
+
+    def operator(self) -> str:
+        """The operator that comes next, if any; only a colon must follow without a space."""
+        after = self.at
+        while after < len(self.text) and self.text[after].isspace():
+            after += 1
+        for operator in syntax.OPERATORS if after == self.at else _SPACED:
+            if self.text.startswith(operator, after):
+                self.at = after + len(operator)
+                return operator
+        return ""
+
+    def value(self, operator: str) -> str:
+        if operator != ":":
+            self.peek()
+        is_string = self.text[self.at : self.at + 1] == '"'
+        value = self.string() if is_string else self.bare(syntax.ENDS_VALUE, "a value")
+        self.separate()
+        return value
+
+    def word(self) -> str:
+        if not self.peek():
+            self.fail("A clause is missing", 'Write a word, a "phrase", field:value or FINGERPRINT:<id>')
+        return self.bare(syntax.ENDS_WORD, "a word, a field or (")
+
+    def bare(self, ends: frozenset[str], expected: str) -> str:
+        """What stands here up to white space or one of ``ends``."""
+        begin = end = self.at
+        while end < len(self.text) and not (self.text[end].isspace() or self.text[end] in ends):
+            if not self.text[end].isprintable() and _is_control(self.text[end]):
+                self.fail("A control character stands here", "Quote the text and write it as \\u{…}", end)
+            end += 1
+        if begin == end:
+            self.fail(f"Here {expected} should stand", 'Write it, or put what is there in quotation marks "…"')
+        self.at = end
+        return self.text[begin:end]
+
+    def string(self) -> str:
+        r"""The text between the quotation marks that begin here; \" \\ \n \r \t \u{…} are undone."""
+        opened = self.at
+        self.at += 1
+        parts = []
+        while True:
+            plain = _PLAIN.match(self.text, self.at)
+            assert plain is not None
+            parts.append(plain[0])
+            self.at = plain.end()
+            if self.at == len(self.text):
+                self.fail("This quotation mark is not closed", 'Write the closing ", or \\" if it is text', opened)
+            self.at += 1
+            if self.text[self.at - 1] == '"':
+                break
+            parts.append(self.escaped())
+        text = "".join(parts)
+        if not text:
+            self.fail("There is nothing between these quotation marks", "Write some text there", opened)
+        return text
+
+    def escaped(self) -> str:
+        """The character that the escape behind a backslash stands for."""
+        place = self.at - 1
+        code = _CODE_POINT.match(self.text, self.at)
+        if code and int(code[1], 16) <= 0x10FFFF and not _SURROGATE.match(chr(int(code[1], 16))):
+            self.at = code.end()
+            return chr(int(code[1], 16))
+        char = _ESCAPED.get(self.text[self.at : self.at + 1])
+        if char is None:
+            self.fail("This backslash begins nothing that is known", r"Known are \" \\ \n \r \t \u{hex}", place)
+        self.at += 1
+        return char
+
+    def separate(self) -> None:
+        """Fail unless a clause can end here: nothing may stick to it by accident."""
+        char = self.text[self.at : self.at + 1]
+        if char and not char.isspace() and char != ")":
+            self.fail("The clause before ends here", "Put a space here, or all of it in quotation marks")
+
+    def keyword(self, word: str) -> bool:
+        """Read over ``word`` if it comes next."""
+        self.peek()
+        if not self.stands_here(word):
+            return False
+        self.at += len(word)
+        return True
+
+    def stands_here(self, word: str) -> bool:
+        after = self.text[self.at + len(word) : self.at + len(word) + 1]
+        return self.text.startswith(word, self.at) and (not after or after.isspace() or after in '()"')
+
+    def peek(self) -> str:
+        """The next character that is not white space; "" at the end."""
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return self.text[self.at : self.at + 1]
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(f"More than {DEEPEST} brackets and NOTs stand inside one another", "Ask in several queries")
+
+    def fail(self, what: str, hint: str, position: int | None = None) -> NoReturn:
+        raise QueryError(what, hint, query=self.text, position=self.at if position is None else position)
+
+
+def _is_control(char: str) -> bool:
+    return ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0

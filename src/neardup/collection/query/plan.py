@@ -1,0 +1,321 @@
+"""Syntax tree + collection → what to look up, with the recall it guarantees and the candidates to expect.
+
+Sampled look-ups keep the promise of ``promise.py``. Where the sample is too small for it, and for 100 %, the
+look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is. These are the
+rarest; a shingle that has no posting in every document that holds it is looked up as a phrase of the full text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from neardup.collection.lookups import Lookups
+from neardup.collection.query.promise import ways
+from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Query, Words
+from neardup.collection.query.target import Open, Target, target_of
+from neardup.errors import QueryError
+from neardup.tables import Bools, Int64s, UInt64s
+from neardup.text import tokens
+
+Way = Literal["one hit", "several hits", "complete", "every document"]
+"""One hit or several among sampled shingles; complete look-ups; every document compared."""
+LETTERS: dict[Way, str] = {"one hit": "1", "several hits": "s", "complete": "c", "every document": "e"}
+"""The ways in short, for page tokens."""
+
+FEW = 10
+"""So few postings are read without asking whether there is a cheaper way."""
+COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 1, 5, 100, 100
+"""About microseconds each; they choose between ways that all keep the promise."""
+COST_PHRASE_WORD = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class FingerprintStep:
+    """The look-ups of a fingerprint clause.
+
+    ``least``: shingles that must be shared at least. A candidate holds ``hits`` or more of the shingles
+    ``scanned`` (uint64, their documents are read) and ``probed`` (uint64, the ``hits`` − 1 longest postings, only
+    asked about documents that hold a scanned one), or any of ``phrases``. ``recall`` is guaranteed, ``candidates``
+    expected. ``negated``: stands under NOT, where a miss would be a false hit.
+    """
+
+    clause: Fingerprint
+    target: Target
+    least: int
+    way: Way
+    scanned: UInt64s
+    probed: UInt64s
+    phrases: tuple[tuple[str, ...], ...]
+    hits: int
+    recall: float
+    candidates: float
+    negated: bool
+
+    @property
+    def n_lookups(self) -> int:
+        """Postings and phrases that are looked up."""
+        return len(self.scanned) + len(self.probed) + len(self.phrases)
+
+    @property
+    def threshold(self) -> Fraction:
+        """The overlap asked for as a ratio; 0: any."""
+        return Fraction(self.target.overlap or 0) / 100
+
+    def reached_by(self, shared: Int64s, sizes: Int64s) -> Bools:
+        """bool[n]: which documents with so many shared shingles of so many overlap enough; in whole numbers."""
+        p, q = self.threshold.numerator, self.threshold.denominator
+        whole = self.target.n + sizes - shared if self.clause.symmetric else np.int64(self.target.n)
+        enough: Bools = (shared >= 1) & (shared * q >= p * whole)
+        return enough
+
+    def possible_sizes(self) -> tuple[int, int]:
+        """The smallest and the largest |B| that can overlap enough (the largest 0: any)."""
+        largest = self.target.n / self.threshold if self.clause.symmetric and self.threshold else 0
+        return self.least, int(largest)
+
+
+@dataclass(frozen=True)
+class WordsStep:
+    """Tokens to find one after the other, and about how many documents hold the rarest of them."""
+
+    clause: Words
+    tokens: tuple[str, ...]
+    candidates: float
+    recall: float = 1.0
+
+
+@dataclass(frozen=True)
+class ComparisonStep:
+    """A comparison of metadata. How many documents fit is not known before."""
+
+    clause: Comparison
+    candidates: float
+    recall: float = 1.0
+
+
+@dataclass(frozen=True)
+class NotStep:
+    """The documents that ``part`` does not find."""
+
+    part: Step
+    candidates: float
+
+    @property
+    def recall(self) -> float:
+        """That of the part: a document is given unless the part finds it, which is planned for under NOT."""
+        return self.part.recall
+
+
+@dataclass(frozen=True)
+class AllStep:
+    """The documents that every part finds, in the order of evaluation: fewest candidates first, NOT last."""
+
+    parts: tuple[Step, ...]
+    recall: float
+
+    @property
+    def candidates(self) -> float:
+        """As many as the first part can give."""
+        return self.parts[0].candidates
+
+
+@dataclass(frozen=True)
+class AnyStep:
+    """The documents that some part finds."""
+
+    parts: tuple[Step, ...]
+    recall: float
+
+    @property
+    def candidates(self) -> float:
+        """At most all together."""
+        return sum(part.candidates for part in self.parts)
+
+
+Leaf = FingerprintStep | WordsStep | ComparisonStep
+Step = Leaf | NotStep | AllStep | AnyStep
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query made ready for one collection. ``fingerprints``: its fingerprint steps in the order of the query."""
+
+    query: Query
+    root: Step
+    fingerprints: tuple[FingerprintStep, ...]
+    total: int
+
+    @property
+    def recall(self) -> float:
+        """The probability with which a document that fits is found, at least."""
+        return self.root.recall
+
+    @property
+    def candidates(self) -> float:
+        """Documents expected to be looked at, at most about."""
+        return min(self.root.candidates, float(self.total))
+
+
+def plan(query: Query, lookups: Lookups, open_file: Open | None = None, taken: str = "") -> Plan:
+    """Choose the look-ups of a query. Raises QueryError for what this collection does not have.
+
+    ``taken``: the ``LETTERS`` of the ways that an earlier page took, so that the next page looks the same way.
+    """
+    planner = _Planner(query, lookups, open_file, taken)
+    root = planner.step(query.root, False)
+    return Plan(query, root, tuple(planner.fingerprints), lookups.total())
+
+
+class _Planner:
+    def __init__(self, query: Query, lookups: Lookups, open_file: Open | None, taken: str) -> None:
+        self.query, self.lookups, self.open_file, self.taken = query, lookups, open_file, taken
+        self.fingerprints: list[FingerprintStep] = []
+        self.total = lookups.total()
+
+    def step(self, node: Node, negated: bool) -> Step:
+        if isinstance(node, Not):
+            return NotStep(self.step(node.part, not negated), float(self.total))
+        if isinstance(node, Or):
+            steps = [self.step(part, negated) for part in node.parts]
+            return AnyStep(tuple(steps), _recall(steps, all_needed=negated))
+        if isinstance(node, And):
+            steps = [self.step(part, negated) for part in node.parts]
+            in_order = sorted(steps, key=lambda step: (isinstance(step, NotStep), step.candidates))
+            return AllStep(tuple(in_order), _recall(steps, all_needed=not negated))
+        if isinstance(node, Words):
+            return self.words(node)
+        if isinstance(node, Comparison):
+            return self.comparison(node)
+        return self.fingerprint(node, negated)
+
+    def words(self, node: Words) -> WordsStep:
+        wanted = tuple(tokens(node.words))
+        if not wanted:
+            raise self.error(
+                "There is no word in this", "Words are made of letters and digits of any script", node
+            )
+        return WordsStep(node, wanted, float(self.lookups.word_counts(wanted).min()))
+
+    def comparison(self, node: Comparison) -> ComparisonStep:
+        if not self.lookups.has_field(node.field):
+            raise self.error(
+                "No document has metadata under this name",
+                "A name before : or a comparison is that of a metadata field",
+                node,
+                "Put it all in quotation marks to search the text for it",
+            )
+        return ComparisonStep(node, float(self.total))
+
+    def fingerprint(self, node: Fingerprint, negated: bool) -> FingerprintStep:
+        target = target_of(node, self.query, self.lookups, self.open_file)
+        taken = self.taken[len(self.fingerprints) :][:1]
+        step = _Choice(node, target, negated, self.lookups).step(taken)
+        self.fingerprints.append(step)
+        return step
+
+    def error(self, what: str, allowed: str, node: Words | Comparison, do: str = "") -> QueryError:
+        return QueryError(what, allowed, do, query=self.query.text, position=node.span[0])
+
+
+def _recall(parts: Sequence[Step], *, all_needed: bool) -> float:
+    """The recall of several parts.
+
+    Where each must be right about a document, it is missed at most as often as by all together. Where one
+    suffices (OR; under NOT it is AND), the part that holds is as sure as the least sure one.
+    """
+    if all_needed:
+        return max(0.0, 1 - sum(1 - part.recall for part in parts))
+    return min(part.recall for part in parts)
+
+
+class _Choice:
+    """The choice among the ways to look up one query document."""
+
+    def __init__(self, clause: Fingerprint, target: Target, negated: bool, lookups: Lookups) -> None:
+        self.target, self.lookups, self.total = target, lookups, lookups.total()
+        threshold = Fraction(target.overlap or 0) / 100
+        least = max(1, -(-target.n * threshold.numerator // threshold.denominator))
+        nothing = np.empty(0, np.uint64)
+        self.empty = FingerprintStep(
+            clause, target, least, "every document", nothing, nothing, (), 1, 1.0, float(self.total), negated
+        )
+        below = int(np.searchsorted(target.hashes, np.uint64(lookups.sampling.limit - 1), side="right"))
+        self.sampled = target.n if target.is_short else below
+
+    def step(self, taken: str) -> FingerprintStep:
+        if taken == LETTERS["every document"]:
+            return self.empty
+        asked = Fraction(self.target.probability or 100) / 100
+        if asked < 1 and not self.empty.negated:
+            found = ways(self.target.n, self.empty.least, self.sampled, float(asked))
+            if found:
+                return self.by_sample(found.single, found.several, found.recall, taken)
+        return self.completely(taken)
+
+    def by_sample(
+        self, single: int, several: tuple[int, int] | None, recall: float, taken: str
+    ) -> FingerprintStep:
+        hashes = self.target.hashes[: several[0] if several else single]
+        if several is None or (not taken and self._few(hashes[:single])):
+            hashes, several = hashes[:single], None
+        counts = self.lookups.posting_counts(hashes)
+        one = int(counts[:single].sum())
+        simple = replace(self.empty, way="one hit", scanned=hashes[:single], recall=recall, candidates=float(one))
+        if several is None or taken == "1":
+            return simple
+        hits = several[1]
+        rarest_first = hashes[np.argsort(counts, kind="stable")]
+        n_scanned = len(hashes) - hits + 1
+        read = int(np.sort(counts)[:n_scanned].sum())
+        candidates = min(read, counts.sum() / hits)
+        cost = COST_LOOKUP * (len(hashes) - single) + COST_POSTING * read + COST_VERIFY * candidates
+        if taken != "s" and one * (COST_POSTING + COST_VERIFY) <= cost:
+            return simple
+        scanned, probed = rarest_first[:n_scanned], rarest_first[n_scanned:]
+        return replace(
+            simple, way="several hits", scanned=scanned, probed=probed, hits=hits, candidates=float(candidates)
+        )
+
+    def _few(self, hashes: UInt64s) -> bool:
+        return bool(self.lookups.posting_counts(hashes).sum() <= FEW)
+
+    def completely(self, taken: str) -> FingerprintStep:
+        """n − least + 1 look-ups of the rarest, or every document where these cost more."""
+        target, n_lookups = self.target, self.target.n - self.empty.least + 1
+        if not taken and n_lookups * COST_LOOKUP > self.total * COST_VERIFY:
+            return self.empty
+        counts, n_sampled = self._counts(), self.sampled
+        rarest = np.argsort(counts, kind="stable")[:n_lookups]
+        known = counts[rarest[rarest < n_sampled]]
+        phrases = rarest[rarest >= n_sampled]
+        # what the shingles with exact counts have on average stands for those of which only words are counted
+        each = float(counts[:n_sampled].mean()) if n_sampled else float(counts[rarest].mean())
+        candidates = min(float(self.total), known.sum() + len(phrases) * each)
+        cost = COST_LOOKUP * len(known) + COST_VERIFY * candidates
+        cost += COST_PHRASE * len(phrases) + COST_PHRASE_WORD * float(counts[phrases].sum())
+        if not taken and cost > self.total * COST_VERIFY:
+            return self.empty
+        return replace(
+            self.empty,
+            way="complete",
+            scanned=target.hashes[rarest[rarest < n_sampled]],
+            phrases=tuple(target.words_of(int(k)) for k in phrases),
+            candidates=candidates,
+        )
+
+    def _counts(self) -> Int64s:
+        """int64[n]: documents with each shingle; where it has no posting for certain, with its rarest word."""
+        target, n_sampled = self.target, self.sampled
+        known = self.lookups.posting_counts(target.hashes[:n_sampled])
+        shingles = [target.words_of(k) for k in range(n_sampled, target.n)]
+        vocabulary = sorted({word for shingle in shingles for word in shingle})
+        counted = (
+            dict(zip(vocabulary, self.lookups.word_counts(vocabulary).tolist(), strict=True)) if shingles else {}
+        )
+        bounds = np.array([min(counted[word] for word in shingle) for shingle in shingles], np.int64)
+        return np.concatenate((known, bounds))

@@ -1,0 +1,260 @@
+"""What a query says, as a tree, and its one canonical text form: ``parse(canonical(query)) == query``.
+
+The tree knows no collection: which documents, words and fields there are is the planner's to find out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+Span = tuple[int, int]
+"""Where a clause stands in the query: characters [begin, end)."""
+
+KEYWORDS = frozenset({"AND", "OR", "NOT", "EXPLAIN"})
+MEASURES = {"FINGERPRINT": False, "SIMILAR": True}
+"""The words that begin a fingerprint clause, and whether its measure is the symmetric one."""
+PASTED, FILED = "TEXT", "FILE"
+RESERVED = KEYWORDS | set(MEASURES) | {PASTED, FILED}
+"""Words that stand for themselves only between quotation marks."""
+OPERATORS = ("<=", ">=", "!=", "=", "<", ">", ":")
+"""What can stand between a field and a value; longer ones first."""
+
+ENDS_WORD = frozenset('()":=<>!')
+ENDS_VALUE = frozenset('()"=<>')
+ENDS_ID = frozenset('()"')
+TYPOGRAPHIC = frozenset("“”„‟‘’‚«»")
+
+_PERCENTAGE = re.compile(r"\d{1,3}(?:\.\d{1,4})?", re.ASCII)
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored document of this id."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """An id that was typed without quotation marks and has several readings; which one is meant, the ids tell."""
+
+    word: str
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """The text itself."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class File:
+    """The text of a file on the machine of whoever asks."""
+
+    path: str
+
+
+Source = Stored | Unresolved | Pasted | File
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Documents that overlap the source by at least ``overlap`` %, found with at least ``probability`` %.
+
+    ``overlap`` None: by anything at all. ``probability`` None: by complete look-ups. ``symmetric``: the measure is
+    the resemblance instead of the containment of the source in the document.
+    """
+
+    source: Source
+    overlap: Decimal | None = None
+    probability: Decimal | None = None
+    symmetric: bool = False
+    span: Span = dataclasses.field(default=(0, 0), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Words:
+    """Documents that hold these words, one after the other."""
+
+    words: str
+    span: Span = dataclasses.field(default=(0, 0), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Documents whose metadata ``field`` stands in this relation to ``value``."""
+
+    field: str
+    operator: str
+    value: str
+    span: Span = dataclasses.field(default=(0, 0), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Not:
+    """Documents that the part does not hold for."""
+
+    part: Node
+
+
+@dataclass(frozen=True)
+class And:
+    """Documents that every part holds for; two parts or more. An AND in an AND is one AND."""
+
+    parts: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _flat(self.parts, And))
+
+
+@dataclass(frozen=True)
+class Or:
+    """Documents that some part holds for; two parts or more. An OR in an OR is one OR."""
+
+    parts: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _flat(self.parts, Or))
+
+
+Clause = Fingerprint | Words | Comparison
+Node = Clause | Not | And | Or
+
+
+@dataclass(frozen=True)
+class Query:
+    """A whole query; ``explain``: show the plan instead of the documents. ``text`` is what was typed."""
+
+    root: Node
+    explain: bool = False
+    text: str = dataclasses.field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read an id that was typed without quotation marks."""
+
+    id: str
+    overlap: Decimal | None = None
+    probability: Decimal | None = None
+
+
+def readings(word: str) -> tuple[Reading, ...]:
+    """All ways to read ``word`` as <id>, <id>_<overlap> or <id>_<overlap>_<probability>, most numbers first.
+
+    >>> [reading.id for reading in readings("a_b_20_80")], [reading.id for reading in readings("report_2020")]
+    (['a_b', 'a_b_20', 'a_b_20_80'], ['report_2020'])
+    """
+    found: list[Reading] = []
+    for n_numbers in (2, 1):
+        id, *texts = word.rsplit("_", n_numbers)
+        numbers = [percentage(text) for text in texts]
+        if id and len(numbers) == n_numbers and all(numbers):
+            found.append(Reading(id, *numbers))
+    return (*found, Reading(word))
+
+
+def percentage(text: str) -> Decimal | None:
+    """A number above 0 and up to 100, with at most four decimals, in its shortest form; None for all else.
+
+    >>> percentage("20.50"), percentage("0"), percentage("101")
+    (Decimal('20.5'), None, None)
+    """
+    value = Decimal(text).normalize() if _PERCENTAGE.fullmatch(text) else Decimal(0)
+    return value if 0 < value <= 100 else None
+
+
+def canonical(query: Query | Node) -> str:
+    """The one text form of all queries that have the same tree.
+
+    Operators are written out, brackets stand only where they are needed, words are quoted only where they must
+    be, numbers have no zeros to spare.
+
+    >>> from neardup.collection.query import parse
+    >>> canonical(parse('(budget   "plan") OR ((from:"ann" AND FINGERPRINT:12_20.0_80))'))
+    'budget AND plan OR from:ann AND FINGERPRINT:12_20.0_80'
+    """
+    if isinstance(query, Query):
+        return ("EXPLAIN " if query.explain else "") + canonical(query.root)
+    if isinstance(query, Or):
+        return " OR ".join(map(canonical, query.parts))
+    if isinstance(query, And):
+        return " AND ".join(_bracketed(part, Or) for part in query.parts)
+    if isinstance(query, Not):
+        return "NOT " + _bracketed(query.part, And, Or)
+    return clause_text(query)
+
+
+def clause_text(clause: Clause) -> str:
+    """The canonical form of a single clause."""
+    if isinstance(clause, Words):
+        return clause.words if is_bare_word(clause.words) else quoted(clause.words)
+    if isinstance(clause, Comparison):
+        name = clause.field if is_bare_word(clause.field) else quoted(clause.field)
+        value = clause.value if _is_bare(clause.value, ENDS_VALUE) else quoted(clause.value)
+        return f"{name}{clause.operator}{value}"
+    numbers = "".join(f"_{number:f}" for number in (clause.overlap, clause.probability) if number is not None)
+    return f"{'SIMILAR' if clause.symmetric else 'FINGERPRINT'}:{_source_text(clause)}{numbers}"
+
+
+def _source_text(clause: Fingerprint) -> str:
+    source = clause.source
+    if isinstance(source, Pasted):
+        return f"{PASTED}:{quoted(source.text)}"
+    if isinstance(source, File):
+        return f"{FILED}:{quoted(source.path)}"
+    if isinstance(source, Unresolved):
+        return source.word
+    bare = clause.overlap is None and is_bare_id(source.id) and len(readings(source.id)) == 1
+    return source.id if bare else quoted(source.id)
+
+
+def quoted(text: str) -> str:
+    r"""The text between quotation marks, with \" \\ \n \r \t, and \u{…} for all else that cannot be printed.
+
+    >>> print(quoted('say "no"\x1b'))
+    "say \"no\"\u{1b}"
+    """
+    return (
+        '"'
+        + "".join(_ESCAPES.get(char) or (char if char.isprintable() else f"\\u{{{ord(char):x}}}") for char in text)
+        + '"'
+    )
+
+
+def is_bare_word(word: str) -> bool:
+    """Whether a word or a field can stand without quotation marks."""
+    return _is_bare(word, ENDS_WORD) and word not in RESERVED and refusal(word) is None
+
+
+def is_bare_id(id: str) -> bool:
+    """Whether an id can stand without quotation marks, numbers after it left aside."""
+    return _is_bare(id, ENDS_ID) and not id.startswith((f"{PASTED}:", f"{FILED}:")) and id[0] not in TYPOGRAPHIC
+
+
+def refusal(word: str) -> tuple[str, str] | None:
+    """Why a word without quotation marks is not taken as it is, and what to write; None: it is taken."""
+    if word[0] == "-":
+        return "A minus sign excludes nothing here", "Write NOT before the word, or the word in quotation marks"
+    if word[0] in TYPOGRAPHIC:
+        return "These are typographic quotation marks", 'Write "'
+    if "*" in word:
+        return "There is no search for beginnings of words", "Write the whole word, or quote it to leave * aside"
+    return None
+
+
+def _is_bare(word: str, ends: frozenset[str]) -> bool:
+    return bool(word) and word.isprintable() and not any(char.isspace() or char in ends for char in word)
+
+
+def _bracketed(node: Node, *looser: type) -> str:
+    return f"({canonical(node)})" if isinstance(node, looser) else canonical(node)
+
+
+def _flat(parts: tuple[Node, ...], kind: type[And] | type[Or]) -> tuple[Node, ...]:
+    return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))

@@ -1,0 +1,165 @@
+"""The document that a fingerprint clause asks about: found by its id or read, and made a set of shingles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+
+from neardup import views
+from neardup.collection.lookups import Lookups
+from neardup.collection.query.grammar import PERCENTAGE
+from neardup.collection.query.syntax import (
+    File,
+    Fingerprint,
+    Pasted,
+    Query,
+    Reading,
+    Stored,
+    percentage,
+    quoted,
+    readings,
+)
+from neardup.errors import InputError, QueryError
+from neardup.kernels.shingles import shingle_hashes
+from neardup.tables import Int64s, UInt64s
+from neardup.units import Units, words
+
+Open = Callable[[str], str]
+"""Gives the text of a file."""
+
+ID_SHOWN = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The query document, A: its text, and how often and how surely it is to be overlapped.
+
+    ``number``: its number in the collection, None for a text that came with the query. ``overlap`` and
+    ``probability`` are in per cent, None as in ``syntax.Fingerprint``.
+    """
+
+    name: str
+    text: str
+    number: int | None
+    overlap: Decimal | None
+    probability: Decimal | None
+    length: int
+
+    @cached_property
+    def units(self) -> Units:
+        """Its words."""
+        return words(self.text)
+
+    @cached_property
+    def _shingles(self) -> tuple[UInt64s, Int64s]:
+        tokens = self.units.hashes
+        out = np.empty(max(len(tokens), 1), np.uint64)
+        found = out[: shingle_hashes(tokens, len(tokens), self.length, out)]
+        hashes, first = np.unique(found, return_index=True)
+        return hashes, first.astype(np.int64)
+
+    @property
+    def hashes(self) -> UInt64s:
+        """Its distinct shingles, sorted."""
+        return self._shingles[0]
+
+    @property
+    def n(self) -> int:
+        """|A|: how many they are."""
+        return len(self.hashes)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it has fewer words than a shingle, and so one shingle: all of them."""
+        return len(self.units) < self.length
+
+    def words_of(self, k: int) -> tuple[str, ...]:
+        """The words of shingle k in the order of the hashes."""
+        start = int(self._shingles[1][k])
+        return tuple(self.units.strings[start : start + self.length])
+
+
+def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
+    """Find or read the document of a clause. Raises QueryError where it is not there or has no words."""
+    source, length = clause.source, lookups.sampling.length
+    numbers = (clause.overlap, clause.probability)
+    if isinstance(source, Pasted):
+        target = Target("the pasted text", source.text, None, *numbers, length)
+    elif isinstance(source, File):
+        text = _opened(source.path, clause, query, open_file)
+        target = Target(f"the file {_shown(source.path)}", text, None, *numbers, length)
+    else:
+        given = (Reading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
+        reading, number = _existing(given, clause, query, lookups)
+        name = f"document {_shown(reading.id)}"
+        target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, length)
+    if not target.n:
+        what = f"There is no word in {target.name}"
+        raise _error(clause, query, what, "What is compared are words; a text without any overlaps nothing")
+    return target
+
+
+def _existing(
+    given: tuple[Reading, ...], clause: Fingerprint, query: Query, lookups: Lookups
+) -> tuple[Reading, int]:
+    """The one reading whose document exists, and its number."""
+    found = [(reading, number) for reading in given if (number := lookups.number(reading.id)) is not None]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise _unknown(given, clause, query, lookups)
+    said = "; ".join(f"{_quoted(reading)} means {_meaning(reading)}" for reading, _ in found)
+    what = "This id has more than one meaning, for several such documents exist"
+    raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
+
+
+def _unknown(given: tuple[Reading, ...], clause: Fingerprint, query: Query, lookups: Lookups) -> QueryError:
+    word = given[-1].id
+    allowed = "An id is written as it was when the document was added; in quotation marks it may hold anything"
+    do = 'Give TEXT:"…" to ask about a text that is not stored'
+    for n_numbers in (2, 1):
+        id, *texts = word.rsplit("_", n_numbers)
+        if len(texts) == n_numbers and all(map(_is_number, texts)) and lookups.number(id) is not None:
+            if all(map(percentage, texts)):  # they are fine, but inside of the quotation marks
+                do = f"Write {_shown(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
+                break
+            what = f"Document {_shown(id)} is there, but {' and '.join(texts)} cannot follow it"
+            return _error(clause, query, what, PERCENTAGE)
+    tried = " or ".join(_shown(reading.id) for reading in given)
+    return _error(clause, query, f"There is no document {tried}", allowed, do)
+
+
+def _opened(path: str, clause: Fingerprint, query: Query, open_file: Open | None) -> str:
+    if open_file is None:
+        raise _error(clause, query, "A FILE cannot be read from here", "", 'Give its text as TEXT:"…"')
+    try:
+        return open_file(path)
+    except InputError as error:
+        do = "A path that ends in numbers such as _20 is written in quotation marks"
+        raise _error(clause, query, error.given, error.allowed, do) from error
+
+
+def _error(clause: Fingerprint, query: Query, what: str, allowed: str, do: str = "") -> QueryError:
+    return QueryError(what, allowed, do, query=query.text, position=clause.span[0])
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
+
+
+def _shown(id: str) -> str:
+    return quoted(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
+
+
+def _quoted(reading: Reading) -> str:
+    numbers = (reading.overlap, reading.probability)
+    return _shown(reading.id) + "".join(f"_{number:f}" for number in numbers if number is not None)
+
+
+def _meaning(reading: Reading) -> str:
+    overlap = "any overlap" if reading.overlap is None else f"{reading.overlap:f} %"
+    return f"{overlap} of document {views.printable(_shown(reading.id))}"

@@ -1,0 +1,126 @@
+"""A query + a collection → a page of hits, each proven on the texts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup import matching
+from neardup.collection.evaluate import Counts, Evaluation
+from neardup.collection.lookups import Lookups
+from neardup.collection.pages import Cursor, Evidence, Hit, Page, Passage, read_token, search_digest
+from neardup.collection.query import Query, parse
+from neardup.collection.query.plan import FingerprintStep, Plan, plan
+from neardup.collection.query.syntax import clause_text
+from neardup.collection.query.target import Open
+from neardup.errors import InputError, SettingError
+from neardup.tables import Floats, Int64s
+from neardup.units import Units, words
+
+LIMIT, MOST_LIMIT = 20, 1_000
+PASSAGE_SHOWN = 240
+"""Characters of a passage that are shown."""
+
+
+def search(
+    lookups: Lookups,
+    query: str | Query,
+    *,
+    limit: int = LIMIT,
+    after: str | None = None,
+    include_self: bool = False,
+    open_file: Open | None = None,
+    most_candidates: int | None = None,
+) -> Page:
+    """The hits of a query, ``limit`` at a time, by falling score and then by id.
+
+    The score is the containment of the query document in the hit, or the resemblance for SIMILAR; of several
+    fingerprint clauses that hold, the highest counts, and without any it is 0. ``after`` is the ``next`` of the
+    page before: nothing is given twice or left out because documents are added meanwhile, for a page begins at a
+    place in that order, and looks the way the first page looked. ``open_file`` reads FILE:;
+    ``most_candidates`` bounds the documents that are compared. Raises QueryError, SettingError for the limit, and
+    InputError for a token that is not of this search.
+    """
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
+        raise SettingError(f"limit = {limit!r} is not possible", f"It is a whole number from 1 to {MOST_LIMIT:,}")
+    asked = parse(query) if isinstance(query, str) else query
+    cursor = None if after is None else read_token(after)
+    planned = plan(asked, lookups, open_file, cursor.taken if cursor else "")
+    if asked.explain:
+        return Page((), None, None, planned)
+    digest = search_digest(planned, include_self)
+    if cursor and cursor.search != digest:
+        raise InputError(
+            "This page token is of another search",
+            "The query, --include-self and the documents it asks about are those of the first page",
+            "Begin with the first page",
+        )
+    evaluation = Evaluation(planned, lookups, include_self=include_self, most_candidates=most_candidates)
+    documents = evaluation.documents()
+    ranking = _Ranking(evaluation, documents)
+    ids = lookups.ids(documents)
+    scores = ranking.scores.tolist()
+    order = sorted(
+        (k for k in range(len(ids)) if cursor is None or cursor.is_before(scores[k], ids[k])),
+        key=lambda k: (-scores[k], ids[k]),
+    )
+    hits = tuple(Hit(ids[k], ranking.evidence(k)) for k in order[:limit])
+    more = len(order) > limit
+    last = Cursor(scores[order[limit - 1]], ids[order[limit - 1]], digest, evaluation.taken) if more else None
+    return Page(hits, len(ids), last.token() if last else None, planned)
+
+
+def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None) -> Plan:
+    """The plan of a query, which nothing is looked up for but counts."""
+    return plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
+
+
+class _Ranking:
+    """Which fingerprint clause speaks for each of the documents, and how strongly.
+
+    Whether a clause holds is counted on the texts, not taken from what the look-ups found: so a score does not
+    depend on the order of evaluation.
+    """
+
+    def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:
+        self.lookups, self.documents, self.include_self = evaluation.lookups, documents, evaluation.include_self
+        self.steps = [step for step in evaluation.plan.fingerprints if not step.negated]
+        self.counts = [evaluation.counts(step, documents) for step in self.steps]
+        scores = [self._scores(step, counts) for step, counts in zip(self.steps, self.counts, strict=True)]
+        table = np.array([np.full(len(documents), 0.0), *scores])
+        self.best: Int64s = np.argmax(table, axis=0).astype(np.int64)
+        self.scores: Floats = table.max(axis=0)
+
+    def _scores(self, step: FingerprintStep, counts: Counts) -> Floats:
+        """float64[n]: the measure of the clause where it holds, else 0."""
+        whole = step.target.n + counts.sizes - counts.shared if step.clause.symmetric else np.int64(step.target.n)
+        holds = step.reached_by(counts.shared, counts.sizes)
+        if step.target.number is not None and not self.include_self:
+            holds &= counts.documents != step.target.number
+        return np.where(holds, counts.shared / whole, 0.0)
+
+    def evidence(self, k: int) -> Evidence | None:
+        """Of document k: what was counted for its best clause, and the longest common passage."""
+        if not self.best[k]:
+            return None
+        step, counts = self.steps[self.best[k] - 1], self.counts[self.best[k] - 1]
+        passage = longest_passage(step, self.lookups.text(int(self.documents[k])))
+        shared, size = int(counts.shared[k]), int(counts.sizes[k])
+        return Evidence(clause_text(step.clause), float(self.scores[k]), shared, step.target.n, size, passage)
+
+
+def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
+    """The longest passage of the query document that stands in ``text``, too."""
+    a, b = step.target.units, words(text)
+    tiles = matching.literal(matching.pair_of(a.hashes, b.hashes), step.target.length).tiles
+    if not len(tiles):
+        return None
+    in_a, in_b, length = map(int, tiles[np.argmax(tiles[:, 2])])
+    shown = b.quote(in_b, in_b + length)
+    if len(shown) > PASSAGE_SHOWN:
+        shown = shown[:PASSAGE_SHOWN] + " …"
+    return Passage(shown, length, *_ends(a, in_a, length), *_ends(b, in_b, length))
+
+
+def _ends(units: Units, start: int, length: int) -> tuple[int, int]:
+    """Where so many units from ``start`` on begin and end in the text."""
+    return int(units.spans[start, 0]), int(units.spans[start + length - 1, 1])

@@ -1,0 +1,170 @@
+"""Why a document is not among the hits of a query."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from neardup import views
+from neardup.collection.evaluate import Evaluation
+from neardup.collection.lookups import Lookups
+from neardup.collection.query import Query, parse
+from neardup.collection.query.plan import (
+    LETTERS,
+    AllStep,
+    AnyStep,
+    FingerprintStep,
+    Leaf,
+    NotStep,
+    Plan,
+    Step,
+    plan,
+)
+from neardup.collection.query.syntax import clause_text, quoted
+from neardup.collection.query.target import Open
+
+Reason = Literal["found", "unknown id", "itself", "below", "missed", "filtered"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One clause and what it has to do with it; of a fingerprint clause with counts, A the query document."""
+
+    reason: Reason
+    clause: str
+    sentence: str
+    shared: int | None = None
+    size_a: int | None = None
+    size_b: int | None = None
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """The answer: ``reason`` in a word, and every clause that is a cause of it; ``str()`` gives sentences."""
+
+    id: str
+    reason: Reason
+    causes: tuple[Cause, ...]
+
+    def __str__(self) -> str:
+        head = {
+            "found": "is among the hits",
+            "unknown id": "is not in the collection; ids are written as they were when the documents were added",
+        }.get(self.reason, "is not among the hits")
+        lines = [f"{quoted(self.id)} {head}."]
+        return "\n".join(
+            [*lines, *(f"  {views.printable(cause.clause)}: {cause.sentence}" for cause in self.causes)]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return asdict(self)
+
+
+def why_not(
+    lookups: Lookups,
+    query: str | Query,
+    id: str,
+    *,
+    include_self: bool = False,
+    open_file: Open | None = None,
+) -> WhyNot:
+    """Why the document ``id`` is not found: unknown, below the threshold, missed, filtered, the query document.
+
+    Every clause is decided on the document itself, so that what the look-ups missed is told from what does not
+    fit.
+    Raises QueryError as ``search`` does.
+    """
+    planned = plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
+    document = None if _has_surrogate(id) else lookups.number(id)
+    if document is None:
+        return WhyNot(id, "unknown id", ())
+    evaluation = Evaluation(planned, lookups, include_self=include_self)
+    if document in evaluation.documents():
+        return WhyNot(id, "found", ())
+    inquiry = _Inquiry(planned, evaluation, document, include_self)
+    causes = inquiry.missed() if inquiry.fits(planned.root) else inquiry.causes(planned.root, True)
+    return WhyNot(id, causes[0].reason, tuple(causes))
+
+
+def _has_surrogate(id: str) -> bool:
+    """Whether it is no Unicode text, as an argument of a command may be, and so the id of nothing."""
+    return any("\ud800" <= char <= "\udfff" for char in id)
+
+
+class _Inquiry:
+    """All about one document."""
+
+    def __init__(self, plan: Plan, evaluation: Evaluation, document: int, include_self: bool) -> None:
+        self.plan, self.evaluation, self.lookups = plan, evaluation, evaluation.lookups
+        self.document, self.include_self = np.array([document], np.int64), include_self
+
+    def fits(self, step: Step) -> bool:
+        """Whether the step holds for the document, whatever the look-ups find."""
+        if isinstance(step, NotStep):
+            return not self.fits(step.part)
+        if isinstance(step, AllStep):
+            return all(map(self.fits, step.parts))
+        if isinstance(step, AnyStep):
+            return any(map(self.fits, step.parts))
+        if isinstance(step, FingerprintStep):
+            counts = self.evaluation.counts(step, self.document)
+            return bool(step.reached_by(counts.shared, counts.sizes)[0])
+        return bool(len(self.evaluation.of(step, self.document)))
+
+    def causes(self, step: Step, wanted: bool) -> list[Cause]:
+        """The clauses because of which the step does not (``wanted``) or does (not ``wanted``) hold."""
+        if isinstance(step, NotStep):
+            return self.causes(step.part, not wanted)
+        if isinstance(step, AllStep | AnyStep):
+            parts = [part for part in step.parts if self.fits(part) != wanted]
+            return [cause for part in parts for cause in self.causes(part, wanted)]
+        return [self._unfit(step, wanted)]
+
+    def missed(self) -> list[Cause]:
+        """Of a document that fits: the fingerprint clauses that did not find it."""
+        positive = [step for step in self.plan.fingerprints if not step.negated and self.fits(step)]
+        own = [step for step in positive if step.target.number == self.document[0] and not self.include_self]
+        if own:
+            said = "it is the query document, which is left out unless it is asked for (--include-self)."
+            return [Cause("itself", clause_text(step.clause), said) for step in own]
+        return [self._missed(step) for step in positive if not self._is_found_by(step)]
+
+    def _is_found_by(self, step: FingerprintStep) -> bool:
+        by_sample = self.evaluation.letters[step] in (LETTERS["one hit"], LETTERS["several hits"])
+        return not by_sample or self._hits(step) >= step.hits
+
+    def _hits(self, step: FingerprintStep) -> int:
+        _, hits = self.lookups.holders(np.concatenate((step.scanned, step.probed)), self.document)
+        return int(hits.sum())
+
+    def _missed(self, step: FingerprintStep) -> Cause:
+        held = self._hits(step)
+        said = (
+            f"{self._counted(step)}, which is enough, but of the {step.n_lookups} shingles that were looked up it "
+            f"holds {held}, and {step.hits} are needed. A higher probability finds more; 100 misses nothing."
+        )
+        return self._cause("missed", step, said)
+
+    def _unfit(self, step: Leaf, wanted: bool) -> Cause:
+        if isinstance(step, FingerprintStep):
+            asked = f"{step.target.overlap:f} %" if step.target.overlap else "any overlap"
+            if wanted:
+                return self._cause("below", step, f"{self._counted(step)}, and {asked} is asked for.")
+            return self._cause("filtered", step, f"{self._counted(step)}, which NOT excludes.")
+        what = "this does not hold for it." if wanted else "this holds for it, and NOT excludes it."
+        return Cause("filtered", clause_text(step.clause), what)
+
+    def _counted(self, step: FingerprintStep) -> str:
+        counts = self.evaluation.counts(step, self.document)
+        shared, size, n = int(counts.shared[0]), int(counts.sizes[0]), step.target.n
+        whole = n + size - shared if step.clause.symmetric else n
+        of_what = f"the {whole:,} of both" if step.clause.symmetric else f"the {n:,} of {step.target.name}"
+        return f"it shares {shared:,} of {of_what}, {views.percent(shared, whole)}"
+
+    def _cause(self, reason: Reason, step: FingerprintStep, sentence: str) -> Cause:
+        counts = self.evaluation.counts(step, self.document)
+        sizes = int(counts.shared[0]), step.target.n, int(counts.sizes[0])
+        return Cause(reason, clause_text(step.clause), sentence, *sizes)

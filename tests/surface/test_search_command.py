@@ -1,0 +1,116 @@
+"""``neardup search`` as it is typed, over a collection in a file."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import BASE, NEAR, OTHER
+from typer.testing import CliRunner
+
+from made_collections import write_documents
+from neardup.cli.app import app
+from neardup.collection import Collection
+
+Search = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def search(tmp_path_factory: pytest.TempPathFactory) -> Search:
+    path = tmp_path_factory.mktemp("search") / "mail.neardup"
+    texts = {"a": BASE, "b": NEAR, "c\x1b[2J": BASE.upper(), "d": OTHER}
+    with Collection(path, scale=4, floor=4) as mails:
+        mails.add(write_documents(path.with_name("mail.jsonl"), texts))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        done = CliRunner().invoke(app, ["search", str(path), *arguments])
+        return done.exit_code, done.stdout, done.stderr
+
+    return run
+
+
+def test_hits(search: Search) -> None:
+    status, out, err = search("FINGERPRINT:a_20_80")
+    assert (status, err) == (0, "")
+    head, *lines = out.splitlines()
+    assert re.fullmatch(r"2 documents found \(recall 0\.\d{4} or more\)", head)
+    assert lines[:3] == [
+        "c\\x1b[2J",
+        "  holds 1.000 of the query document (96 of 96 shingles), is held 1.000 (of 96), resemblance 1.000",
+        f"  100 words in a row: {BASE.upper()[:240]} …",
+    ]
+    assert lines[3] == "b"
+
+
+def test_pages(search: Search) -> None:
+    first = search("FINGERPRINT:a", "--limit", "1")[1]
+    token = first.splitlines()[-1].removeprefix("more: --after ")
+    second = search("FINGERPRINT:a", "--limit", "1", "--after", token)[1]
+    assert "\nb\n" in second
+    assert "more:" not in second
+    assert search("FINGERPRINT:a", "--after", "x") == (
+        2,
+        "",
+        "error: This page token is damaged\n"
+        "       A token is what a page of the same search gave as its next one\n"
+        "       Begin with the first page\n",
+    )
+
+
+def test_json(search: Search) -> None:
+    page = json.loads(search("FINGERPRINT:a_20_80", "--json", "--include-self")[1])
+    assert page["query"] == "FINGERPRINT:a_20_80"
+    assert page["found"] == 3
+    assert page["recall"] >= 0.8
+    assert page["next"] is None
+    assert [hit["id"] for hit in page["hits"]] == ["a", "c\x1b[2J", "b"]
+    assert page["hits"][2]["shared"] == 95
+    assert page["hits"][2]["passage"]["words"] == 99
+
+
+def test_explain(search: Search) -> None:
+    status, out, _ = search("EXPLAIN FINGERPRINT:a_20_80")
+    assert (status, out) == (0, search("FINGERPRINT:a_20_80", "--explain")[1])
+    assert "look up its" in out
+    assert json.loads(search("FINGERPRINT:a_20_80", "--explain", "--json")[1])["fingerprints"][0]["shingles"] == 96
+
+
+def test_why_not(search: Search) -> None:
+    status, out, _ = search("FINGERPRINT:a_20", "--why-not", "d")
+    assert status == 0
+    assert out == (
+        '"d" is not among the hits.\n'
+        '  FINGERPRINT:a_20: it shares 0 of the 96 of document "a", 0.0 %, and 20 % is asked for.\n'
+    )
+    assert json.loads(search("FINGERPRINT:a_20", "--why-not", "x", "--json")[1])["reason"] == "unknown id"
+    assert search("FINGERPRINT:a_20", "--why-not", "d", "--explain")[0] == 2
+
+
+def test_nothing_found(search: Search) -> None:
+    assert search("harbour")[:2] == (
+        0,
+        "0 documents found (complete); EXPLAIN in front of the query says how it is meant\n",
+    )
+
+
+def test_a_file(search: Search, tmp_path: Path) -> None:
+    path = tmp_path / "mine_20.txt"
+    path.write_text(NEAR, encoding="utf-8")
+    status, out, _ = search(f"FILE:{path}_99", "--limit", "1")
+    assert (status, out.splitlines()[1]) == (0, "b")
+    status, _, err = search(f"FILE:{tmp_path}/absent_20")
+    assert status == 2
+    assert "absent" in err
+    assert "written in quotation marks" in err
+
+
+def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
+    assert search("a AND (b") == (
+        2,
+        "",
+        "error: This bracket is not closed (character 7):\n"
+        "         a AND (b\n"
+        "               ^\n"
+        "       Write the closing bracket, or quote it if it is text\n",
+    )
