@@ -74,12 +74,13 @@ def run(
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` says what the decisions will be used for."""
     stages = Stages(progress)
-    settings_plan = plan(settings.search.threshold, settings.search.recall, settings.sketch.slots)
+    asked, slots = settings.search, settings.sketch.slots
+    bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
-    prints = corpus.fingerprint(stages, 0 if surely_exact(settings.search) else settings.sketch.slots)
+    prints = corpus.fingerprint(stages, 0 if bands is None or surely_exact(asked) else slots)
     notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
     reference = prints.part_first(len(corpus.parts) - 1)
-    evidence = search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
+    evidence = search(corpus, prints, bands, prints.documents_before(reference), stages)
     row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
     decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
     if action == "group":

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from neardup.errors import InputError, SettingError
-from neardup.fingerprints import text_batch
-from neardup.kernels.documents import WORD
-from neardup.kernels.simhash import SOLID, simhash_texts, simhash_units, solid_units
+from neardup.fingerprints import simhash_rows
+from neardup.kernels.simhash import simhash_units, solid_units
+from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketches import text_arrays
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
@@ -26,9 +25,6 @@ from neardup.units import read
 
 FEATURE_LENGTH = 4
 """Characters of a feature, unless something else is asked for."""
-
-WIDTHS = (64, 128)
-LONGEST = 64
 
 _INT64 = 1 << 62
 
@@ -51,8 +47,8 @@ class SimHash:
     def __init__(self, bits: int = 64, features: str = f"char:{FEATURE_LENGTH}") -> None:
         if bits not in WIDTHS:
             raise SettingError(f"bits is {bits!r}", "64 or 128")
+        _require(features)
         self.bits, self.features = bits, features
-        self._unit, self._length = _window(features)
 
     def __repr__(self) -> str:
         return f"SimHash(bits={self.bits}, features={self.features!r})"
@@ -68,7 +64,7 @@ class SimHash:
         at = 0
         for array in arrays:
             block = out[at : at + len(array)]
-            simhash_texts(text_batch(array), unicode_tables(), self._unit, self._length, block)
+            simhash_rows(array, self.features, block)
             at += len(array)
         return out.reshape(-1) if self.bits == 64 else out
 
@@ -133,18 +129,14 @@ def distance(a: int, b: int) -> int:
     return (a ^ b).bit_count()
 
 
-def _window(features: str) -> tuple[int, int]:
-    """(unit, length) of what ``char:4``, ``word`` or ``shingle:5`` names."""
-    if features == "word":
-        return WORD, 1
-    matched = re.fullmatch(r"(char|shingle):([1-9][0-9]?)", features) if isinstance(features, str) else None
-    if matched is None or int(matched[2]) > LONGEST:
+def _require(features: str) -> None:
+    if features_of(features) is None:
+        lengths = f"N from 1 to {LONGEST_FEATURE}"
         raise SettingError(
             f"features is {features!r}",
-            f"'char:N' (N characters without white space), 'word', 'shingle:N' (N tokens); N from 1 to {LONGEST}",
+            f"'char:N' (N characters without white space), 'word', 'shingle:N' (N tokens); {lengths}",
             "For features of your own use of_features()",
         )
-    return (SOLID if matched[1] == "char" else WORD), int(matched[2])
 
 
 def _feature_hash(feature: object, bits: int) -> int:
