@@ -68,7 +68,9 @@ def test_group_and_dedup_write_the_files_of_any_run(run: Run, sample: Path) -> N
         assert ids_in(folder / "pairs.parquet") == near
         told = account(folder)
         assert (told["choice"]["asked"], told["choice"]["method"]) == ("auto", "simhash")
-        assert told["choice"]["why"] == "asked for: Hamming distance at most 7 of 128-bit SimHash, features shingle:2"
+        assert (
+            told["choice"]["why"] == "asked for: Hamming distance at most 7 of 128-bit SimHash, features shingle:2"
+        )
         assert {name: told["settings"][name] for name in ("sketch", "bits", "features", "distance")} == {
             "sketch": "simhash",
             "bits": 128,
