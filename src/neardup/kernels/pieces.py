@@ -14,7 +14,7 @@ pieces one stands in B. Pieces of a single token have no neighbours, only tokens
 are enough. Nothing is said of what repeats: equal pieces count as often as they are cut.
 
 That is how a pattern is searched for with k errors, cut into k + 1 pieces (Wu and Manber 1992), only that here it
-may be cut anywhere. Pieces are cut to be rare: a rare word is one by itself, frequent words are taken together, and
+may be cut anywhere. Pieces are cut to be rare: a rare word is one by itself, frequent words are taken together,
 text that many documents hold is left alone as far as there is other text. A document meets all smaller ones that
 hold a piece of it; it is compared with those of them that have enough equal tokens in any order.
 
