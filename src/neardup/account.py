@@ -136,7 +136,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
 
 def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     said = judgement(outcome, ids, len(outcome.prints.unique))
-    capped = not_in_full(outcome.evidence.capped)
+    capped = not_in_full(outcome.evidence.capped, outcome.settings.search.measure)
     return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped]}
 
 
@@ -340,13 +340,14 @@ def _below_plan(outcome: Outcome) -> list[str]:
     ]
 
 
-def not_in_full(capped: int) -> list[str]:
+def not_in_full(capped: int, measure: str) -> list[str]:
     """Pairs whose common text was not counted in full."""
     if not capped:
         return []
-    from neardup.matching import TILING_CAP  # only here are its kernels needed
+    from neardup.matching import LCS_CAP, TILING_CAP  # only here are its kernels needed
 
-    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {TILING_CAP}"]
+    why = LCS_CAP if measure == "lcs" else TILING_CAP
+    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {why}"]
 
 
 def _large_group(outcome: Judged, documents: int) -> list[str]:

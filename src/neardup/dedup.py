@@ -195,7 +195,7 @@ def _counted(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, measure: Mea
     store, criterion = ShingleStore(corpus, prints, measure.features), every_pair(measure.formula)
     with stages.stage("verify", pairs.num_rows, "pairs") as advance:
         if measure.features == "tokens":
-            from neardup.chunk_join import count_chunks  # other runs need not wait for its kernels
+            from neardup.common_text import count_common  # other runs need not wait for its kernels
 
-            return count_chunks(pairs, store, criterion, corpus.settings, advance).pairs
+            return count_common(pairs, store, criterion, corpus.settings, advance).pairs
         return verify(pairs, store, criterion, corpus.settings.work.threads, advance)

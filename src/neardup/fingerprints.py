@@ -113,6 +113,7 @@ def shingle_sets(
         "shingles": (unit, length, kernels.DISTINCT),
         "words": (kernels.WORD, 1, kernels.DISTINCT),
         "occurrences": (unit, length, kernels.NUMBERED),
+        "bag": (unit, 1, kernels.NUMBERED),
         "tokens": (unit, length, kernels.IN_ORDER),
     }[features]
     hashes, ends = kernels.shingle_sets(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64))

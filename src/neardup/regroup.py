@@ -254,7 +254,7 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
             *_left_out(source),
             *_not_stored(made.decisions),
             *said["warnings"],
-            *not_in_full(run["counts"].get("capped", 0)),
+            *not_in_full(run["counts"].get("capped", 0), was.search.measure),
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }

@@ -29,7 +29,7 @@ from neardup.verify import verify
 class Evidence:
     """What the search found: verified pairs, hub documents ready to be joined, and how it went.
 
-    ``compared`` candidates of a chunk measure were counted, ``capped`` of them not in full (``chunk_join``).
+    ``compared`` candidates of a measure of common text were counted, ``capped`` of them not in full.
     """
 
     choice: Choice
@@ -55,7 +55,7 @@ def search(
     choice = choose(wanted, int(prints.units[prints.unique].sum()))
     features = MEASURES[wanted.measure].features
     if features == "tokens":
-        return _by_chunks(corpus, prints, plan, choice, reference, progress)
+        return _by_common_text(corpus, prints, plan, choice, reference, progress)
     store = ShingleStore(corpus, prints, features)
     if choice.method == "exact":
         proposed = join_everything(len(prints.unique))
@@ -109,13 +109,17 @@ def _verified(
     return Evidence(choice, plan, proposed, pairs, _joined(proposed, store, corpus, progress))
 
 
-def _by_chunks(
+def _by_common_text(
     corpus: Corpus, prints: Fingerprints, plan: Plan, choice: Choice, reference: int, progress: Progress
 ) -> Evidence:
-    """The pairs by a chunk measure; none is left to the hubs."""
-    from neardup.chunk_join import join_chunks  # other runs need not wait for its kernels
+    """The pairs by a measure of common text; none is left to the hubs."""
+    # other runs need not wait for the kernels of these
+    if corpus.settings.search.measure == "lcs":
+        from neardup.lcs_join import join_in_order as join
+    else:
+        from neardup.chunk_join import join_chunks as join
 
-    found, documents = join_chunks(corpus, prints, reference, progress), len(prints.unique)
+    found, documents = join(corpus, prints, reference, progress), len(prints.unique)
     hubs = no_hubs(documents, criterion_of(corpus.settings.search))
     proposed = join_everything(documents)
     return Evidence(choice, plan, proposed, found.pairs, hubs, found.candidates, found.capped)

@@ -20,7 +20,8 @@ from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_
 KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
 CHUNK_MEASURES = ("chunk-longest", "chunk-union")
-MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *CHUNK_MEASURES)
+TEXT_MEASURES = (*CHUNK_MEASURES, "lcs")
+MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *TEXT_MEASURES)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ class Search:
         "What the threshold is a threshold of: resemblance |A∩B|/|A∪B|; containment |A∩B|/|A|, in either "
         "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|); "
         "bag-of-words: resemblance of the sets of words; multiset: resemblance that counts repeats; "
-        "chunk-longest: common text/the longer document; chunk-union: common text/all text.",
+        "chunk-longest: common text/the longer document; chunk-union: common text/all text; "
+        "lcs: 2·common text in the same order/the text of both.",
     )
     matching: str = _setting(
         "literal",
@@ -331,7 +333,7 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
             "The bands of LSH find pairs by their resemblance alone",
             "Choose method exact or auto for this measure",
         )
-    if made.search.audit and measure in CHUNK_MEASURES:
+    if made.search.audit and measure in TEXT_MEASURES:
         raise SettingError(
             f"audit is {made.search.audit} and measure is {measure!r}",
             "An audit counts sets, and common text is no set",
