@@ -321,7 +321,7 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
     measure = made.search.measure
     together = require_search if made.by_simhash else require_none
     together(made.as_dict(), {name: field.default for name, field in FIELDS.items()})
-    if made.by_simhash and measure in CHUNK_MEASURES:
+    if made.by_simhash and measure in TEXT_MEASURES:
         raise SettingError(
             f"measure is {measure!r} and sketch is 'simhash'",
             "Pairs within a distance are verified on sets, and common text is no set",
