@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from neardup.collection.adding import entries_again
 from neardup.collection.contract import Entries, Store, Totals
+from neardup.collection.stored import entries_again
 from neardup.errors import FormatError
 from neardup.kernels.shingles import mix_all
 from neardup.progress import Progress
