@@ -1,14 +1,14 @@
 """Which stored document does a new one repeat? Asked for before the new one is stored.
 
-Two documents of resemblance t or more share at least ⌈t·n⌉ of the n shingles of either. The m sampled shingles of a
-new document below the limit of the sample are m drawn from its n at random, and whatever holds one of them has a
-posting for it. A candidate has h hits or more among them, h such that a document that resembles enough is one with
-the promised probability; any m − h + 1 of the m find it, so the rarest are read.
+Two documents of resemblance t or more share at least ⌈t·n⌉ of the n shingles of either. The m sampled shingles of
+a new document below the limit of the sample are m drawn from its n at random, and whatever holds one of them has
+a posting for it. A candidate has h hits or more among them, h such that a document that resembles enough is one
+with the promised probability; any m − h + 1 of the m find it, so the rarest are read.
 
-Where a document is too short for that, the k smallest shingles of its sample are looked up, k the floor of the sample:
-each of the k smallest shingles of both documents together is shared with probability t or more, and one that is
-shared is in both samples, so a miss has at most probability (1 − t)ᵏ. Where even that is not enough, and for recall
-1, look-ups are complete (``query/plan.py``).
+Where a document is too short for that, the k smallest shingles of its sample are looked up, k the floor of the
+sample: each of the k smallest shingles of both documents together is shared with probability t or more, and one
+that is shared is in both samples, so a miss has at most probability (1 − t)ᵏ. Where even that is not enough, and
+for recall 1, look-ups are complete (``query/plan.py``).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Every change is logged with its cause. A group has two members or more; each is at or above the threshold of the
 group with the representative, or bound by decisions to one that is. What a change may have made untrue is formed
 anew by ``forming.py`` in a fixed order: the documents that represented the groups in question, the oldest group
-first, then the others by number. A group that is formed keeps the id of the group that its leader was in, unless one
-before it took that.
+first, then the others by number. A group that is formed keeps the id of the group that its leader was in, unless
+one before it took that.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class Grouping:
         for other in repeated[:_TRIED]:
             known = groups.get(other)
             if known is None and other not in apart:
-                return self._pair(other, document, threshold, cause)
+                made = self._pair(other, document, threshold, cause)
+                if made:
+                    return made
             if known and known.group not in refused:
                 if self._takes(known.group, document, apart, cause):
                     return known.group
@@ -123,10 +125,13 @@ class Grouping:
         return len(found) == 2 and found[pair[0]].group == found[pair[1]].group
 
     def _pair(self, first: int, second: int, threshold: float, cause: About) -> int:
-        """A new group of two, represented by the first."""
+        """A new group of two, represented by the first; 0 where the first has become another since."""
+        sizes = self._sizes([first, second])
         [shared] = self._sets.shared(first, [second]).tolist()
+        if not reaches(shared, sizes[first], sizes[second], threshold):
+            return 0
         group = self._write.save(GroupRow(0, first, threshold))
-        self._write.join([MemberRow(first, group, self._sizes([first])[first]), MemberRow(second, group, shared)])
+        self._write.join([MemberRow(first, group, sizes[first]), MemberRow(second, group, shared)])
         made = replace(cause, why="repeated", of=second, size=cause.of_size, of_size=cause.size)
         self._journal.add("made", group, first, made)
         self._journal.add("joined", group, second, cause)
@@ -150,14 +155,19 @@ class Grouping:
         sizes = self._sizes([row.representative, *documents])
         size = sizes[row.representative]
         counts = self._sets.shared(row.representative, documents).tolist()
-        leaving = []
-        for document, shared in zip(documents, counts, strict=True):
-            if reaches(shared, sizes[document], size, row.threshold):
-                cause = About("replaced", document).counted(shared, sizes[document], size)
-                self._write.join([MemberRow(document, row.number, shared)])
-                self._journal.add("changed", row.number, document, cause)
-            else:
-                leaving.append(document)
+        staying = {
+            document: shared
+            for document, shared in zip(documents, counts, strict=True)
+            if reaches(shared, sizes[document], size, row.threshold)
+        }
+        leaving = [document for document in documents if document not in staying]
+        if len(leaving) > 1:  # they may be a group of their own
+            self._form_again([row.number], (), About("replaced", leaving[0]), changed=set(documents))
+            return
+        for document, shared in staying.items():
+            cause = About("replaced", document).counted(shared, sizes[document], size)
+            self._write.join([MemberRow(document, row.number, shared)])
+            self._journal.add("changed", row.number, document, cause)
         if leaving:
             self._leave(row, leaving, About("replaced", leaving[0]))
 

@@ -90,8 +90,8 @@ class Change:
     replaced. ``group`` is None where no group was touched.
 
     ``why``: "added" and near ``of``, "repeated" by ``of``, "replaced" or "removed" (it, or ``of``), "decided" or
-    "withdrawn". ``shared``, ``size``, ``of_size``: |A∩B|, |A| and |B|, counted with ``of`` where there is one, else
-    with the representative; None where nothing was counted.
+    "withdrawn". ``shared``, ``size``, ``of_size``: |A∩B|, |A| and |B|, for "added" and "repeated" counted with
+    ``of``, else with the representative; None where nothing was counted.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""The tables of groups, decisions and changes. Every row has a seal: little else could tell that it was changed."""
+"""The tables of groups, decisions and changes. Each row has a seal: nothing else tells that it was changed."""
 
 from __future__ import annotations
 
