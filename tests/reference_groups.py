@@ -91,8 +91,9 @@ class Naive:
         if verdict == "different":
             return b in bundle(a, same)
         return any(
-            said == "different" and pair & bundle(a, same) and pair & bundle(b, same)
-            for pair, said in others.items()
+            verdict == "different" and one in bundle(a, same) and pair - {one} <= bundle(b, same)
+            for pair, verdict in others.items()
+            for one in pair
         )
 
     def decide(self, a: str, b: str, verdict: str) -> None:

@@ -97,7 +97,7 @@ class GroupTablesWriting:
     def save(self, group: GroupRow) -> int:
         """Store a group."""
         number = group.number or self._next("groups")
-        row = (number, group.representative, group.threshold)
+        row = (number, group.representative, float(group.threshold))
         self._connection.execute("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?)", (*row, seal(row)))
         return number
 
