@@ -27,14 +27,14 @@ from neardup.collection.evaluate import Evaluation
 from neardup.collection.query.plan import plan
 from neardup.collection.query.promise import most_hits
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
-from neardup.collection.sets import Sets, reaches, shared_with
+from neardup.collection.sets import Sets, shared_with
 from neardup.collection.view import View
 from neardup.errors import SettingError
 from neardup.settings import ratio
 from neardup.tables import Int64s, UInt64s
 
 RECALL = 0.99
-READ = 256
+READ = 128
 """Documents that are read of each posting, and compared, before it is asked whether one was near."""
 _DRAWN = 32
 
@@ -107,7 +107,7 @@ class Finder:
     def repeated(self, place: int, old: int) -> list[Repeated]:
         """The stored documents that a document repeats, the most similar first, of equal ones the earliest.
 
-        ``old``: the number of the document that it would replace, 0 for none. Of more than 256 candidates those
+        ``old``: the number of the document that it would replace, 0 for none. Of more than 128 candidates those
         that share most of the sample are compared first, and the others only while none is near.
         """
         n = int(self._entries.shingles[place])
@@ -205,11 +205,12 @@ class Finder:
             part = fitting[begin : begin + READ]
             sets = self._sets.of(part)
             for number, other, shared in zip(part, sets, shared_with(hashes, sets).tolist(), strict=True):
-                if reaches(shared, n, len(other), self._near.threshold):
+                if shared * self._q >= self._p * (n + len(other) - shared):
                     near.append(Repeated(number, shared, len(other)))
             if near and not everybody:
                 break
-        return sorted(near, key=lambda one: (-Fraction(one.shared, n + one.size - one.shared), one.number))
+        # equal ratios of whole numbers below 2²⁶ are equal as floats, different ones are not
+        return sorted(near, key=lambda one: (-one.shared / (n + one.size - one.shared), one.number))
 
     def _of_possible_size(self, place: int, candidates: Int64s) -> list[int]:
         """t·|A| ≤ |B| and t·|B| ≤ |A|."""
