@@ -215,11 +215,12 @@ class Finder:
     def _of_possible_size(self, place: int, candidates: Int64s) -> list[int]:
         """t·|A| ≤ |B| and t·|B| ≤ |A|."""
         n = int(self._entries.shingles[place])
-        known = self._new_sizes
-        stored = np.array([number for number in candidates.tolist() if number not in known], np.int64)
-        sizes = known | dict(zip(stored.tolist(), self._store.sizes(stored).tolist(), strict=True))
+        new = self._new_sizes
+        stored = np.array([number for number in candidates.tolist() if number not in new], np.int64)
+        sizes = dict(zip(stored.tolist(), self._store.sizes(stored).tolist(), strict=True))
         return [
             number
             for number in candidates.tolist()
-            if self._q * min(n, sizes[number]) >= self._p * max(n, sizes[number])
+            for size in (sizes[number] if number in sizes else new[number],)
+            if self._q * min(n, size) >= self._p * max(n, size)
         ]
