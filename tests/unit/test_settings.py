@@ -125,6 +125,12 @@ def test_refused(name: str, value: Any) -> None:
             "found anyway.",
         ),
         (
+            {"measure": "lcs"},
+            "measure is 'lcs' and sketch is 'simhash'. Pairs within a distance are verified on sets, and "
+            "common text is no set. Choose another measure, or leave out sketch: with this measure every pair is "
+            "found anyway.",
+        ),
+        (
             {"slots": 64},
             "slots is 64 and sketch is 'simhash'. A search by distance has no slots, and its recall is not "
             "planned. Leave out slots; audit measures the recall.",
