@@ -55,6 +55,7 @@ LAYERS = (
     ("collection",),
     ("dedup", "save"),
     ("advice",),
+    ("service",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

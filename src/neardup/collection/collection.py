@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, loaded, usable_id
-from neardup.collection.contract import Store
+from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, entries_named, loaded, usable_id
+from neardup.collection.contract import Entries, Store
 from neardup.collection.inspection import faults
 from neardup.collection.pages import Page
 from neardup.collection.search import LIMIT, search
@@ -105,6 +106,36 @@ class Collection:
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
         return Adding(self.store, on_duplicate).run(documents, text, id, metadata, progress or Silent())
 
+    def prepare(self, ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Entries:
+        """Fingerprint documents for ``put``, in any thread; nothing is stored. ``metadata`` may be any JSON.
+
+        Raises InputError for what the collection cannot keep.
+        """
+        return entries_named(ids, texts, metadata, self.settings)
+
+    def put(self, documents: Entries, on_duplicate: OnDuplicate = "error") -> Added:
+        """Add prepared documents, all or none, as ``add`` does; within ``together`` as a part of its batch.
+
+        >>> import tempfile, os
+        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        ...     with mails.together():
+        ...         _ = mails.put(mails.prepare(["a"], ["the harbour office"], [{"year": 2020}]))
+        ...         _ = mails.put(mails.prepare(["b"], ["pay by Friday"], [{}]))
+        ...     list(mails)
+        ['a', 'b']
+        """
+        return Adding(self.store, on_duplicate).put(documents)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What ``put`` and ``remove`` do in this thread within the block is on the disk when the block has ended.
+
+        Each call is whole or not at all: one that raises is undone by itself. When the block itself raises,
+        nothing of it is stored.
+        """
+        with self.store.together():
+            yield
+
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
         """Remove documents with everything that was derived from them; how many there were.
 
@@ -161,10 +192,14 @@ class Collection:
             return why_not(view, query, usable_id(id), include_self=include_self)
 
     @contextmanager
-    def view(self) -> Iterator[View]:
-        """The collection as it is now, for look-ups of this thread within the block."""
-        with self.store.reading():
-            yield View(self.store)
+    def view(self, seconds: float | None = None) -> Iterator[View]:
+        """The collection as it is now, for look-ups of this thread within the block.
+
+        Look-ups raise LimitError when the block takes longer than ``seconds``.
+        """
+        until = None if seconds is None else monotonic() + seconds
+        with self.store.reading(until):
+            yield View(self.store, until)
 
     def info(self) -> dict[str, Any]:
         """What the collection holds, as plain data: counts, bytes, settings."""

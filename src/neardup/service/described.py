@@ -1,0 +1,39 @@
+"""What OpenAPI says of every endpoint alike: the token it needs, and the errors it may answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Depends
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel
+
+from neardup.service.models import Error
+
+BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file; needed when there is one."))
+
+_WORDS = {
+    400: "The query, the address or the body cannot be read.",
+    401: "No token, or an unknown one.",
+    403: "The token has not the right.",
+    404: "There is no such document.",
+    408: "The body did not arrive in time.",
+    409: "A document with this id is there already.",
+    413: "The body is too large.",
+    415: "The body is not said to be JSON.",
+    421: "Without tokens: the service was called by another name than this machine's.",
+    422: "The request is not as it must be.",
+    500: "A mistake of the service, or a damaged collection.",
+    503: "Too much is under way, or it took too long, or the collection cannot be written to now.",
+}
+_ALWAYS = (400, 401, 403, 421, 422, 500, 503)
+_WITH_BODY = (408, 413, 415)
+
+
+def described(model: type[BaseModel], *statuses: int, body: bool = False, token: bool = True) -> dict[str, Any]:
+    """Arguments for a route: what it answers, of which ``statuses`` are those not all endpoints have."""
+    errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body else ())})
+    answers: dict[int, dict[str, Any]] = {
+        status: {"model": Error, "description": _WORDS[status]} for status in errors
+    }
+    return {"response_model": model, "responses": answers, "dependencies": [BEARER] if token else []}
