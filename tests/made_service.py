@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from neardup.collection import Collection  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
 from neardup.service.desk import Desk  # noqa: E402
 from neardup.service.limits import Limits  # noqa: E402
+from neardup.service.server import warm  # noqa: E402
 from neardup.service.tokens import Tokens  # noqa: E402
 
 JSON = {"content-type": "application/json"}
@@ -75,7 +77,6 @@ class Service:
         method: str,
         target: str,
         data: Any = None,
-        *,
         body: bytes | Iterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
@@ -132,11 +133,25 @@ def scope_of(method: str, target: str, headers: Mapping[str, str]) -> dict[str, 
 @contextmanager
 def serving(path: Path, tokens: str = "", scale: int = 4, **limits: float) -> Iterator[Service]:
     """A service over the collection at ``path``."""
-    desk = Desk(Collection(path, scale=scale), Limits.of(**limits))
+    collection = Collection(path, scale=scale)
+    once_warm(collection)
+    desk = Desk(collection, Limits.of(**limits))
     known = Tokens.of(tokens) if tokens else Tokens()
     with asyncio.Runner() as runner:
         yield Service(desk, make_app(desk, known), runner)
     assert desk.close()
+
+
+@cache
+def _warmed() -> list[bool]:
+    return []
+
+
+def once_warm(collection: Collection) -> None:
+    """As ``neardup serve`` does: no request waits for a compiler."""
+    if not _warmed():
+        warm(collection)
+        _warmed().append(True)
 
 
 def by_path(id: str) -> str:
@@ -147,6 +162,3 @@ def by_path(id: str) -> str:
 def by_query(id: str) -> str:
     """The address of a document by query string."""
     return f"/v1/documents?id={quote(id, safe='')}"
-
-
-Make = Callable[..., Service]

@@ -103,7 +103,7 @@ def test_removed_is_gone(service: Service) -> None:
 @pytest.mark.parametrize("id", HOSTILE)
 @pytest.mark.parametrize("address", [by_path, by_query])
 def test_an_id_is_itself(service: Service, id: str, address: Any) -> None:
-    service.add(**{"a": OTHER, "b": OTHER})
+    service.add(a=OTHER, b=OTHER)
     before = service("GET", "/v1/stats").json["documents"]
     assert service("PUT", address(id), {"text": BASE}).json["added"] == 1
     assert service("GET", by_path(id)).json["id"] == service("GET", by_query(id)).json["id"] == id
@@ -112,7 +112,9 @@ def test_an_id_is_itself(service: Service, id: str, address: Any) -> None:
     assert service("GET", "/v1/stats").json["documents"] == before
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
 @given(id=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40), text=st.text(max_size=60))
 def test_any_id_and_text_come_back(service: Service, id: str, text: str) -> None:
     whole = text.encode("utf-8", "replace").decode()
@@ -150,7 +152,13 @@ def test_metadata_that_cannot_be(service: Service, metadata: Any) -> None:
 
 @pytest.mark.parametrize(
     "metadata",
-    [{"": ""}, {"a\0": "b\0"}, {"a.b": {"c": [1, "1", True, None, 1.5]}}, {"n": 2**80, "m": -(2**63) - 1}, {"é": []}],
+    [
+        {"": ""},
+        {"a\0": "b\0"},
+        {"a.b": {"c": [1, "1", True, None, 1.5]}},
+        {"n": 2**80, "m": -(2**63) - 1},
+        {"é": []},
+    ],
 )
 def test_odd_metadata_comes_back(service: Service, metadata: dict[str, Any]) -> None:
     assert service("PUT", "/v1/documents/a", {"text": "x", "metadata": metadata}).status == 200

@@ -59,6 +59,7 @@ Metadata = Annotated[
     dict[str, Any], AfterValidator(_metadata), Field(description="Any JSON; searched by its fields.")
 ]
 Percentage = Annotated[float, Field(ge=0.0001, le=100)]
+Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; 20, or fewer where no more are allowed.")]
 OnDuplicate = Literal["error", "replace", "skip"]
 
 
@@ -103,7 +104,7 @@ class Asked(Strict):
 class AskedPage(Asked):
     """A query and which page of its hits."""
 
-    limit: Annotated[int, Field(ge=1)] = 20
+    limit: Limit = None
     after: Annotated[str | None, Field(description="The `next` of the page before.")] = None
 
 
@@ -122,7 +123,7 @@ class AskedNear(Strict):
     probability: Annotated[
         Percentage | None, Field(description="Recall in per cent; without it, nothing is missed.")
     ] = None
-    limit: Annotated[int, Field(ge=1)] = 20
+    limit: Limit = None
     after: str | None = None
 
 

@@ -11,7 +11,7 @@ from neardup import measures
 from neardup.collection.query import Query as Parsed
 from neardup.collection.query import describe
 from neardup.collection.query.syntax import Fingerprint, Pasted
-from neardup.collection.search import explain, search
+from neardup.collection.search import LIMIT, explain, search
 from neardup.collection.view import View
 from neardup.collection.why import why_not
 from neardup.service import models
@@ -22,7 +22,8 @@ from neardup.service.refusals import RefusedError
 
 Asked = Annotated[models.Query, Query(alias="q", min_length=1, max_length=models.QUERY_CHARACTERS)]
 InQuery = Annotated[models.Id, Query(min_length=1)]
-Limit = Annotated[int, Query(ge=1, description="Hits on the page.")]
+
+InLimit = Annotated[models.Limit, Query(ge=1)]
 
 _CLAUSE = 200
 """Characters of a clause that come with a hit: a pasted text would come with each."""
@@ -56,7 +57,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 def _add_search(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/search", **described(models.Page))
     async def search_documents(
-        query: Asked, limit: Limit = 20, after: str | None = None, include_self: bool = False
+        query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
     ) -> Response:
         """The documents that fit a query, best first."""
         return answer(await _search(desk, query, limit, after, include_self))
@@ -90,8 +91,10 @@ def _add_explanations(app: FastAPI, desk: Desk) -> None:
 
 
 async def _search(
-    desk: Desk, query: str | Parsed, limit: int, after: str | None, include_self: bool
+    desk: Desk, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
 ) -> dict[str, Any]:
+    if limit is None:
+        limit = min(LIMIT, desk.limits.most_hits)
     if limit > desk.limits.most_hits:
         raise RefusedError(422, f"limit is {limit}", f"At most {desk.limits.most_hits} hits on a page")
 

@@ -71,9 +71,7 @@ class Watch:
             self._note(scope, exchange)
 
     def _note(self, scope: Scope, exchange: _Exchange) -> None:
-        route = getattr(
-            scope.get("route"), "path_format", scope["path"] if scope["path"] in ALWAYS else "unmatched"
-        )
+        route = _template(scope)
         method = scope["method"] if scope["method"] in METHODS else "other"
         seconds = perf_counter() - exchange.begun
         self._metrics.answered(method, route, exchange.status, seconds)
@@ -87,6 +85,13 @@ class Watch:
             bytes_in=scope["state"].get("body_bytes", 0),
             bytes_out=exchange.sent,
         )
+
+
+def _template(scope: Scope) -> str:
+    """The route of a request without its ids; the same for all addresses that there are not."""
+    if scope["path"] in ALWAYS:
+        return str(scope["path"])
+    return str(getattr(scope.get("route"), "path_format", "unmatched"))
 
 
 def request_id(headers: Headers) -> str:

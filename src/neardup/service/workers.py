@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any, TypeVar
 
-from neardup.service.refusals import timeout
+from neardup.service.refusals import stopping, timeout
 
 T = TypeVar("T")
 
@@ -34,6 +34,7 @@ class Workers:
 
     def __init__(self, threads: int) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._closed = False
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
@@ -48,6 +49,8 @@ class Workers:
 
         What has not begun by then never begins.
         """
+        if self._closed:
+            raise stopping()
         job = _Job(work, until)
         self._jobs.put(job)
         try:
@@ -58,6 +61,7 @@ class Workers:
 
     def close(self, seconds: float) -> bool:
         """Let what has begun end, at most so many seconds; whether it did."""
+        self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
         until = monotonic() + seconds
