@@ -41,8 +41,10 @@ def serve(
     require_tokens(host, tokens)
     if warning:
         warn(warning)
-    collection = Collection(path, wait=wait) if create else opened(path, wait)
-    with collection, listen(host, port) as listening:
+    with (
+        listen(host, port) as listening,
+        Collection(path, wait=wait) if create else opened(path, wait) as collection,
+    ):
         run(collection, tokens, checked, listening, _tell)
     return DONE
 

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup import measures
 from neardup.collection import Collection
-from neardup.errors import OutputError
+from neardup.errors import OutputError, SettingError
 from neardup.service import logs
 from neardup.service.app import make_app
 from neardup.service.desk import Desk
@@ -113,7 +113,9 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises OutputError when it cannot."""
+    """A socket that listens. Raises OutputError when it cannot, SettingError for a port that is none."""
+    if not 0 <= port <= 65_535:  # some systems would take the rest of it
+        raise SettingError(f"--port is {port}", "A whole number from 0 to 65 535")
     try:
         [family, *_, address] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -124,10 +126,11 @@ def listen(host: str, port: int) -> socket.socket:
         except BaseException:
             listening.close()
             raise
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
         raise OutputError(
-            f"Nobody can listen at {host} port {port}: {why}", "A free port", "Choose another --port, or 0 for any"
+            f"Nobody can listen at {host} port {port}: {error.strerror}",
+            "A free port",
+            "Choose another --port, or 0 for any",
         ) from error
     return listening
 
