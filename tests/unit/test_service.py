@@ -16,6 +16,11 @@ BASE = " ".join(f"word{number}" for number in range(60))
 NEAR = BASE.replace("word30", "other")
 OTHER = " ".join(f"else{number}" for number in range(40))
 
+
+def done(added: int, replaced: int, skipped: int) -> dict[str, Any]:
+    return {"added": added, "replaced": replaced, "skipped": skipped, "left_out": 0, "near": []}
+
+
 HOSTILE = [
     "a/b",
     "/",
@@ -66,7 +71,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def test_what_was_added_is_there(service: Service) -> None:
     documents = [{"id": "a", "text": BASE}, {"id": "b", "text": "é", "metadata": {"to": ["x", {"y": None}]}}]
     added = service("POST", "/v1/documents", {"documents": documents})
-    assert (added.status, added.json) == (201, {"added": 2, "replaced": 0, "skipped": 0})
+    assert (added.status, added.json) == (201, done(2, 0, 0))
     assert service("GET", "/v1/documents/b").json == {**documents[1], "tokens": 1, "shingles": 1}
     assert service("GET", "/v1/stats").json["documents"] == 2
     assert "path" not in service("GET", "/v1/stats").json
@@ -81,7 +86,7 @@ def test_an_id_that_is_there(service: Service) -> None:
     assert service("POST", "/v1/documents", {**again, "on_duplicate": "skip"}).json["skipped"] == 1
     assert service("GET", "/v1/documents/a").json["text"] == BASE
     replaced = service("POST", "/v1/documents", {**again, "on_duplicate": "replace"})
-    assert replaced.json == {"added": 0, "replaced": 2, "skipped": 0}
+    assert replaced.json == done(0, 2, 0)
     assert service("GET", "/v1/documents/a").json["text"] == OTHER
     twice = {"documents": [{"id": "q", "text": "x"}, {"id": "q", "text": "y"}]}
     assert service("POST", "/v1/documents", twice).status == 409
@@ -89,7 +94,7 @@ def test_an_id_that_is_there(service: Service) -> None:
 
 def test_put_adds_or_replaces(service: Service) -> None:
     assert service("PUT", "/v1/documents/a", {"text": BASE}).json["added"] == 1
-    assert service("PUT", "/v1/documents/a", {"text": OTHER}).json == {"added": 0, "replaced": 1, "skipped": 0}
+    assert service("PUT", "/v1/documents/a", {"text": OTHER}).json == done(0, 1, 0)
     assert service("GET", "/v1/documents/a").json["text"] == OTHER
 
 
@@ -210,6 +215,7 @@ def test_nearest_to_a_text(filled: Service) -> None:
     "asked",
     [
         {"text": ""},
+        {"text": "a b " * 250_001},
         {"text": "a b", "overlap": 0},
         {"text": "a b", "overlap": 101},
         {"text": "a b", "overlap": 1e-9},
@@ -270,6 +276,9 @@ def test_a_token_of_another_search_is_refused(filled: Service) -> None:
         ("TRACE", "/health", 405),
         ("GET", "/v1/search?q=a&limit=x", 422),
         ("GET", "/v1/documents", 422),
+        ("GET", "/v1/search?q=a&q=b", 422),
+        ("GET", "/v1/search?q=a&overlap=50", 422),
+        ("GET", "/health?x", 422),
     ],
 )
 def test_one_error_body_for_everything(filled: Service, method: str, target: str, status: int) -> None:
@@ -336,7 +345,7 @@ def test_logs_say_what_happened_and_nothing_of_the_request(
         filled("POST", "/v1/search", {"query": "confidential"})
         filled("GET", "/v1/documents/confidential?x=confidential")
     found = [record.fields for record in caplog.records]  # type: ignore[attr-defined]
-    assert [(one["route"], one["status"]) for one in found] == [("/v1/search", 200), ("/v1/documents/{id}", 404)]
+    assert [(one["route"], one["status"]) for one in found] == [("/v1/search", 200), ("/v1/documents/{id}", 422)]
     assert found[0]["bytes_in"] == len('{"query": "confidential"}')
     assert set(found[0]) == {"request", "method", "route", "status", "ms", "bytes_in", "bytes_out"}
     assert "confidential" not in repr(found)

@@ -108,11 +108,11 @@ def test_a_batch_that_cannot_be_committed_is_tried_one_by_one(
     collection = service.desk.collection
     whole = collection.put
 
-    def full(entries: Any, on_duplicate: Any) -> Any:
+    def full(entries: Any, on_duplicate: Any, **more: Any) -> Any:
         if entries.ids[0] == "large":
             collection.store._writer.execute("ROLLBACK")  # type: ignore[attr-defined]
             raise OutputError("There is no space left")
-        return whole(entries, on_duplicate)
+        return whole(entries, on_duplicate, **more)
 
     monkeypatch.setattr(collection, "put", full)
     with held(service, 3):

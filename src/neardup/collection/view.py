@@ -8,9 +8,9 @@ from time import monotonic
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.adding import loaded
 from neardup.collection.contract import Operator, Store, Value, too_long
 from neardup.collection.settings import CollectionSettings
+from neardup.collection.stored import loaded
 from neardup.fingerprints import shingle_sets
 from neardup.tables import Int64s, UInt64s
 

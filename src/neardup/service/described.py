@@ -1,16 +1,27 @@
-"""What OpenAPI says of every endpoint alike: the token it needs, and the errors it may answer."""
+"""What holds for every endpoint alike: the token it needs, its parameters and no others, the errors it answers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fastapi import Depends
+from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 from neardup.service.models import Error
+from neardup.service.refusals import RefusedError
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file; needed when there is one."))
+
+
+def known_parameters(request: Request) -> None:
+    """Raise RefusedError for a parameter that the endpoint does not have, or that comes twice."""
+    known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
+    given = [name for name, _ in request.query_params.multi_items()]
+    if not known.issuperset(given) or len(set(given)) < len(given):
+        allowed = ", ".join(sorted(known)) or "None"
+        raise RefusedError(422, "A parameter of the address is unknown here, or comes twice", allowed)
+
 
 _WORDS = {
     400: "The query, the address or the body cannot be read.",
@@ -26,6 +37,7 @@ _WORDS = {
     500: "A mistake of the service, or a damaged collection.",
     503: "Too much is under way, or it took too long, or the collection cannot be written to now.",
 }
+_KNOWN = Depends(known_parameters)
 _ALWAYS = (400, 401, 403, 421, 422, 500, 503)
 _WITH_BODY = (408, 413, 415)
 
@@ -36,4 +48,4 @@ def described(model: type[BaseModel], *statuses: int, body: bool = False, token:
     answers: dict[int, dict[str, Any]] = {
         status: {"model": Error, "description": _WORDS[status]} for status in errors
     }
-    return {"response_model": model, "responses": answers, "dependencies": [BEARER] if token else []}
+    return {"response_model": model, "responses": answers, "dependencies": [_KNOWN, BEARER] if token else [_KNOWN]}

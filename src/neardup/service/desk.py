@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 from starlette.responses import Response
 
 from neardup.collection import Collection
-from neardup.collection.adding import OnDuplicate
 from neardup.collection.view import View
 from neardup.errors import NeardupError
 from neardup.service.limits import Limits
 from neardup.service.metrics import Metrics
-from neardup.service.models import NewDocument
+from neardup.service.models import NewDocuments
 from neardup.service.refusals import RefusedError, refusal_of
 from neardup.service.workers import Workers
 from neardup.service.writer import Writer
@@ -51,28 +50,29 @@ class Desk:
 
     async def read(self, work: Callable[[], T], until: float | None = None) -> T:
         """The result of work that changes nothing."""
-        end = monotonic() + self.limits.seconds if until is None else until
         try:
-            return await self._workers.run(work, end)
+            return await self._workers.run(work, self._end(until))
         except NeardupError as error:
-            raise self._refusal(error) from error
+            raise self._refused(error) from error
 
-    async def add(self, documents: Sequence[NewDocument], on_duplicate: OnDuplicate) -> dict[str, int]:
+    async def add(self, new: NewDocuments) -> dict[str, Any]:
         """Add documents, all or none; what became of them is on the disk when it returns."""
         until = monotonic() + self.limits.seconds
-        collection = self.collection
+        if new.near is None and new.on_near != "keep":
+            raise RefusedError(422, f"on_near is {new.on_near} without near", "A resemblance as near, too")
+        collection, documents = self.collection, new.documents
         ids, texts = [each.id for each in documents], [each.text for each in documents]
-        entries = await self.read(
-            lambda: collection.prepare(ids, texts, [each.metadata for each in documents]), until
-        )
+        metadata = [each.metadata for each in documents]
+        entries = await self.read(lambda: collection.prepare(ids, texts, metadata), until)
 
-        def write() -> dict[str, int]:
-            if on_duplicate == "error":
+        def write() -> dict[str, Any]:
+            if new.on_duplicate == "error":
                 self._require_new(ids)
-            added = collection.put(entries, on_duplicate)
-            return {name: getattr(added, name) for name in ("added", "replaced", "skipped")}
+            added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near)
+            counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
+            return {**counts, "near": [one.as_dict() for one in added.near]}
 
-        return await self._write(write, until)
+        return await self.write(write, until)
 
     async def remove(self, id: str) -> dict[str, int]:
         """Remove a document."""
@@ -82,7 +82,14 @@ class Desk:
                 raise unknown()
             return {"removed": self.collection.remove(id)}
 
-        return await self._write(write, monotonic() + self.limits.seconds)
+        return await self.write(write)
+
+    async def write(self, work: Callable[[], T], until: float | None = None) -> T:
+        """The result of work that changes something; it is on the disk when it returns."""
+        try:
+            return await self._writer.run(work, self._end(until))
+        except NeardupError as error:
+            raise self._refused(error) from error
 
     def close(self) -> bool:
         """End; whether everything ended in time. The collection is closed when nobody uses it any more."""
@@ -93,11 +100,8 @@ class Desk:
             self.collection.close()
         return written and read
 
-    async def _write(self, work: Callable[[], T], until: float) -> T:
-        try:
-            return await self._writer.run(work, until)
-        except NeardupError as error:
-            raise self._refusal(error) from error
+    def _end(self, until: float | None) -> float:
+        return monotonic() + self.limits.seconds if until is None else until
 
     def _require_new(self, ids: Sequence[str]) -> None:
         todo = 'Give "on_duplicate": "replace" or "skip"'
@@ -108,7 +112,7 @@ class Desk:
                 409, "A document with this id is there already", "Ids that are new; nothing was stored", todo
             )
 
-    def _refusal(self, error: NeardupError) -> RefusedError:
+    def _refused(self, error: NeardupError) -> RefusedError:
         return refusal_of(error, Path(self.collection.path))
 
 

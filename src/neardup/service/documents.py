@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import FastAPI, Path, Query
 from starlette.responses import Response
 
-from neardup.collection.adding import LONGEST_ID
+from neardup.collection.ids import LONGEST_ID
 from neardup.service import models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
@@ -22,7 +22,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     @app.post("/v1/documents", status_code=201, **described(models.Added, 409, body=True))
     async def add_documents(new: models.NewDocuments) -> Response:
         """Add documents, all or none."""
-        return answer(await desk.add(new.documents, new.on_duplicate), 201)
+        return answer(await desk.add(new), 201)
 
     @app.get("/v1/documents", **described(models.Document, 404))
     async def get_document(id: InQuery) -> Response:
@@ -68,5 +68,6 @@ async def _get(desk: Desk, id: str) -> Response:
 
 
 async def _put(desk: Desk, id: str, content: models.Content) -> Response:
-    new = models.NewDocument(id=id, text=content.text, metadata=content.metadata)
-    return answer(await desk.add([new], "replace"))
+    # checked before; to check a text again would take as long
+    new = models.NewDocument.model_construct(id=id, text=content.text, metadata=content.metadata)
+    return answer(await desk.add(models.NewDocuments.model_construct(documents=[new], on_duplicate="replace")))

@@ -7,14 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from neardup.collection.adding import LONGEST_ID, id_fault
+from neardup.collection.ids import LONGEST_ID, id_fault
 from neardup.service.limits import BATCH
 
 DEEPEST = 32
 """Lists and records inside one another in metadata."""
 _LARGEST_BITS = 1000
 """Bits of a whole number in metadata: beyond, it cannot be compared as a number."""
-QUERY_CHARACTERS = 1_000_000
+LONGEST_QUERY = 1_000_000
+"""Characters of a query, and of a text that is asked about."""
 
 
 def _id(id: str) -> str:
@@ -30,6 +31,12 @@ def _unicode(text: str) -> str:
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair is no Unicode text") from None
     return text
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST_QUERY:
+        raise ValueError(f"it has more than {LONGEST_QUERY:,} characters")
+    return _unicode(text)
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:
@@ -51,8 +58,8 @@ Id = Annotated[
 ]
 Query = Annotated[
     str,
-    Field(min_length=1, max_length=QUERY_CHARACTERS, description="See the page on the query language."),
-    AfterValidator(_unicode),
+    Field(min_length=1, description=f"See the page on the query language. At most {LONGEST_QUERY:,} characters."),
+    AfterValidator(_short),
 ]
 Text = Annotated[str, AfterValidator(_unicode)]
 Metadata = Annotated[
@@ -61,6 +68,8 @@ Metadata = Annotated[
 Percentage = Annotated[float, Field(ge=0.0001, le=100)]
 Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; 20, or fewer where no more are allowed.")]
 OnDuplicate = Literal["error", "replace", "skip"]
+OnNear = Literal["keep", "link", "reject"]
+Note = Annotated[str, Field(max_length=10_000), AfterValidator(_unicode)]
 
 
 class Strict(BaseModel):
@@ -92,6 +101,22 @@ class NewDocuments(Strict):
             description="What happens when an id is there already: nothing is added, or the one or other stays."
         ),
     ] = "error"
+    near: Annotated[
+        float | None, Field(gt=0, le=1, description="Resemblance from which on a stored document is repeated.")
+    ] = None
+    on_near: Annotated[OnNear, Field(description="What happens to a document that repeats one; needs `near`.")] = (
+        "keep"
+    )
+
+
+class Judged(Strict):
+    """What somebody decided about two documents; `undecided` withdraws it."""
+
+    a: Id
+    b: Id
+    verdict: Literal["same", "different", "undecided"]
+    by: Note = ""
+    note: Note = ""
 
 
 class Asked(Strict):
@@ -117,7 +142,7 @@ class AskedWhyNot(Asked):
 class AskedNear(Strict):
     """A text; documents that hold so much of it (containment), or resemble it so much, are asked for."""
 
-    text: Annotated[Text, Field(min_length=1, max_length=QUERY_CHARACTERS)]
+    text: Annotated[str, Field(min_length=1), AfterValidator(_short)]
     measure: Literal["containment", "resemblance"] = "containment"
     overlap: Annotated[Percentage | None, Field(description="Per cent; without it, anything in common.")] = None
     probability: Annotated[
@@ -134,12 +159,118 @@ class Pair(Strict):
     b: Id
 
 
+class Counted(BaseModel):
+    """What two documents share, in shingles."""
+
+    shared: int
+    size: int
+    of_size: int
+    resemblance: float
+
+
+class NearCopy(Counted):
+    """A document of the request and the stored one it repeats."""
+
+    id: str
+    of: str
+    action: Literal["kept", "linked", "rejected"]
+    group: int | None
+
+
+class Member(Counted):
+    """A document of a group; counted with the representative."""
+
+    id: str
+    held_by: Literal["representative", "resemblance", "decision"]
+
+
+class Group(BaseModel):
+    """A group of near copies; its id stays."""
+
+    id: int
+    representative: str
+    threshold: float
+    size: int
+    members: list[Member]
+
+
+class GroupPage(BaseModel):
+    """Groups by rising id; `next` is the `after` of the next page."""
+
+    groups: list[Group]
+    next: int | None
+
+
+class GroupOf(BaseModel):
+    """The group of a document, if it is in one."""
+
+    group: Group | None
+
+
+class Members(BaseModel):
+    """Members of a group in the order in which they were added; the last id is the `after` of the next page."""
+
+    members: list[Member]
+
+
+class Decision(BaseModel):
+    """What was decided about two documents."""
+
+    number: int
+    a: str
+    b: str
+    verdict: Literal["same", "different"]
+    by: str
+    note: str
+    at: str
+
+
+class Decisions(BaseModel):
+    """Decisions that hold, by number; the last number is the `after` of the next page."""
+
+    decisions: list[Decision]
+
+
+class Decided(BaseModel):
+    """What was decided now, or whether something was withdrawn."""
+
+    decision: Decision | None
+    withdrawn: bool
+
+
+class Change(BaseModel):
+    """A line of the change log of groups and decisions."""
+
+    number: int
+    at: str
+    what: str
+    group: int | None
+    document: str
+    why: str
+    of: str | None
+    shared: int | None
+    size: int | None
+    of_size: int | None
+    verdict: str | None
+    by: str
+    note: str
+    cause: str
+
+
+class Changes(BaseModel):
+    """Changes by number; the last number is the `after` of the next page."""
+
+    changes: list[Change]
+
+
 class Added(BaseModel):
     """What became of the documents."""
 
     added: int
     replaced: int
     skipped: int
+    left_out: int
+    near: list[NearCopy]
 
 
 class Removed(BaseModel):
@@ -273,6 +404,7 @@ class Stats(BaseModel):
     tokens: int
     shingles: int
     postings: int
+    groups: int
     bytes: Bytes
     changes: int
     settings: dict[str, int]

@@ -20,7 +20,7 @@ from neardup.service.desk import Desk, answer, unknown
 from neardup.service.limits import COMPARED_BYTES
 from neardup.service.refusals import RefusedError
 
-Asked = Annotated[models.Query, Query(alias="q", min_length=1, max_length=models.QUERY_CHARACTERS)]
+Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
 InQuery = Annotated[models.Id, Query(min_length=1)]
 
 InLimit = Annotated[models.Limit, Query(ge=1)]

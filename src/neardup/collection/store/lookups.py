@@ -45,6 +45,9 @@ class Lookups:
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         raise NotImplementedError
 
+    def _settled(self) -> None:
+        """Called before postings are looked up: they may wait to be written."""
+
     def totals(self) -> Totals:
         """What there is."""
         [(*counts, stored)] = self._all(f"SELECT {TOTALS}, seal FROM totals")
@@ -100,6 +103,7 @@ class Lookups:
 
     def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
         """Documents by how many of the hashes their sample holds."""
+        self._settled()
         # each document is looked for in each list, where the lists are longer than that
         probing = among is not None and self.frequencies(hashes, len(among) + 1).sum() > len(hashes) * len(among)
         chosen = [f"AND document IN {_LISTED}", listed(among)] if among is not None and probing else [""]
@@ -115,6 +119,7 @@ class Lookups:
 
     def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
         """For each hash the number of documents, counted up to a bound."""
+        self._settled()
         return _column(
             self._all(
                 "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM postings WHERE hash = asked.value LIMIT ?)) "
@@ -123,6 +128,18 @@ class Lookups:
                 listed(signed(hashes)),
             )
         )
+
+    def postings(self, hashes: UInt64s, most: int) -> list[Int64s]:
+        """For each hash the first documents."""
+        self._settled()
+        found = self._all(
+            "SELECT (SELECT group_concat(document) FROM "
+            "(SELECT document FROM postings WHERE hash = asked.value ORDER BY document LIMIT ?)) "
+            "FROM json_each(?) AS asked ORDER BY asked.key",
+            most,
+            listed(signed(hashes)),
+        )
+        return [np.array(json.loads(f"[{text or ''}]"), np.int64) for (text,) in found]
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
@@ -183,6 +200,7 @@ class Lookups:
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks."""
+        self._settled()
         hash, document = -(1 << 63), 0
         while block := self._all(
             "SELECT hash, document FROM postings WHERE (hash, document) > (?, ?) ORDER BY hash, document LIMIT ?",

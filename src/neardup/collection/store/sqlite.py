@@ -14,6 +14,7 @@ from typing import Any
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
 from neardup.collection.store.failures import busy, damaged, explained
+from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import Lookups
 from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
@@ -55,6 +56,7 @@ class SqliteStore(Lookups):
             self.close()
             raise
         super().__init__(str(path), self.settings.slots)
+        self.groups = GroupTables(self._all, path)
 
     def _create(self, given: Mapping[str, Any]) -> None:
         if self._readonly:
@@ -66,17 +68,17 @@ class SqliteStore(Lookups):
     @contextmanager
     def writing(self) -> Iterator[SqliteWriting]:
         """A transaction of this thread; within ``together`` a part of one."""
-        part = getattr(self._local, "together", False)
+        part, outer = getattr(self._local, "together", False), getattr(self._local, "transaction", None)
         self._local.together = False
         try:
             with self._part() if part else self._transaction() as connection, explained(self._path, self._wait):
-                transaction = SqliteWriting(connection)
+                self._local.transaction = transaction = SqliteWriting(connection)
                 yield transaction
                 transaction.finish()
         except MissingError as error:
             raise damaged(self._path, str(error)) from error
         finally:
-            self._local.together = part
+            self._local.together, self._local.transaction = part, outer
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -180,6 +182,11 @@ class SqliteStore(Lookups):
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         with explained(self._path, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
+
+    def _settled(self) -> None:
+        transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
+        if transaction is not None:
+            transaction.flush()
 
     def _connection(self) -> sqlite3.Connection:
         """That of this thread: within a transaction the one that writes."""
