@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from neardup.collection.contract import OPERATORS, Operator, Store
 from neardup.collection.entries import unpack
 from neardup.collection.facts import facts, holds
 from neardup.collection.store import SqliteStore
-from neardup.errors import InputError, LimitError, OutputError
+from neardup.errors import InputError, OutputError
 from strategies import any_text
 
 Opens = Callable[[], Store]
@@ -394,43 +392,3 @@ def test_compacting_changes_nothing_but_the_size(store: Store) -> None:
     assert (after.documents, after.postings) == (before.documents, before.postings)
     assert store.containing(["word260"]).tolist() == [261]
     assert store.faults() == []
-
-
-def test_transactions_together_are_one_and_each_is_undone_by_itself(store: Store, open_store: Opens) -> None:
-    other = open_store()
-    change = store.totals().change
-    with store.together():
-        first = put(store, {"dog": TEXTS["dog"]}, [{"key": 1}])
-        with suppress(ZeroDivisionError), store.writing() as transaction:
-            transaction.put(made({"cat": TEXTS["cat"]}, store.settings, [{"lost": 1}]), numbers(0))
-            raise ZeroDivisionError
-        assert ids(store) == ["dog"]
-        second = put(store, {"cat": TEXTS["cat"], "empty": ""})
-        remove(store, "dog")
-        assert ids(other) == []
-        assert not store.has_key("lost")
-    assert ids(store) == ids(other) == ["cat", "empty"]
-    assert min(second) > max(first)
-    assert store.totals().change > change
-    assert store.faults() == []
-    assert store.containing(["brown", "fox"]).tolist() == [second[0]]
-
-
-def test_together_is_undone_as_a_whole(store: Store) -> None:
-    with suppress(ZeroDivisionError), store.together():
-        put(store, TEXTS)
-        raise ZeroDivisionError
-    assert ids(store) == []
-    put(store, TEXTS)
-    with pytest.raises(OutputError), store.writing(), store.writing():
-        pass
-    assert ids(store) == list(TEXTS)
-
-
-def test_look_ups_end_when_time_is_up(store: Store) -> None:
-    with store.writing() as transaction:
-        texts = {f"{number}": f"common words and {number}" for number in range(3000)}
-        transaction.put(made(texts, store.settings), np.zeros(len(texts), np.int64))
-    with pytest.raises(LimitError), store.reading(time.monotonic() - 1):
-        list(store.sampled())
-    assert len(store.everything()) == 3000

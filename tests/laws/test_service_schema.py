@@ -29,7 +29,7 @@ UNDECIDABLE = (
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     path = tmp_path_factory.mktemp("schema") / "mail.neardup"
-    with serving(path, f"write {TOKEN}", largest_body=0.1) as service:
+    with serving(path, f"write {TOKEN}") as service:
         service.headers["authorization"] = f"Bearer {TOKEN}"
         service.add(a="one two three four five six", b="one two three four five seven")
         yield schemathesis.openapi.from_asgi("/openapi.json", service.app)

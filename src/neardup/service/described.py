@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
-from neardup.service.models import Error
+from neardup.service.answers import Error
 from neardup.service.refusals import RefusedError
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file; needed when there is one."))

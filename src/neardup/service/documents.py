@@ -8,7 +8,7 @@ from fastapi import FastAPI, Path, Query
 from starlette.responses import Response
 
 from neardup.collection.ids import LONGEST_ID
-from neardup.service import models
+from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
 
@@ -19,38 +19,38 @@ InQuery = Annotated[models.Id, Query(min_length=1, max_length=LONGEST_ID)]
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
 
-    @app.post("/v1/documents", status_code=201, **described(models.Added, 409, body=True))
+    @app.post("/v1/documents", status_code=201, **described(answers.Added, 409, body=True))
     async def add_documents(new: models.NewDocuments) -> Response:
         """Add documents, all or none."""
         return answer(await desk.add(new), 201)
 
-    @app.get("/v1/documents", **described(models.Document, 404))
+    @app.get("/v1/documents", **described(answers.Document, 404))
     async def get_document(id: InQuery) -> Response:
         """Get a document; the id, which may be anything, stands in the query string."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents", **described(models.Added, body=True))
+    @app.put("/v1/documents", **described(answers.Added, body=True))
     async def put_document(id: InQuery, content: models.Content) -> Response:
         """Add a document, or replace the one of this id."""
         return await _put(desk, id, content)
 
-    @app.delete("/v1/documents", **described(models.Removed, 404))
+    @app.delete("/v1/documents", **described(answers.Removed, 404))
     async def remove_document(id: InQuery) -> Response:
         """Remove a document and everything that was derived from it."""
         return answer(await desk.remove(id))
 
     # the same by path: an id may hold slashes, and what comes to the router is decoded
-    @app.get("/v1/documents/{id:path}", **described(models.Document, 404))
+    @app.get("/v1/documents/{id:path}", **described(answers.Document, 404))
     async def get_document_by_path(id: InPath) -> Response:
         """Get a document."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents/{id:path}", **described(models.Added, body=True))
+    @app.put("/v1/documents/{id:path}", **described(answers.Added, body=True))
     async def put_document_by_path(id: InPath, content: models.Content) -> Response:
         """Add a document, or replace the one of this id."""
         return await _put(desk, id, content)
 
-    @app.delete("/v1/documents/{id:path}", **described(models.Removed, 404))
+    @app.delete("/v1/documents/{id:path}", **described(answers.Removed, 404))
     async def remove_document_by_path(id: InPath) -> Response:
         """Remove a document and everything that was derived from it."""
         return answer(await desk.remove(id))

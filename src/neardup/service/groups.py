@@ -9,7 +9,7 @@ from fastapi import FastAPI, Path, Query
 from starlette.responses import Response
 
 from neardup.errors import InputError
-from neardup.service import models
+from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
 from neardup.service.refusals import RefusedError, refusal_of
@@ -34,41 +34,41 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
     collection = desk.collection
 
-    @app.get("/v1/groups", **described(models.GroupPage))
+    @app.get("/v1/groups", **described(answers.GroupPage))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
         return answer((await desk.read(lambda: collection.groups(after, limit))).as_dict())
 
-    @app.get("/v1/groups/{group}", **described(models.Group, 404))
+    @app.get("/v1/groups/{group}", **described(answers.Group, 404))
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
         return answer((await desk.read(lambda: _there(desk, lambda: collection.group(group)))).as_dict())
 
-    @app.get("/v1/groups/{group}/members", **described(models.Members, 404))
+    @app.get("/v1/groups/{group}/members", **described(answers.Members, 404))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
         """Members of a group."""
         found = await desk.read(lambda: _there(desk, lambda: collection.members(group, after, limit)))
         return answer({"members": _dicts(found)})
 
-    @app.get("/v1/group-of", **described(models.GroupOf, 404))
+    @app.get("/v1/group-of", **described(answers.GroupOf, 404))
     async def group_of(id: InQuery) -> Response:
         """The group that a document is in."""
         found = await desk.read(lambda: _there(desk, lambda: collection.group_of(id)))
         return answer({"group": found and found.as_dict()})
 
-    @app.get("/v1/decisions", **described(models.Decisions))
+    @app.get("/v1/decisions", **described(answers.Decisions))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """What was decided and holds."""
         return answer({"decisions": _dicts(await desk.read(lambda: collection.decisions(after, limit)))})
 
-    @app.post("/v1/decisions", **described(models.Decided, 404, 409, body=True))
+    @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=True))
     async def decide(judged: models.Judged) -> Response:
         """Decide that two documents are the same or different; it is acted on at once."""
         if judged.a == judged.b:
             raise RefusedError(422, "The two documents are one", "Two documents")
         return answer(await desk.write(lambda: _decided(desk, judged)))
 
-    @app.get("/v1/changes", **described(models.Changes))
+    @app.get("/v1/changes", **described(answers.Changes))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
         return answer({"changes": _dicts(await desk.read(lambda: collection.changes(after, limit)))})

@@ -14,7 +14,7 @@ from neardup.collection.query.syntax import Fingerprint, Pasted
 from neardup.collection.search import LIMIT, explain, search
 from neardup.collection.view import View
 from neardup.collection.why import why_not
-from neardup.service import models
+from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
 from neardup.service.limits import COMPARED_BYTES
@@ -34,7 +34,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     _add_search(app, desk)
     _add_explanations(app, desk)
 
-    @app.post("/v1/near", **described(models.NearPage, body=True))
+    @app.post("/v1/near", **described(answers.NearPage, body=True))
     async def near(asked: models.AskedNear) -> Response:
         """The stored documents that hold so much of a text, or resemble it so much."""
         clause = Fingerprint(
@@ -48,43 +48,43 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         found = await _search(desk, Parsed(clause), asked.limit, asked.after, False)
         return answer({name: found[name] for name in ("recall", "found", "hits", "next")})
 
-    @app.post("/v1/compare", **described(models.Compared, 404, body=True))
+    @app.post("/v1/compare", **described(answers.Compared, 404, body=True))
     async def compare(pair: models.Pair) -> Response:
         """Every measure of two stored documents."""
         return answer(await desk.view(lambda view: _compared(view, pair)))
 
 
 def _add_search(app: FastAPI, desk: Desk) -> None:
-    @app.get("/v1/search", **described(models.Page))
+    @app.get("/v1/search", **described(answers.Page))
     async def search_documents(
         query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
     ) -> Response:
         """The documents that fit a query, best first."""
         return answer(await _search(desk, query, limit, after, include_self))
 
-    @app.post("/v1/search", **described(models.Page, body=True))
+    @app.post("/v1/search", **described(answers.Page, body=True))
     async def search_documents_by_body(asked: models.AskedPage) -> Response:
         """The same for queries that are too long for an address."""
         return answer(await _search(desk, asked.query, asked.limit, asked.after, asked.include_self))
 
 
 def _add_explanations(app: FastAPI, desk: Desk) -> None:
-    @app.get("/v1/explain", **described(models.Plan))
+    @app.get("/v1/explain", **described(answers.Plan))
     async def explain_query(query: Asked) -> Response:
         """How a query is understood and looked up; searches nothing."""
         return await _explain(desk, query)
 
-    @app.post("/v1/explain", **described(models.Plan, body=True))
+    @app.post("/v1/explain", **described(answers.Plan, body=True))
     async def explain_query_by_body(asked: models.Asked) -> Response:
         """The same for queries that are too long for an address."""
         return await _explain(desk, asked.query)
 
-    @app.get("/v1/why-not", **described(models.WhyNot))
+    @app.get("/v1/why-not", **described(answers.WhyNot))
     async def why_not_found(query: Asked, id: InQuery, include_self: bool = False) -> Response:
         """Why a query does not find a document."""
         return await _why_not(desk, query, id, include_self)
 
-    @app.post("/v1/why-not", **described(models.WhyNot, body=True))
+    @app.post("/v1/why-not", **described(answers.WhyNot, body=True))
     async def why_not_found_by_body(asked: models.AskedWhyNot) -> Response:
         """The same for queries that are too long for an address."""
         return await _why_not(desk, asked.query, asked.id, asked.include_self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from neardup.service import models
+from neardup.service import answers
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer
 from neardup.service.metrics import MEDIA_TYPE
@@ -15,18 +15,18 @@ from neardup.service.refusals import stopping
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
 
-    @app.get("/v1/stats", **described(models.Stats))
+    @app.get("/v1/stats", **described(answers.Stats))
     async def stats() -> Response:
         """What the collection holds."""
         known = await desk.read(desk.collection.info)
         return answer({name: value for name, value in known.items() if name != "path"})
 
-    @app.get("/health", **described(models.Status, token=False))
+    @app.get("/health", **described(answers.Status, token=False))
     async def health() -> Response:
         """That the service lives."""
         return answer({"status": "alive"})
 
-    @app.get("/ready", **described(models.Status, token=False))
+    @app.get("/ready", **described(answers.Status, token=False))
     async def ready() -> Response:
         """That it takes requests."""
         if not desk.ready:
