@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, collection, compare, demo, explain, groups, plan, search
+from neardup.cli import batch, collection, compare, demo, explain, groups, plan, search, serve
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -23,6 +23,7 @@ FUNCTIONS = {
     "search": search.search,
     "groups": groups.groups,
     "decide": groups.decide,
+    "serve": serve.serve,
     "info": collection.info,
     "check": collection.check,
     "demo": demo.demo,

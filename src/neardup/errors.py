@@ -5,7 +5,8 @@ NeardupError
 ├── InputError          an input cannot be opened, or has not the columns asked for
 ├── OutputError         the result cannot be written where it was asked for
 ├── FormatError         a saved fingerprint or result of another kind, version or Unicode version
-└── QueryError          a query that cannot be read, or that asks for what is not there
+├── QueryError          a query that cannot be read, or that asks for what is not there
+└── LimitError          what was asked for takes longer than it may
 
 Each says what was given, what is allowed and what to do about it.
 """
@@ -41,6 +42,10 @@ class OutputError(NeardupError):
 
 class FormatError(NeardupError):
     """A saved fingerprint or result is of another kind, version or Unicode version than this program makes."""
+
+
+class LimitError(NeardupError):
+    """What was asked for takes longer than it may."""
 
 
 class QueryError(NeardupError):

@@ -57,6 +57,7 @@ LAYERS = (
     ("collection",),
     ("dedup", "save"),
     ("advice",),
+    ("service",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

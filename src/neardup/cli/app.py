@@ -16,6 +16,7 @@ from neardup.cli.messages import guarded
 from neardup.cli.options import COMMANDS, with_options
 from neardup.cli.plan import plan
 from neardup.cli.search import search
+from neardup.cli.serve import serve
 
 # plain help: it reads the same in a pipe, and rich, which it would need, doubles the time of --help
 app = typer.Typer(
@@ -44,7 +45,11 @@ def neardup(
     """Find, prove and show near-duplicate documents."""
 
 
-for _command in (dedup, group, compare, plan, explain, add, remove, search, groups, decide, info, check, demo):
+for _command in (
+    *(dedup, group, compare, plan, explain),
+    *(add, remove, search, groups, decide, serve, info, check),
+    demo,
+):
     _name = _command.__name__
     _summary = (_command.__doc__ or "").partition("\n")[0]
     app.command(_name, short_help=_summary)(with_options(guarded(_command), COMMANDS[_name]))

@@ -274,6 +274,43 @@ _SEARCHING = (
     Option("include_self", ("--include-self",), bool, False, "Do not leave out the query document itself."),
 )
 
+_SERVING = (
+    COLLECTION,
+    Option(
+        "host",
+        ("--host",),
+        str,
+        "127.0.0.1",
+        "Address to listen at; beyond this machine only with tokens.",
+        "NAME",
+    ),
+    Option("port", ("--port",), int, 8321, "Port to listen at; 0 for any that is free.", "NUMBER"),
+    Option("token_file", ("--token-file",), Path | None, None, "Lines of read TOKEN or write TOKEN.", "FILE"),
+    Option("create", ("--create",), bool, False, "Make the collection if there is none."),
+    WAIT,
+    Option("largest_body", ("--largest-body",), float, 64.0, "Megabytes of a request at most.", "NUMBER"),
+    Option("most_hits", ("--most-hits",), int, 1000, "Hits on a page at most, from 1 to 1000.", "NUMBER"),
+    Option(
+        "most_candidates",
+        ("--most-candidates",),
+        int,
+        100_000,
+        "Documents that are compared for a search at most.",
+        "NUMBER",
+    ),
+    Option("seconds", ("--seconds",), float, 10.0, "Time for a request; what takes longer is stopped.", "NUMBER"),
+    Option("requests", ("--requests",), int, 200, "Requests under way at most; more are refused.", "NUMBER"),
+    Option("threads", ("--threads",), int, 4, "Threads that read.", "NUMBER"),
+    Option(
+        "stop_seconds",
+        ("--stop-seconds",),
+        float,
+        30.0,
+        "Time to finish what is under way when it is stopped.",
+        "NUMBER",
+    ),
+)
+
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
@@ -304,6 +341,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
     "search": _SEARCHING,
     "groups": _GROUPS,
     "decide": _DECIDING,
+    "serve": _SERVING,
     "info": (COLLECTION, JSON),
     "check": (COLLECTION, JSON),
     "demo": (JSON,),

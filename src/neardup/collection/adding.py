@@ -15,7 +15,7 @@ from neardup.collection.arrivals import Arrivals, NearCopy, OnNear
 from neardup.collection.contract import Entries, Store
 from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
-from neardup.collection.ids import id_fault
+from neardup.collection.ids import id_fault, usable_id
 from neardup.collection.near import Near
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
@@ -121,6 +121,12 @@ class Adding:
                 advance(int(entries.sizes.sum()))
         return self._outcome
 
+    def put(self, entries: Entries) -> Added:
+        """Add the documents, or none if an id is wrong."""
+        with self._store.writing() as transaction:
+            self._add(entries, Arrivals(self._store, transaction, self._near, self._on_near, self._outcome))
+        return self._outcome
+
     def _add(self, entries: Entries, arrivals: Arrivals) -> None:
         if self._on_duplicate == "error":
             known = self._store.numbers(entries.ids)
@@ -159,6 +165,17 @@ def _prepared(
     if documents.size_bytes is not None and documents.size_bytes < _SMALL:
         return map(prepare, chunks)
     return ordered_map(prepare, chunks, threads=0)
+
+
+def entries_named(
+    ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Any], settings: CollectionSettings
+) -> Entries:
+    """Documents with ids, texts and any JSON as metadata. Raises InputError for what cannot be kept."""
+    names = [usable_id(id) for id in ids]
+    array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
+    for k, fault in _faults(names, array).items():
+        raise InputError(f"The document {names[k][:80]!r} cannot be kept: {fault}", "Smaller texts", "Split it")
+    return entries_of(array, names, [plain(values) for values in metadata], settings)
 
 
 def _has_rows(documents: Documents) -> bool:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.adding import Added, Adding, OnDuplicate
+from neardup.collection.adding import Added, Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
-from neardup.collection.contract import Store
+from neardup.collection.contract import Entries, Store
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.public import GroupsAndDecisions
 from neardup.collection.ids import unknown, usable_id
@@ -121,6 +122,43 @@ class Collection(GroupsAndDecisions):
         adding = Adding(self.store, on_duplicate, asked, on_near)
         return adding.run(documents, text, id, metadata, progress or Silent())
 
+    def prepare(self, ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Entries:
+        """Fingerprint documents for ``put``, in any thread; nothing is stored. ``metadata`` may be any JSON.
+
+        Raises InputError for what the collection cannot keep.
+        """
+        return entries_named(ids, texts, metadata, self.settings)
+
+    def put(
+        self,
+        documents: Entries,
+        on_duplicate: OnDuplicate = "error",
+        *,
+        near: float | Near | None = None,
+        on_near: OnNear = "keep",
+    ) -> Added:
+        """Add prepared documents, all or none, as ``add`` does; within ``together`` as a part of its batch.
+
+        >>> import tempfile, os
+        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        ...     with mails.together():
+        ...         _ = mails.put(mails.prepare(["a"], ["the harbour office"], [{"year": 2020}]))
+        ...         _ = mails.put(mails.prepare(["b"], ["pay by Friday"], [{}]))
+        ...     list(mails)
+        ['a', 'b']
+        """
+        return Adding(self.store, on_duplicate, None if near is None else Near.of(near), on_near).put(documents)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What this thread does within the block, by ``put``, ``remove``, ``decide``, is committed at its end.
+
+        Each call is whole or not at all: one that raises is undone by itself. When the block itself raises,
+        nothing of it is stored.
+        """
+        with self.store.together():
+            yield
+
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
         """Remove documents with everything that was derived from them; how many there were.
 
@@ -180,10 +218,14 @@ class Collection(GroupsAndDecisions):
             return why_not(view, query, usable_id(id), include_self=include_self)
 
     @contextmanager
-    def view(self) -> Iterator[View]:
-        """The collection as it is now, for look-ups of this thread within the block."""
-        with self.store.reading():
-            yield View(self.store)
+    def view(self, seconds: float | None = None) -> Iterator[View]:
+        """The collection as it is now, for look-ups of this thread within the block.
+
+        Look-ups raise LimitError when the block takes longer than ``seconds``.
+        """
+        until = None if seconds is None else monotonic() + seconds
+        with self.store.reading(until):
+            yield View(self.store, until)
 
     def info(self) -> dict[str, Any]:
         """What the collection holds, as plain data: counts, bytes, settings."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from neardup.collection.groups.contract import GroupLookups, GroupWriting
 from neardup.collection.settings import CollectionSettings
+from neardup.errors import LimitError
 from neardup.tables import Int64s, UInt32s, UInt64s
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -139,8 +140,17 @@ class Store(Protocol):
         was done so far.
         """
 
-    def reading(self) -> AbstractContextManager[None]:
-        """All look-ups of this thread within the block see the same state, whatever is committed meanwhile."""
+    def together(self) -> AbstractContextManager[None]:
+        """Transactions of this thread within the block are parts of one, which is committed at its end.
+
+        Each is stored whole or not at all: one that raises is undone by itself, and those before it stay.
+        """
+
+    def reading(self, until: float | None = None) -> AbstractContextManager[None]:
+        """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
+
+        A look-up that is under way when ``time.monotonic()`` is ``until`` raises LimitError.
+        """
 
     def totals(self) -> Totals:
         """What there is."""
@@ -211,6 +221,15 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of it. Closing twice is no mistake."""
+
+
+def too_long() -> LimitError:
+    """The time that was given is over."""
+    return LimitError(
+        "This takes longer than it may",
+        "",
+        "Ask for more overlap or a lower probability, or add words or metadata with AND",
+    )
 
 
 def _taken(column: Any, rows: Int64s) -> Any:

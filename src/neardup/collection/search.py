@@ -84,6 +84,7 @@ class _Ranking:
     def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:
         self.lookups, self.documents, self.include_self = evaluation.lookups, documents, evaluation.include_self
         self.steps = [step for step in evaluation.plan.fingerprints if not step.negated]
+        self.clauses = [clause_text(step.clause) for step in self.steps]  # once: of a pasted text it is long
         self.counts = [evaluation.counts(step, documents) for step in self.steps]
         scores = [self._scores(step, counts) for step, counts in zip(self.steps, self.counts, strict=True)]
         table = np.array([np.full(len(documents), 0.0), *scores])
@@ -102,10 +103,11 @@ class _Ranking:
         """Of document k: what was counted for its best clause, and the longest common passage."""
         if not self.best[k]:
             return None
-        step, counts = self.steps[self.best[k] - 1], self.counts[self.best[k] - 1]
+        best = self.best[k] - 1
+        step, counts = self.steps[best], self.counts[best]
         passage = longest_passage(step, self.lookups.text(int(self.documents[k])))
         shared, size = int(counts.shared[k]), int(counts.sizes[k])
-        return Evidence(clause_text(step.clause), float(self.scores[k]), shared, step.target.n, size, passage)
+        return Evidence(self.clauses[best], float(self.scores[k]), shared, step.target.n, size, passage)
 
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Operator, Store, Value
+from neardup.collection.contract import Operator, Store, Value, too_long
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.fingerprints import shingle_sets
@@ -20,11 +21,20 @@ _COUNTED = 10_000
 class View:
     """The documents of a store, named by numbers; valid within ``Collection.view()``, in that thread.
 
+    Look-ups raise LimitError when ``time.monotonic()`` is past ``until``.
+
     Arrays of documents are int64, sorted and without repeats, given and returned.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, until: float | None = None) -> None:
+        self._all, self._until = store, until
+
+    @property
+    def _store(self) -> Store:
+        """The store, as long as there is time."""
+        if self._until is not None and monotonic() > self._until:
+            raise too_long()
+        return self._all
 
     @property
     def sampling(self) -> CollectionSettings:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from neardup.collection.contract import too_long
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 
 _PRIMARY = 0xFF  # the low byte of an extended error code
@@ -31,6 +32,8 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
     match code & _PRIMARY:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return busy(path, wait)
+        case sqlite3.SQLITE_INTERRUPT:
+            return too_long()
         case sqlite3.SQLITE_FULL:
             return OutputError(
                 f"There is no space left to write to {path}",

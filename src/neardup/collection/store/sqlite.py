@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from neardup.collection.settings import CollectionSettings
@@ -17,6 +18,9 @@ from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import Lookups
 from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
+
+_STEPS = 10_000
+"""Steps of SQLite's machine between two looks at the clock: less than a millisecond."""
 
 
 class SqliteStore(Lookups):
@@ -63,24 +67,62 @@ class SqliteStore(Lookups):
 
     @contextmanager
     def writing(self) -> Iterator[SqliteWriting]:
-        """A transaction of this thread."""
+        """A transaction of this thread; within ``together`` a part of one."""
+        part, outer = getattr(self._local, "together", False), getattr(self._local, "transaction", None)
+        self._local.together = False
+        try:
+            with self._part() if part else self._transaction() as connection, explained(self._path, self._wait):
+                self._local.transaction = transaction = SqliteWriting(connection)
+                yield transaction
+                transaction.finish()
+        except MissingError as error:
+            raise damaged(self._path, str(error)) from error
+        finally:
+            self._local.together, self._local.transaction = part, outer
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """The transactions of this thread within the block are parts of one."""
+        with self._transaction():
+            self._local.together = True
+            try:
+                yield
+            finally:
+                self._local.together = False
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._exclusive() as connection, explained(self._path, self._wait):
             connection.execute("BEGIN IMMEDIATE")
             try:
-                transaction = SqliteWriting(connection)
-                self._local.writer, self._local.transaction = connection, transaction
-                yield transaction
-                transaction.finish()
+                self._local.writer = connection
+                yield connection
                 connection.execute("COMMIT")
-            except MissingError as error:
-                raise damaged(self._path, str(error)) from error
             finally:
-                self._local.writer = self._local.transaction = None
+                self._local.writer = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def _part(self) -> Iterator[sqlite3.Connection]:
+        """A savepoint, which is undone by itself."""
+        connection: sqlite3.Connection = self._local.writer
+        with explained(self._path, self._wait):
+            if not connection.in_transaction:  # SQLite ends it when the disk is full; a savepoint would begin one
+                raise OutputError("The transaction was undone", "", "Nothing of this batch was stored")
+            connection.execute("SAVEPOINT part")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK TO part")
+                raise
+            finally:
+                if connection.in_transaction:
+                    connection.execute("RELEASE part")
+
+    @contextmanager
+    def reading(self, until: float | None = None) -> Iterator[None]:
         """One state for all look-ups of this thread."""
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
@@ -91,8 +133,11 @@ class SqliteStore(Lookups):
             try:
                 # the state is fixed by the first look-up, not by BEGIN
                 connection.execute("SELECT change FROM totals").fetchone()
+                if until is not None:
+                    connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
                 yield
             finally:
+                connection.set_progress_handler(None, 0)
                 if connection.in_transaction:
                     connection.execute("COMMIT")
 

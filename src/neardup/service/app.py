@@ -1,0 +1,84 @@
+"""The application: endpoints, described by OpenAPI, behind a gate and under a watch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from neardup import __version__
+from neardup.service import documents, groups, questions, state
+from neardup.service.desk import Desk
+from neardup.service.gate import Gate
+from neardup.service.refusals import RefusedError, internal, of_status
+from neardup.service.tokens import Tokens
+from neardup.service.watch import Watch
+
+_SHOWN = 5
+"""Fields of a request that are told to be wrong."""
+_WIDEST = 60
+"""Characters of the name of a field: keys of a body can be anything."""
+
+
+def make_app(desk: Desk, tokens: Tokens) -> ASGIApp:
+    """The service for a collection, as an ASGI application."""
+    return Watch(Gate(endpoints(desk), tokens, desk.limits, desk.metrics), desk.metrics)
+
+
+def endpoints(desk: Desk) -> FastAPI:
+    """The endpoints alone."""
+    app = FastAPI(
+        title="neardup",
+        version=__version__,
+        description="A collection of documents: what is like this one, by how much, and how surely.",
+        # the pages that would show the description are loaded from elsewhere
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        exception_handlers={
+            RefusedError: _refused,
+            RequestValidationError: _invalid,
+            HTTPException: _of_framework,
+            Exception: _mistake,
+        },
+    )
+    for room in (documents, questions, groups, state):
+        room.add_to(app, desk)
+    app.openapi()  # made once, and not while the first who asks waits
+    return app
+
+
+async def _refused(request: Request, refusal: Any) -> Response:
+    return _response(request, refusal, dict(refusal.headers()))
+
+
+async def _invalid(request: Request, error: Any) -> Response:
+    found = error.errors()
+    if any(one["type"] == "json_invalid" for one in found):
+        return _response(request, RefusedError(400, "The body is no JSON", "JSON in UTF-8", code="json"))
+    fields = tuple((_place(one["loc"]), str(one["msg"])) for one in found[:_SHOWN])
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    message = f"The request is not as it must be: {'; '.join(': '.join(field) for field in fields)}{more}"
+    return _response(request, RefusedError(422, message, "What /openapi.json describes", fields=fields))
+
+
+async def _of_framework(request: Request, error: Any) -> Response:
+    return _response(request, of_status(error.status_code), dict(error.headers or {}))
+
+
+async def _mistake(request: Request, _: Any) -> Response:
+    return _response(request, internal())
+
+
+def _response(request: Request, refusal: RefusedError, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse(refusal.body(request.state.request_id), refusal.status, headers)
+
+
+def _place(location: tuple[Any, ...]) -> str:
+    """Where in the request, without half surrogate pairs, which have no UTF-8."""
+    joined = ".".join(str(part)[:_WIDEST] for part in location)
+    return joined.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,96 @@
+"""Reading the body of a request: never more than is allowed, nor over all requests than there is room for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.types import Message, Receive
+
+from neardup.service.refusals import RefusedError, overloaded
+
+
+class ClientGoneError(Exception):
+    """The client has closed the connection: nobody is there to be answered."""
+
+
+class Room:
+    """Bytes that bodies may take over all requests. ``observe`` is told how many are taken."""
+
+    def __init__(self, size: int, observe: Callable[[int], None]) -> None:
+        self._size, self._observe, self.taken = size, observe, 0
+
+    def take(self, size: int) -> None:
+        """Raises RefusedError when there is no room."""
+        if self.taken + size > self._size:
+            raise overloaded("Too many large requests are under way")
+        self.give_back(-size)
+
+    def give_back(self, size: int) -> None:
+        """The bytes are free again."""
+        self.taken -= size
+        self._observe(self.taken)
+
+
+class Body:
+    """The body of one request. ``size`` bytes of ``room`` are taken until ``close``."""
+
+    def __init__(self, room: Room) -> None:
+        self._room, self.size, self._content = room, 0, b""
+
+    async def read(self, receive: Receive, declared: int | None, most: int, seconds: float) -> Receive:
+        """Read it all, and give what an application reads it from again.
+
+        Raises RefusedError (413, 408, 503), ClientGoneError.
+        """
+        if declared is not None and declared > most:
+            raise too_large(most)
+        pieces: list[bytes] = []
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise ClientGoneError
+                    piece: bytes = message.get("body", b"")
+                    if self.size + len(piece) > most:
+                        raise too_large(most)
+                    self._room.take(len(piece))
+                    self.size += len(piece)
+                    pieces.append(piece)
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise RefusedError(
+                408, "The body did not arrive in time", f"All of it within {seconds:g} seconds"
+            ) from None
+        self._content = b"".join(pieces)
+        return self._again(receive)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._room.give_back(self.size)
+        self.size, self._content = 0, b""
+
+    def _again(self, receive: Receive) -> Receive:
+        given = False
+
+        async def replay() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            content, self._content = self._content, b""
+            return {"type": "http.request", "body": content, "more_body": False}
+
+        return replay
+
+
+def too_large(most: int) -> RefusedError:
+    """The body has more bytes than are allowed."""
+    return RefusedError(
+        413,
+        "The body is too large",
+        f"At most {most:,} bytes",
+        "Send fewer documents at a time, or start the service with a larger --largest-body",
+    )

@@ -1,0 +1,136 @@
+"""The collection as the endpoints use it: work for the threads that read, work for the one that writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+from starlette.responses import Response
+
+from neardup.collection import Collection
+from neardup.collection.view import View
+from neardup.errors import NeardupError
+from neardup.service.limits import Limits
+from neardup.service.metrics import Metrics
+from neardup.service.models import NewDocuments
+from neardup.service.refusals import RefusedError, refusal_of
+from neardup.service.workers import Workers
+from neardup.service.writer import Writer
+
+T = TypeVar("T")
+
+
+class Desk:
+    """A collection with its threads; ``close`` finishes what is under way and closes the collection, too."""
+
+    def __init__(self, collection: Collection, limits: Limits) -> None:
+        self.collection, self.limits, self.metrics = collection, limits, Metrics()
+        self._workers = Workers(limits.threads)
+        self._writer = Writer(collection.together, self.metrics.batches.observe)
+        self.metrics.watch("read", lambda: self._workers.waiting)
+        self.metrics.watch("write", lambda: self._writer.waiting)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can read and write."""
+        return self._writer.alive
+
+    async def view(self, work: Callable[[View], T]) -> T:
+        """The result of look-ups in the collection as it is when they begin; they are stopped when time is up."""
+        until = monotonic() + self.limits.seconds
+
+        def look() -> T:
+            with self.collection.view(until - monotonic()) as view:
+                return work(view)
+
+        return await self.read(look, until)
+
+    async def read(self, work: Callable[[], T], until: float | None = None) -> T:
+        """The result of work that changes nothing."""
+        try:
+            return await self._workers.run(work, self._end(until))
+        except NeardupError as error:
+            raise self._refused(error) from error
+
+    async def add(self, new: NewDocuments) -> dict[str, Any]:
+        """Add documents, all or none; what became of them is on the disk when it returns."""
+        until = monotonic() + self.limits.seconds
+        if new.near is None and new.on_near != "keep":
+            raise RefusedError(422, f"on_near is {new.on_near} without near", "A resemblance as near, too")
+        collection, documents = self.collection, new.documents
+        ids, texts = [each.id for each in documents], [each.text for each in documents]
+        metadata = [each.metadata for each in documents]
+        entries = await self.read(lambda: collection.prepare(ids, texts, metadata), until)
+
+        def write() -> dict[str, Any]:
+            if new.on_duplicate == "error":
+                self._require_new(ids)
+            added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near)
+            counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
+            return {**counts, "near": [one.as_dict() for one in added.near]}
+
+        return await self.write(write, until)
+
+    async def remove(self, id: str) -> dict[str, int]:
+        """Remove a document."""
+
+        def write() -> dict[str, int]:
+            if id not in self.collection:
+                raise unknown()
+            return {"removed": self.collection.remove(id)}
+
+        return await self.write(write)
+
+    async def write(self, work: Callable[[], T], until: float | None = None) -> T:
+        """The result of work that changes something; it is on the disk when it returns."""
+        try:
+            return await self._writer.run(work, self._end(until))
+        except NeardupError as error:
+            raise self._refused(error) from error
+
+    def close(self) -> bool:
+        """End; whether everything ended in time. The collection is closed when nobody uses it any more."""
+        end = monotonic() + self.limits.stop_seconds
+        written = self._writer.close(self.limits.stop_seconds)
+        read = self._workers.close(max(0.0, end - monotonic()))
+        if written and read:
+            self.collection.close()
+        return written and read
+
+    def _end(self, until: float | None) -> float:
+        return monotonic() + self.limits.seconds if until is None else until
+
+    def _require_new(self, ids: Sequence[str]) -> None:
+        todo = 'Give "on_duplicate": "replace" or "skip"'
+        if len(set(ids)) < len(ids):
+            raise RefusedError(409, "An id comes twice in this request", "Each id once; nothing was stored", todo)
+        if self.collection.store.numbers(ids):
+            raise RefusedError(
+                409, "A document with this id is there already", "Ids that are new; nothing was stored", todo
+            )
+
+    def _refused(self, error: NeardupError) -> RefusedError:
+        return refusal_of(error, Path(self.collection.path))
+
+
+def unknown() -> RefusedError:
+    """There is no document of an id."""
+    return RefusedError(
+        404, "There is no document with this id", "An id as it was when the document was added", code="unknown_id"
+    )
+
+
+def answer(data: Any, status: int = 200) -> Response:
+    """An answer of plain data, which is not checked again."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+        content = json.dumps(data).encode("ascii")
+    return Response(content, status, media_type="application/json")
+
+
+__all__ = ["Desk", "answer", "unknown"]

@@ -1,0 +1,73 @@
+"""The endpoints that add, replace, remove and give documents."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import FastAPI, Path, Query
+from starlette.responses import Response
+
+from neardup.collection.ids import LONGEST_ID
+from neardup.service import answers, models
+from neardup.service.described import described
+from neardup.service.desk import Desk, answer, unknown
+
+InPath = Annotated[models.Id, Path(min_length=1, max_length=LONGEST_ID, description="Percent-encoded.")]
+InQuery = Annotated[models.Id, Query(min_length=1, max_length=LONGEST_ID)]
+
+
+def add_to(app: FastAPI, desk: Desk) -> None:
+    """Add the endpoints."""
+
+    @app.post("/v1/documents", status_code=201, **described(answers.Added, 409, body=True))
+    async def add_documents(new: models.NewDocuments) -> Response:
+        """Add documents, all or none."""
+        return answer(await desk.add(new), 201)
+
+    @app.get("/v1/documents", **described(answers.Document, 404))
+    async def get_document(id: InQuery) -> Response:
+        """Get a document; the id, which may be anything, stands in the query string."""
+        return await _get(desk, id)
+
+    @app.put("/v1/documents", **described(answers.Added, body=True))
+    async def put_document(id: InQuery, content: models.Content) -> Response:
+        """Add a document, or replace the one of this id."""
+        return await _put(desk, id, content)
+
+    @app.delete("/v1/documents", **described(answers.Removed, 404))
+    async def remove_document(id: InQuery) -> Response:
+        """Remove a document and everything that was derived from it."""
+        return answer(await desk.remove(id))
+
+    # the same by path: an id may hold slashes, and what comes to the router is decoded
+    @app.get("/v1/documents/{id:path}", **described(answers.Document, 404))
+    async def get_document_by_path(id: InPath) -> Response:
+        """Get a document."""
+        return await _get(desk, id)
+
+    @app.put("/v1/documents/{id:path}", **described(answers.Added, body=True))
+    async def put_document_by_path(id: InPath, content: models.Content) -> Response:
+        """Add a document, or replace the one of this id."""
+        return await _put(desk, id, content)
+
+    @app.delete("/v1/documents/{id:path}", **described(answers.Removed, 404))
+    async def remove_document_by_path(id: InPath) -> Response:
+        """Remove a document and everything that was derived from it."""
+        return answer(await desk.remove(id))
+
+
+async def _get(desk: Desk, id: str) -> Response:
+    def read() -> Response:
+        if id not in desk.collection:
+            raise unknown()
+        found = desk.collection.get(id)
+        names = ("id", "text", "metadata", "tokens", "shingles")
+        return answer({name: getattr(found, name) for name in names})
+
+    return await desk.read(read)
+
+
+async def _put(desk: Desk, id: str, content: models.Content) -> Response:
+    # checked before; to check a text again would take as long
+    new = models.NewDocument.model_construct(id=id, text=content.text, metadata=content.metadata)
+    return answer(await desk.add(models.NewDocuments.model_construct(documents=[new], on_duplicate="replace")))

@@ -1,0 +1,101 @@
+"""The endpoints about groups, what was decided about documents, and how both have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Path, Query
+from starlette.responses import Response
+
+from neardup.errors import InputError
+from neardup.service import answers, models
+from neardup.service.described import described
+from neardup.service.desk import Desk, answer, unknown
+from neardup.service.refusals import RefusedError, refusal_of
+
+T = TypeVar("T")
+
+LARGEST = (1 << 63) - 1
+"""The largest number there is in a store."""
+MOST_GROUPS = 100
+"""Groups on a page; each comes with up to 1 000 members."""
+MOST_ROWS = 1000
+
+Number = Annotated[int, Path(ge=1, le=LARGEST)]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the page before.")]
+Groups = Annotated[int, Query(ge=1, le=MOST_GROUPS)]
+Rows = Annotated[int, Query(ge=1, le=MOST_ROWS)]
+AfterId = Annotated[models.Id | None, Query(min_length=1, description="The last id of the page before.")]
+InQuery = Annotated[models.Id, Query(min_length=1)]
+
+
+def add_to(app: FastAPI, desk: Desk) -> None:
+    """Add the endpoints."""
+    collection = desk.collection
+
+    @app.get("/v1/groups", **described(answers.GroupPage))
+    async def groups(after: After = 0, limit: Groups = 20) -> Response:
+        """Groups by rising id."""
+        return answer((await desk.read(lambda: collection.groups(after, limit))).as_dict())
+
+    @app.get("/v1/groups/{group}", **described(answers.Group, 404))
+    async def group(group: Number) -> Response:
+        """A group with its first 1,000 members."""
+        return answer((await desk.read(lambda: _there(desk, lambda: collection.group(group)))).as_dict())
+
+    @app.get("/v1/groups/{group}/members", **described(answers.Members, 404))
+    async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
+        """Members of a group."""
+        found = await desk.read(lambda: _there(desk, lambda: collection.members(group, after, limit)))
+        return answer({"members": _dicts(found)})
+
+    @app.get("/v1/group-of", **described(answers.GroupOf, 404))
+    async def group_of(id: InQuery) -> Response:
+        """The group that a document is in."""
+        found = await desk.read(lambda: _there(desk, lambda: collection.group_of(id)))
+        return answer({"group": found and found.as_dict()})
+
+    @app.get("/v1/decisions", **described(answers.Decisions))
+    async def decisions(after: After = 0, limit: Rows = 100) -> Response:
+        """What was decided and holds."""
+        return answer({"decisions": _dicts(await desk.read(lambda: collection.decisions(after, limit)))})
+
+    @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=True))
+    async def decide(judged: models.Judged) -> Response:
+        """Decide that two documents are the same or different; it is acted on at once."""
+        if judged.a == judged.b:
+            raise RefusedError(422, "The two documents are one", "Two documents")
+        return answer(await desk.write(lambda: _decided(desk, judged)))
+
+    @app.get("/v1/changes", **described(answers.Changes))
+    async def changes(after: After = 0, limit: Rows = 100) -> Response:
+        """How groups and decisions have changed, and why."""
+        return answer({"changes": _dicts(await desk.read(lambda: collection.changes(after, limit)))})
+
+
+def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
+    collection = desk.collection
+    if not (judged.a in collection and judged.b in collection):
+        raise unknown()
+    if judged.verdict == "undecided":
+        return {"decision": None, "withdrawn": collection.undecide(judged.a, judged.b, by=judged.by)}
+    try:
+        made = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
+    except InputError as error:
+        found = refusal_of(error, collection.path)
+        raise RefusedError(409, found.message, found.allowed, found.todo, code="contradiction") from error
+    return {"decision": made.as_dict(), "withdrawn": False}
+
+
+def _there(desk: Desk, look: Callable[[], T]) -> T:
+    """What is looked up, or that it is not there."""
+    try:
+        return look()
+    except InputError as error:
+        found = refusal_of(error, desk.collection.path)
+        raise RefusedError(404, found.message, found.allowed, code="not_found") from error
+
+
+def _dicts(found: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return [one.as_dict() for one in found]

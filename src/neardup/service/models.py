@@ -1,0 +1,164 @@
+"""Bodies of requests, and what is checked of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from neardup.collection.ids import LONGEST_ID, id_fault
+from neardup.service.limits import BATCH
+
+DEEPEST = 32
+"""Lists and records inside one another in metadata."""
+_LARGEST_BITS = 1000
+"""Bits of a whole number in metadata: beyond, it cannot be compared as a number."""
+LONGEST_QUERY = 1_000_000
+"""Characters of a query, and of a text that is asked about."""
+
+
+def _id(id: str) -> str:
+    fault = id_fault(id)
+    if fault:
+        raise ValueError(f"{fault}; allowed are 1 to {LONGEST_ID} bytes of UTF-8")
+    return id
+
+
+def _unicode(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair is no Unicode text") from None
+    return text
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST_QUERY:
+        raise ValueError(f"it has more than {LONGEST_QUERY:,} characters")
+    return _unicode(text)
+
+
+def _metadata(value: dict[str, Any]) -> dict[str, Any]:
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        inner = [part for outer in level for part in (outer.values() if isinstance(outer, dict) else outer)]
+        if any(isinstance(part, int) and part.bit_length() > _LARGEST_BITS for part in inner):
+            raise ValueError("a number is too large")
+        level = [part for part in inner if isinstance(part, dict | list)]
+        if not level:
+            return value
+    raise ValueError(f"more than {DEEPEST} lists and records are inside one another")
+
+
+Id = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_ID, description="Any text of 1 to 1,024 bytes of UTF-8."),
+    AfterValidator(_id),
+]
+Query = Annotated[
+    str,
+    Field(min_length=1, description=f"See the page on the query language. At most {LONGEST_QUERY:,} characters."),
+    AfterValidator(_short),
+]
+Text = Annotated[str, AfterValidator(_unicode)]
+Metadata = Annotated[
+    dict[str, Any], AfterValidator(_metadata), Field(description="Any JSON; searched by its fields.")
+]
+Percentage = Annotated[float, Field(ge=0.0001, le=100)]
+Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; 20, or fewer where no more are allowed.")]
+OnDuplicate = Literal["error", "replace", "skip"]
+OnNear = Literal["keep", "link", "reject"]
+Note = Annotated[str, Field(max_length=10_000), AfterValidator(_unicode)]
+
+
+class Strict(BaseModel):
+    """A body in which an unknown key is a mistake, and a number no text."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Content(Strict):
+    """A document without its id."""
+
+    text: Text
+    metadata: Metadata = {}
+
+
+class NewDocument(Content):
+    """A document to be added."""
+
+    id: Id
+
+
+class NewDocuments(Strict):
+    """Documents to be added, all or none."""
+
+    documents: Annotated[list[NewDocument], Field(min_length=1, max_length=BATCH)]
+    on_duplicate: Annotated[
+        OnDuplicate,
+        Field(
+            description="What happens when an id is there already: nothing is added, or the one or other stays."
+        ),
+    ] = "error"
+    near: Annotated[
+        float | None, Field(gt=0, le=1, description="Resemblance from which on a stored document is repeated.")
+    ] = None
+    on_near: Annotated[OnNear, Field(description="What happens to a document that repeats one; needs `near`.")] = (
+        "keep"
+    )
+
+
+class Judged(Strict):
+    """What somebody decided about two documents; `undecided` withdraws it."""
+
+    a: Id
+    b: Id
+    verdict: Literal["same", "different", "undecided"]
+    by: Note = ""
+    note: Note = ""
+
+
+class Asked(Strict):
+    """A query."""
+
+    query: Query
+    include_self: bool = False
+
+
+class AskedPage(Asked):
+    """A query and which page of its hits."""
+
+    limit: Limit = None
+    after: Annotated[str | None, Field(description="The `next` of the page before.")] = None
+
+
+class AskedWhyNot(Asked):
+    """A query and the document that it does not find."""
+
+    id: Id
+
+
+class AskedNear(Strict):
+    """A text; documents that hold so much of it (containment), or resemble it so much, are asked for."""
+
+    text: Annotated[str, Field(min_length=1), AfterValidator(_short)]
+    measure: Literal["containment", "resemblance"] = "containment"
+    overlap: Annotated[Percentage | None, Field(description="Per cent; without it, anything in common.")] = None
+    probability: Annotated[
+        Percentage | None, Field(description="Recall in per cent; without it, nothing is missed.")
+    ] = None
+    limit: Limit = None
+    after: str | None = None
+
+
+class Pair(Strict):
+    """Two stored documents."""
+
+    a: Id
+    b: Id
+
+
+def percent(value: float | None) -> Decimal | None:
+    """A percentage as queries have it, with at most four decimals."""
+    return None if value is None else Decimal(f"{value:.4f}").normalize()

@@ -1,0 +1,139 @@
+"""The endpoints that search, explain and compare, and change nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from starlette.responses import Response
+
+from neardup import measures
+from neardup.collection.query import Query as Parsed
+from neardup.collection.query import describe
+from neardup.collection.query.syntax import Fingerprint, Pasted
+from neardup.collection.search import LIMIT, explain, search
+from neardup.collection.view import View
+from neardup.collection.why import why_not
+from neardup.service import answers, models
+from neardup.service.described import described
+from neardup.service.desk import Desk, answer, unknown
+from neardup.service.limits import COMPARED_BYTES
+from neardup.service.refusals import RefusedError
+
+Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
+InQuery = Annotated[models.Id, Query(min_length=1)]
+
+InLimit = Annotated[models.Limit, Query(ge=1)]
+
+_CLAUSE = 200
+"""Characters of a clause that come with a hit: a pasted text would come with each."""
+
+
+def add_to(app: FastAPI, desk: Desk) -> None:
+    """Add the endpoints."""
+    _add_search(app, desk)
+    _add_explanations(app, desk)
+
+    @app.post("/v1/near", **described(answers.NearPage, body=True))
+    async def near(asked: models.AskedNear) -> Response:
+        """The stored documents that hold so much of a text, or resemble it so much."""
+        clause = Fingerprint(
+            Pasted(asked.text),
+            models.percent(asked.overlap),
+            models.percent(asked.probability if asked.overlap is not None else None),
+            symmetric=asked.measure == "resemblance",
+        )
+        if asked.probability is not None and asked.overlap is None:
+            raise RefusedError(422, "There is a probability and no overlap", "An overlap, too")
+        found = await _search(desk, Parsed(clause), asked.limit, asked.after, False)
+        return answer({name: found[name] for name in ("recall", "found", "hits", "next")})
+
+    @app.post("/v1/compare", **described(answers.Compared, 404, body=True))
+    async def compare(pair: models.Pair) -> Response:
+        """Every measure of two stored documents."""
+        return answer(await desk.view(lambda view: _compared(view, pair)))
+
+
+def _add_search(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/search", **described(answers.Page))
+    async def search_documents(
+        query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
+    ) -> Response:
+        """The documents that fit a query, best first."""
+        return answer(await _search(desk, query, limit, after, include_self))
+
+    @app.post("/v1/search", **described(answers.Page, body=True))
+    async def search_documents_by_body(asked: models.AskedPage) -> Response:
+        """The same for queries that are too long for an address."""
+        return answer(await _search(desk, asked.query, asked.limit, asked.after, asked.include_self))
+
+
+def _add_explanations(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/explain", **described(answers.Plan))
+    async def explain_query(query: Asked) -> Response:
+        """How a query is understood and looked up; searches nothing."""
+        return await _explain(desk, query)
+
+    @app.post("/v1/explain", **described(answers.Plan, body=True))
+    async def explain_query_by_body(asked: models.Asked) -> Response:
+        """The same for queries that are too long for an address."""
+        return await _explain(desk, asked.query)
+
+    @app.get("/v1/why-not", **described(answers.WhyNot))
+    async def why_not_found(query: Asked, id: InQuery, include_self: bool = False) -> Response:
+        """Why a query does not find a document."""
+        return await _why_not(desk, query, id, include_self)
+
+    @app.post("/v1/why-not", **described(answers.WhyNot, body=True))
+    async def why_not_found_by_body(asked: models.AskedWhyNot) -> Response:
+        """The same for queries that are too long for an address."""
+        return await _why_not(desk, asked.query, asked.id, asked.include_self)
+
+
+async def _search(
+    desk: Desk, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
+) -> dict[str, Any]:
+    if limit is None:
+        limit = min(LIMIT, desk.limits.most_hits)
+    if limit > desk.limits.most_hits:
+        raise RefusedError(422, f"limit is {limit}", f"At most {desk.limits.most_hits} hits on a page")
+
+    def look(view: View) -> dict[str, Any]:
+        most = desk.limits.most_candidates
+        page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
+        if page.found is None:
+            raise RefusedError(
+                400, "EXPLAIN asks for the plan of a query", "A query", "Ask /v1/explain", code="query"
+            )
+        data = page.as_dict()
+        for hit in data["hits"]:
+            if len(hit.get("clause", "")) > _CLAUSE:
+                hit["clause"] = hit["clause"][:_CLAUSE] + " …"
+        return data
+
+    return await desk.view(look)
+
+
+async def _explain(desk: Desk, query: str) -> Response:
+    return answer(await desk.view(lambda view: describe.as_dict(explain(view, query))))
+
+
+async def _why_not(desk: Desk, query: str, id: str, include_self: bool) -> Response:
+    found = await desk.view(lambda view: why_not(view, query, id, include_self=include_self))
+    return answer(found.as_dict())
+
+
+def _compared(view: View, pair: models.Pair) -> dict[str, Any]:
+    texts = []
+    for id in (pair.a, pair.b):
+        number = view.number(id)
+        if number is None:
+            raise unknown()
+        texts.append(view.text(number))
+    if sum(map(len, texts)) > COMPARED_BYTES:
+        raise RefusedError(
+            413, "The documents are too large to be compared", f"{COMPARED_BYTES:,} characters of both"
+        )
+    found = measures.compare(*texts, length=view.sampling.length)
+    kept = {name: getattr(found, name) for name in ("settings", "measures", "degraded", "caps", "proven")}
+    return {"a": pair.a, "b": pair.b, **kept}

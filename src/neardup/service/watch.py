@@ -1,0 +1,127 @@
+"""The outermost layer: every request gets an id, an answer, a line in the log and its place in the metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from time import perf_counter
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from neardup.service import logs
+from neardup.service.bodies import ClientGoneError
+from neardup.service.gate import ALWAYS
+from neardup.service.limits import READING_SECONDS
+from neardup.service.metrics import METHODS, Metrics
+from neardup.service.refusals import RefusedError, internal
+
+CLIENT_GONE = 499
+"""What is logged for a client that did not wait for its answer."""
+
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(eq=False)
+class _Exchange:
+    request: str
+    status: int = CLIENT_GONE
+    started: bool = False
+    sent: int = 0
+    begun: float = field(default_factory=perf_counter)
+
+
+class Watch:
+    """An ASGI application that answers for another one whatever happens in it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        exchange = _Exchange(request_id(Headers(scope=scope)))
+        scope.setdefault("state", {})["request_id"] = exchange.request
+
+        async def watched(message: Message) -> None:
+            await _send(exchange, message, send)
+
+        try:
+            await self._app(scope, receive, watched)
+        except RefusedError as refusal:
+            await _answer(exchange, refusal, watched)
+        except ClientGoneError:
+            exchange.status = CLIENT_GONE
+        except Exception as error:
+            logs.mistake(error, exchange.request)
+            await _answer(exchange, internal(), watched)
+        finally:
+            self._note(scope, exchange)
+
+    def _note(self, scope: Scope, exchange: _Exchange) -> None:
+        route = _template(scope)
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        seconds = perf_counter() - exchange.begun
+        self._metrics.answered(method, route, exchange.status, seconds)
+        logs.event(
+            "request",
+            request=exchange.request,
+            method=method,
+            route=route,
+            status=exchange.status,
+            ms=round(1000 * seconds, 3),
+            bytes_in=scope["state"].get("body_bytes", 0),
+            bytes_out=exchange.sent,
+        )
+
+
+def _template(scope: Scope) -> str:
+    """The route of a request without its ids; the same for all addresses that there are not."""
+    if scope["path"] in ALWAYS:
+        return str(scope["path"])
+    return str(getattr(scope.get("route"), "path_format", "unmatched"))
+
+
+def request_id(headers: Headers) -> str:
+    """The id a proxy gave the request, if it is a harmless one, else a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+
+
+async def _send(exchange: _Exchange, message: Message, send: Send) -> None:
+    if message["type"] == "http.response.start":
+        headers = MutableHeaders(scope=message)
+        for name, value in SECURITY.items():
+            headers[name] = value
+        headers["X-Request-Id"] = exchange.request
+        exchange.started, exchange.status = True, message["status"]
+    try:
+        # a client that takes nothing of its answer must not hold it for ever
+        async with asyncio.timeout(READING_SECONDS):
+            await send(message)
+    except TimeoutError:
+        raise ClientGoneError from None
+    exchange.sent += len(message.get("body", b""))
+
+
+async def _answer(exchange: _Exchange, refusal: RefusedError, send: Send) -> None:
+    """Send an error, unless an answer was begun, which can only be broken off."""
+    if exchange.started:
+        return
+    content = json.dumps(refusal.body(exchange.request)).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(content)), **refusal.headers()}
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": raw})
+    await send({"type": "http.response.body", "body": content})

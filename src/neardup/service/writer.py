@@ -1,0 +1,126 @@
+"""The one thread that writes: what comes in while it commits is committed together the next time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, TypeVar
+
+from neardup.service.refusals import stopping, timeout
+
+T = TypeVar("T")
+
+MOST_TOGETHER = 64
+"""Requests in one transaction, so that the first need not wait long for the last."""
+
+
+@dataclass(eq=False)
+class _Write:
+    work: Callable[[], Any]
+    until: float
+    future: Future[Any] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
+class _Outcome:
+    write: _Write
+    result: Any = None
+    error: BaseException | None = None
+
+    def tell(self) -> None:
+        if self.error is None:
+            self.write.future.set_result(self.result)
+        else:
+            self.write.future.set_exception(self.error)
+
+
+class Writer:
+    """``together`` is ``Collection.together``: a block of it is one transaction, on the disk when it ends.
+
+    ``observe`` is told how many requests were committed together. Nobody is told of a result before it is on the
+    disk; when a batch cannot be committed, each of it is tried by itself.
+    """
+
+    def __init__(
+        self, together: Callable[[], AbstractContextManager[None]], observe: Callable[[int], None]
+    ) -> None:
+        self._together, self._observe = together, observe
+        self._queue: SimpleQueue[_Write | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait to be written, about."""
+        return self._queue.qsize()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it takes requests."""
+        return self._thread.is_alive()
+
+    async def run(self, work: Callable[[], T], until: float) -> T:
+        """The result of ``work``, which is on the disk by then.
+
+        Raises RefusedError when it was not begun by ``until`` (of ``monotonic()``). What was begun is waited for,
+        so that an answer always says what happened.
+        """
+        if not self.alive:
+            raise stopping()
+        write = _Write(work, until)
+        self._queue.put(write)
+        result: T = await asyncio.wrap_future(write.future)
+        return result
+
+    def close(self, seconds: float) -> bool:
+        """Write what waits, at most so many seconds; whether all was written."""
+        self._queue.put(None)
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while self._turn():
+            pass
+
+    def _turn(self) -> bool:
+        """Write what is there; False when that was the last."""
+        batch = [self._queue.get()]
+        try:
+            while len(batch) < MOST_TOGETHER:
+                batch.append(self._queue.get_nowait())
+        except Empty:
+            pass
+        # the waiting client may have gone, and its request is then not begun
+        writes = [write for write in batch if write and write.future.set_running_or_notify_cancel()]
+        for outcome in self._committed(writes) if writes else ():
+            outcome.tell()
+        return None not in batch
+
+    def _committed(self, writes: list[_Write]) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
+        begun = False
+        try:
+            with self._together():
+                begun = True
+                outcomes = [_done(write) for write in writes]
+        except Exception as error:
+            if begun and len(writes) > 1:
+                return [outcome for write in writes for outcome in self._committed([write])]
+            return [_Outcome(write, error=error) for write in writes]
+        self._observe(len(writes))
+        return outcomes
+
+
+def _done(write: _Write) -> _Outcome:
+    try:
+        if monotonic() > write.until:
+            raise timeout()
+        return _Outcome(write, write.work())
+    except Exception as error:
+        return _Outcome(write, error=error)

@@ -1,0 +1,47 @@
+"""docs/reference/service.md says what the service does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from neardup.cli.options import COMMANDS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_text(encoding="utf-8")
+
+
+def test_every_limit_has_its_default() -> None:
+    limits = pytest.importorskip("neardup.service.limits", reason="neardup[service] is not installed")
+    options = {option.name: option for option in COMMANDS["serve"]}
+    for name, allowed in limits.ALLOWED.items():
+        default = getattr(limits.Limits(), name)
+        assert options[name].default == default
+        assert f"| `{options[name].spelling[0]}` | {default:g}" in PAGE
+        assert allowed[0] <= default <= allowed[1]
+
+
+def test_every_endpoint_is_listed(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi", reason="neardup[service] is not installed")
+    from neardup.collection import Collection
+    from neardup.service.app import endpoints
+    from neardup.service.desk import Desk
+    from neardup.service.limits import Limits
+
+    desk = Desk(Collection(tmp_path / "mail.neardup"), Limits())
+    paths = endpoints(desk).openapi()["paths"]
+    assert desk.close()
+    described = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    listed = {line.partition("?")[0] for line in re.findall(r"`((?:GET|PUT|POST|DELETE) /[^`]*)`", PAGE)}
+    assert described == listed - {"GET /metrics", "GET /openapi.json"}
+
+
+def test_every_code_and_metric_is_listed() -> None:
+    refusals = pytest.importorskip("neardup.service.refusals", reason="neardup[service] is not installed")
+    rooms = Path(refusals.__file__).parent.glob("*.py")
+    source = "".join(path.read_text(encoding="utf-8") for path in rooms)
+    codes = {*refusals.CODES.values(), *re.findall(r'code="(\w+)"', source)}
+    assert len(codes) > 15
+    assert not [code for code in codes if f"`{code}`" not in PAGE]
+    metrics = re.findall(r'"(neardup_\w+)"', source)
+    assert len(metrics) > 5
+    assert not [name for name in metrics if f"`{name}" not in PAGE]

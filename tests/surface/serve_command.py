@@ -1,0 +1,88 @@
+"""``neardup serve`` as a process of its own, and a client for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+for _needed in ("fastapi", "uvicorn", "prometheus_client"):
+    pytest.importorskip(_needed, reason="neardup[service] is not installed")
+
+JSON = {"Content-Type": "application/json"}
+
+
+@dataclass
+class Server:
+    """A running service. ``log`` is the file of its standard error."""
+
+    process: subprocess.Popen[str]
+    host: str
+    port: int
+    log: Path
+
+    def connect(self, seconds: float = 60) -> HTTPConnection:
+        return HTTPConnection(self.host, self.port, timeout=seconds)
+
+    def ask(
+        self, method: str, target: str, data: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """One request on a connection of its own: status and JSON."""
+        connection = self.connect()
+        try:
+            return ask(connection, method, target, data, headers)
+        finally:
+            connection.close()
+
+    def events(self) -> list[dict[str, Any]]:
+        """What was logged; every line must be JSON."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+def ask(
+    connection: HTTPConnection, method: str, target: str, data: Any = None, headers: dict[str, str] | None = None
+) -> tuple[int, Any]:
+    """One request on an open connection."""
+    body = None if data is None else json.dumps(data).encode()
+    connection.request(method, target, body, {**(JSON if body else {}), **(headers or {})})
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+@contextmanager
+def serving(path: Path, *options: object, create: bool = True) -> Iterator[Server]:
+    """The command on a free port; killed at the end if it still runs."""
+    log = path.with_suffix(".log")
+    line = [
+        sys.executable,
+        "-m",
+        "neardup",
+        "serve",
+        path,
+        "--port",
+        0,
+        *(["--create"] if create else []),
+        *options,
+    ]
+    with log.open("w") as errors:
+        process = subprocess.Popen([str(word) for word in line], stdout=subprocess.PIPE, stderr=errors, text=True)
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert said.startswith("listening at "), log.read_text()
+        address = urlsplit(said.removeprefix("listening at ").strip())
+        assert address.hostname
+        assert address.port
+        yield Server(process, address.hostname, address.port, log)
+    finally:
+        process.kill()
+        process.communicate()

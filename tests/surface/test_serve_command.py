@@ -1,0 +1,231 @@
+"""``neardup serve`` over a socket: refusals to start, signals, kills, slow and greedy clients."""
+
+import json
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run
+from serve_command import Server, ask, serving
+
+from neardup.collection import Collection
+
+TOKEN = "t" * 24
+TEXT = "the harbour office {0} is closed on friday {0} and nobody {0} answers the telephone {0} until monday"
+WRITERS = 4
+LARGE = 50_000_000
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(
+        tmp_path_factory.mktemp("serve") / "mail.neardup", "--largest-body", 60, "--seconds", 120
+    ) as made:
+        yield made
+
+
+def test_without_a_token_nobody_else_is_let_in(run: Run, tmp_path: Path) -> None:
+    result = run("serve", tmp_path / "mail.neardup", "--create", "--host", "0.0.0.0")
+    assert result.status == 2
+    assert result.err.splitlines()[0] == (
+        "error: --host is '0.0.0.0', which others can reach, and there is no --token-file"
+    )
+    assert not (tmp_path / "mail.neardup").exists()
+
+
+def test_what_it_will_not_start_with(run: Run, tmp_path: Path, server: Server) -> None:
+    path = tmp_path / "mail.neardup"
+    assert "There is no collection" in run("serve", path, "--port", "0").err
+    assert "--seconds is 0" in run("serve", path, "--create", "--seconds", "0").err
+    assert "Nobody can listen at 127.0.0.1 port" in run("serve", path, "--create", "--port", str(server.port)).err
+    assert "--port is 70000" in run("serve", path, "--create", "--port", "70000").err
+    assert not path.exists()
+    wrong = tmp_path / "wrong"
+    wrong.write_text("no tokens\n")
+    assert "is no neardup collection" in run("serve", wrong, "--port", "0").err
+    assert "Line 1 of" in run("serve", path, "--create", "--token-file", wrong).err
+
+
+def test_the_extra_is_named_when_it_is_missing(tmp_path: Path) -> None:
+    without = (
+        "import sys; sys.modules['uvicorn'] = None\n"
+        "from neardup.cli import main\n"
+        f"sys.argv = ['neardup', 'serve', {str(tmp_path / 'x')!r}]; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'pip install "neardup[service]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_tokens_over_the_network(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"read {TOKEN}\n")
+    tokens.chmod(0o640)
+    with serving(tmp_path / "mail.neardup", "--token-file", tokens, "--host", "0.0.0.0") as served:
+        served.host = "127.0.0.1"
+        assert served.ask("GET", "/health")[0] == 200
+        assert served.ask("GET", "/v1/stats")[0] == 401
+        assert served.ask("GET", "/v1/stats", headers={"Authorization": f"Bearer {TOKEN}"})[0] == 200
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(30) == 0
+    said = (tmp_path / "mail.log").read_text()
+    assert "can be read by other users" in said
+    assert TOKEN not in said
+
+
+class Writing(threading.Thread):
+    """Adds, replaces and removes until the service goes; ``known`` is what was acknowledged last of each id."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        super().__init__(daemon=True)
+        self.server, self.prefix = server, name
+        self.known: dict[str, str | None] = {}
+        self.doubtful: set[str] = set()
+        self.refused: list[Any] = []
+
+    def run(self) -> None:
+        connection = self.server.connect()
+        try:
+            self.write(connection, random.Random(self.prefix))
+        finally:
+            connection.close()
+
+    def write(self, connection: HTTPConnection, draw: random.Random) -> None:
+        for number in range(100_000):
+            id = f"{self.prefix}/{draw.randrange(40)}"
+            self.doubtful.add(id)
+            text = TEXT.format(f"{self.prefix}{number}")
+            try:
+                if number % 5 == 4 and self.known.get(id):
+                    status, said = ask(connection, "DELETE", f"/v1/documents?id={id}")
+                    new = None
+                else:
+                    status, said = ask(connection, "PUT", f"/v1/documents/{id}", {"text": text})
+                    new = text
+            except (OSError, HTTPException, json.JSONDecodeError):
+                return  # whether it was written nobody has said
+            if status == 200:
+                self.known[id] = new
+            elif said["error"]["code"] != "stopping":
+                self.refused.append(said)
+            self.doubtful.discard(id)
+
+
+def require_what_was_acknowledged(path: Path, writers: list[Writing]) -> None:
+    with Collection(path) as collection:
+        for writer in writers:
+            assert not writer.refused
+            assert len(writer.doubtful) <= 1
+            for id, text in writer.known.items():
+                if id not in writer.doubtful:
+                    assert (collection.get(id).text if id in collection else None) == text
+        assert collection.check() == []
+        assert len(collection) <= WRITERS * 40
+
+
+@pytest.mark.parametrize(("sign", "status"), [(signal.SIGTERM, 0), (signal.SIGKILL, -9)])
+def test_stopped_while_many_write_it_has_lost_nothing(tmp_path: Path, sign: signal.Signals, status: int) -> None:
+    path = tmp_path / "mail.neardup"
+    everyone: list[Writing] = []
+    draw = random.Random(sign)
+    for turn in range(2):
+        with serving(path) as served:
+            writers = [Writing(served, f"{turn}.{number}") for number in range(WRITERS)]
+            for writer in writers:
+                writer.start()
+            while sum(len(writer.known) for writer in writers) < 20:
+                time.sleep(0.01)
+            time.sleep(draw.random() * 0.2)
+            served.process.send_signal(sign)
+            assert served.process.wait(60) == status
+            for writer in writers:
+                writer.join(60)
+                assert not writer.is_alive()
+            everyone += writers
+            if sign == signal.SIGTERM:
+                assert served.events()[-1]["finished"] is True
+                assert not path.with_name(path.name + "-wal").exists()
+    require_what_was_acknowledged(path, everyone)
+
+
+def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "mail.neardup") as served,
+        socket.create_connection((served.host, served.port)) as slow,
+    ):
+        slow.sendall(b"PUT /v1/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
+        slow.sendall(b"Content-Length: 100\r\n\r\n{")
+        time.sleep(0.3)
+        served.process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            served.process.wait(1)
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(10) == 128 + signal.SIGTERM
+
+
+def test_slow_clients_keep_nobody_waiting(server: Server) -> None:
+    slow = [socket.create_connection((server.host, server.port)) for _ in range(30)]
+    for number, one in enumerate(slow):
+        one.sendall(b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\n")
+        if number % 2:
+            one.sendall(b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n[")
+    began = time.monotonic()
+    assert server.ask("PUT", "/v1/documents/quick", {"text": "quick"})[0] == 200
+    assert server.ask("GET", "/v1/documents/quick")[0] == 200
+    assert time.monotonic() - began < 5
+    for one in slow:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"GARBAGE\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 50,
+        b"GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /v1/near HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /v1/near HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused_in_json(server: Server, said: bytes) -> None:
+    with socket.create_connection((server.host, server.port), timeout=10) as client:
+        client.sendall(said)
+        answer = HTTPResponse(client)
+        answer.begin()
+        assert 400 <= answer.status < 500
+        assert json.loads(answer.read())["error"]["code"]
+
+
+def test_a_document_of_fifty_megabytes(server: Server) -> None:
+    passage = " ".join(f"w{number:03d}" for number in range(100))
+    large = " ".join([passage, *(f"{number:04x}" * 1000 for number in range(LARGE // 4001))])
+    assert 49_900_000 < len(large) <= LARGE
+    assert server.ask("PUT", "/v1/documents/large", {"text": large + large[: LARGE // 2]})[0] == 413
+    status, said = server.ask("PUT", "/v1/documents/large", {"text": large})
+    assert (status, said.get("added")) == (200, 1)
+    found = server.ask("POST", "/v1/near", {"text": passage, "overlap": 90})[1]
+    assert [hit["id"] for hit in found["hits"]] == ["large"]
+    assert server.ask("POST", "/v1/compare", {"a": "large", "b": "large"})[0] == 413
+    assert server.ask("DELETE", "/v1/documents/large")[0] == 200
+
+
+def test_the_log_is_json_without_texts(server: Server) -> None:
+    server.ask("POST", "/v1/search", {"query": "confidential"})
+    server.ask("GET", "/v1/documents/confidential?x=confidential")
+    events = server.events()
+    assert events[0]["event"] == "started"
+    assert {"time", "level", "event", "request", "method", "route", "status", "ms"} <= set(events[-1])
+    assert "confidential" not in server.log.read_text()
