@@ -209,7 +209,7 @@ def choose_pieces(tokens, offsets, lengths, repeats, criterion):
         for i in range(used, used + pieces.size):
             owner[i] = d
         used += pieces.size
-    return entries[:used], owner[:used], largest
+    return entries[:used].copy(), owner[:used].copy(), largest  # not to hold room for every token
 
 
 @njit(cache=True, nogil=True)
