@@ -23,6 +23,7 @@ FUNCTIONS = {
     "search": search.search,
     "info": collection.info,
     "check": collection.check,
+    "compact": collection.compact,
     "demo": demo.demo,
 }
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
@@ -33,7 +34,7 @@ CLI_CLOSING = """\
 | status | meaning |
 |---|---|
 | 0 | done; also when `compare` found differences |
-| 1 | done, but some input was rejected; `problems.jsonl` in the output folder lists it |
+| 1 | done, but some input was rejected; `problems.jsonl` in the output folder (`add`: `--problems`) lists it |
 | 2 | error: a wrong option or setting, an input that cannot be read, an output that cannot be written |
 | 130 | interrupted; nothing was written |
 
@@ -42,9 +43,9 @@ drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) hold
 `group` add `out` (the folder, null after a dry run) and `files` (the names in it). `compare` prints
 [Comparison.as_dict()](python.md#compare-and-comparison) on one line. `plan` and `explain` print their tables;
 those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json); with documents
-`plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) write no
-`problems.jsonl`: `add --json` lists the first 1,000 rejected rows, and `info --json` prints what
-`Collection.info` gives.
+`plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) have no
+output folder: `add --problems FILE` lists what was rejected, `add --json` the first 1,000 rows of it, and
+`info --json` prints what `Collection.info` gives.
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """

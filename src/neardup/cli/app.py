@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from neardup.cli.batch import dedup, group
-from neardup.cli.collection import add, check, info, remove
+from neardup.cli.collection import add, check, compact, info, remove
 from neardup.cli.compare import compare
 from neardup.cli.demo import demo
 from neardup.cli.explain import explain
@@ -43,7 +43,7 @@ def neardup(
     """Find, prove and show near-duplicate documents."""
 
 
-for _command in (dedup, group, compare, plan, explain, add, remove, search, info, check, demo):
+for _command in (dedup, group, compare, plan, explain, add, remove, search, info, check, compact, demo):
     _name = _command.__name__
     _summary = (_command.__doc__ or "").partition("\n")[0]
     app.command(_name, short_help=_summary)(with_options(guarded(_command), COMMANDS[_name]))

@@ -1,9 +1,10 @@
-"""``neardup add``, ``remove``, ``info`` and ``check``: a collection, from the command line."""
+"""``neardup add``, ``remove``, ``info``, ``check`` and ``compact``: a collection, from the command line."""
 
 from __future__ import annotations
 
 import json as notation
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from neardup import views
 from neardup.cli.messages import DONE, ERROR, REJECTED, error, warn
+from neardup.cli.options import CREATION
 from neardup.cli.shown import watcher
 
 if TYPE_CHECKING:
@@ -22,32 +24,22 @@ _SHOWN_PROBLEMS = 3
 def add(
     path: Path,
     inputs: list[str],
-    text: str | None,
-    id: str | None,
     metadata: list[str],
     replace: bool,
-    wait: float,
+    problems: Path | None,
     json: bool,
+    **typed: Any,
 ) -> int:
     """Add documents to a collection, all of them or none.
 
-    An id that is there already is an error, unless --replace. Exit status: 0 done; 1 done, but
-    some input was rejected; 2 error, and nothing was added.
-    """
-    from neardup.collection import Collection
-    from neardup.readers import open_files
+    An id that is there already is an error, unless --replace. Files that are one document each
+    (text, HTML, PDF, DOCX, mail) are called by their paths, and keep what they say of themselves:
+    from, to, cc, date, subject, title, author.
 
-    documents = open_files(inputs)
-    with Collection(path, wait=wait) as collection, watcher() as progress:
-        added = collection.add(
-            documents,
-            text=text,
-            id=id,
-            metadata=list(metadata),
-            on_duplicate="replace" if replace else "error",
-            progress=progress,
-        )
-        total = len(collection)
+    Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
+    nothing was added.
+    """
+    added, total = _add(path, inputs, list(metadata), replace, problems, **typed)
     if json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
     else:
@@ -59,8 +51,36 @@ def add(
             f"{views.printable(path)} holds {views.number(total)}"
         )
     if added.rejected:
-        warn("\n".join(_rejected(added)))
+        warn("\n".join(_rejected(added, problems)))
     return REJECTED if added.rejected else DONE
+
+
+def _add(
+    path: Path, inputs: list[str], metadata: list[str], replace: bool, problems: Path | None, **typed: Any
+) -> tuple[Added, int]:
+    """What was added, and how many documents there are now."""
+    from neardup.collection import Collection
+    from neardup.readers import choose_columns, open_files
+    from neardup.writers import ProblemList
+
+    settings = {
+        option.name.removeprefix("new_"): value for option in CREATION if (value := typed[option.name]) is not None
+    }
+    documents = open_files(inputs)
+    choose_columns(documents, typed["text"], typed["id"])  # a mistake in them must not leave an empty collection
+    with nullcontext() if problems is None else ProblemList(problems) as listed:
+        on_problem = listed.write if listed else None
+        with Collection(path, wait=typed["wait"], on_problem=on_problem, **settings) as collection:
+            with watcher() as progress:
+                added = collection.add(
+                    documents,
+                    text=typed["text"],
+                    id=typed["id"],
+                    metadata=metadata,
+                    on_duplicate="replace" if replace else "error",
+                    progress=progress,
+                )
+            return added, len(collection)
 
 
 def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
@@ -108,14 +128,33 @@ def check(path: Path, json: bool) -> int:
     return ERROR if faults else DONE
 
 
-def opened(path: Path, wait: float = 10.0) -> Collection:
+def compact(path: Path, upgrade: bool, wait: float, json: bool) -> int:
+    """Rewrite a collection without free space, and without the words of removed documents.
+
+    Needs as much free space as the file has, and nobody else who reads or writes.
+    """
+    with opened(path, wait, upgrade=upgrade) as collection:
+        before = collection.info()["bytes"]["file"]
+        collection.compact()
+        total, after = len(collection), collection.info()["bytes"]["file"]
+    if json:
+        typer.echo(notation.dumps({"documents": total, "before": before, "after": after}, indent=2))
+    else:
+        typer.echo(
+            f"{views.printable(path)} has {views.size(after)}, {views.size(before)} before; "
+            f"it holds {views.counted(total, 'document')}"
+        )
+    return DONE
+
+
+def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collection:
     """The collection in a file that exists: only ``add`` makes one."""
     from neardup.collection import Collection
     from neardup.errors import InputError
 
     if not path.exists():
         raise InputError(f"There is no collection {path}", "A file that neardup add made", "Check the name")
-    return Collection(path, wait=wait)
+    return Collection(path, wait=wait, upgrade=upgrade)
 
 
 def _counts(added: Added) -> dict[str, Any]:
@@ -126,8 +165,9 @@ def _counts(added: Added) -> dict[str, Any]:
     return {**counts, "problems": problems}
 
 
-def _rejected(added: Added) -> Iterator[str]:
-    yield f"{views.counted(added.rejected, 'row')} rejected. The first:"
+def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
+    where = f"; {views.printable(listed)} lists them" if listed else ""
+    yield f"{views.counted(added.rejected, 'row')} rejected{where}. The first:"
     for problem in added.problems[:_SHOWN_PROBLEMS]:
         row = "" if problem.row is None else f" row {problem.row}"
         yield f"{views.printable(problem.source)}{row}: {views.printable(problem.reason)}"
