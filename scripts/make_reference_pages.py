@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, collection, compare, demo, explain, groups, plan, search, serve
+from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -18,7 +18,7 @@ FUNCTIONS = {
     "compare": compare.compare,
     "plan": plan.plan,
     "explain": explain.explain,
-    "add": collection.add,
+    "add": adding.add,
     "remove": collection.remove,
     "search": search.search,
     "groups": groups.groups,
@@ -26,6 +26,7 @@ FUNCTIONS = {
     "serve": serve.serve,
     "info": collection.info,
     "check": collection.check,
+    "compact": collection.compact,
     "demo": demo.demo,
 }
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
@@ -36,7 +37,7 @@ CLI_CLOSING = """\
 | status | meaning |
 |---|---|
 | 0 | done; also when `compare` found differences |
-| 1 | done, but some input was rejected; `problems.jsonl` in the output folder lists it |
+| 1 | done, but some input was rejected; `problems.jsonl` in the output folder (`add`: `--problems`) lists it |
 | 2 | error: a wrong option or setting, an input that cannot be read, an output that cannot be written |
 | 130 | interrupted; nothing was written |
 
@@ -45,9 +46,9 @@ drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) hold
 `group` add `out` (the folder, null after a dry run) and `files` (the names in it). `compare` prints
 [Comparison.as_dict()](python.md#compare-and-comparison) on one line. `plan` and `explain` print their tables;
 those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json); with documents
-`plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) write no
-`problems.jsonl`: `add --json` lists the first 1,000 rejected rows, and `info --json` prints what
-`Collection.info` gives.
+`plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) have no
+output folder: `add --problems FILE` lists what was rejected, `add --json` the first 1,000 rows of it, and
+`info --json` prints what `Collection.info` gives.
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """

@@ -42,8 +42,8 @@ def packed_stream(content: bytes, times: int = 1) -> bytes:
     return stream(content, b"/Filter [%s]" % (b"/FlateDecode " * times))
 
 
-def pdf_of_streams(pages: Sequence[bytes], trailer: bytes = b"") -> bytes:
-    """A PDF with a page for each stream object, set in Helvetica."""
+def pdf_of_streams(pages: Sequence[bytes], trailer: bytes = b"", info: bytes = b"") -> bytes:
+    """A PDF with a page for each stream object, set in Helvetica; ``info`` are entries such as /Title (x)."""
     numbers = [4 + 2 * i for i in range(len(pages))]
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -56,6 +56,9 @@ def pdf_of_streams(pages: Sequence[bytes], trailer: bytes = b"") -> bytes:
             b" /Resources << /Font << /F 3 0 R >> >> >>" % (number + 1),
             page,
         ]
+    if info:
+        objects.append(b"<< %s >>" % info)
+        trailer += b" /Info %d 0 R" % len(objects)
     return pdf(objects, trailer)
 
 
@@ -70,9 +73,9 @@ def drawn(lines: Sequence[str]) -> bytes:
     return b"BT /F 10 Tf 12 TL 40 750 Td\n%sET" % shown
 
 
-def pdf_of(*texts: str) -> bytes:
+def pdf_of(*texts: str, info: bytes = b"") -> bytes:
     """A PDF with a page for each text, broken into lines."""
-    return pdf_of_streams([packed_stream(drawn(wrap(text, 90))) for text in texts])
+    return pdf_of_streams([packed_stream(drawn(wrap(text, 90))) for text in texts], info=info)
 
 
 def zip_of(parts: Mapping[str, str | bytes]) -> bytes:
@@ -84,15 +87,26 @@ def zip_of(parts: Mapping[str, str | bytes]) -> bytes:
     return made.getvalue()
 
 
-def docx(body: str | bytes, **more: str) -> bytes:
-    """A DOCX file with this XML in its body; ``more`` are further parts in the folder word, without .xml."""
-    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    rels = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-        f'<Relationship Id="a" Type="{relation}" Target="word/document.xml"/></Relationships>'
+def docx(body: str | bytes, properties: str = "", **more: str) -> bytes:
+    """A DOCX file with this XML in its body; ``more`` are further parts in the folder word, without .xml.
+
+    ``properties`` is XML that describes the document: dc:title, dc:creator, dcterms:created.
+    """
+    relations = {
+        "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument": "word/document"
+    }
+    relations |= {"http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties": "core"}
+    named = (
+        f'<Relationship Id="{name[0]}" Type="{kind}" Target="{name}.xml"/>' for kind, name in relations.items()
     )
+    rels = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
     document = body if isinstance(body, bytes) else f"<w:document {WORD}><w:body>{body}</w:body></w:document>"
-    parts: dict[str, str | bytes] = {"_rels/.rels": rels, "word/document.xml": document}
+    parts: dict[str, str | bytes] = {
+        "_rels/.rels": f"{rels}{''.join(named)}</Relationships>",
+        "word/document.xml": document,
+    }
+    spaces = 'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"'
+    parts |= {"core.xml": f"<properties {spaces}>{properties}</properties>"} if properties else {}
     return zip_of(parts | {f"word/{name}.xml": content for name, content in more.items()})
 
 
@@ -119,9 +133,12 @@ def eml_of(text: str, subject: str | None = None) -> bytes:
     return mail.as_bytes()
 
 
-def msg(streams: Mapping[str, bytes], numbers: Mapping[int, int] | None = None) -> bytes:
-    """An Outlook message with these streams, such as 0037001F, and these 32-bit properties."""
+def msg(
+    streams: Mapping[str, bytes], numbers: Mapping[int, int] | None = None, times: Mapping[int, int] | None = None
+) -> bytes:
+    """An Outlook message with these streams, such as 0037001F, these 32-bit properties and these times."""
     entries = b"".join(struct.pack("<HHII", 3, key, 6, value) + bytes(4) for key, value in (numbers or {}).items())
+    entries += b"".join(struct.pack("<HHIQ", 0x40, key, 6, value) for key, value in (times or {}).items())
     named = {f"__substg1.0_{name}": content for name, content in streams.items()}
     return ole({"__properties_version1.0": bytes(32) + entries, **named})
 

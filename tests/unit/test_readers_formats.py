@@ -9,7 +9,7 @@ from reading import read_all
 
 from made_files import docx_of, eml_of, html_of, msg_of, pdf_of
 from neardup.errors import InputError
-from neardup.formats import Extractor
+from neardup.formats import Content, Extractor
 from neardup.readers import NativeFiles, folder, open_documents, read_document
 
 TEXT = "a few words & more"
@@ -81,13 +81,13 @@ def test_without_the_extra_a_file_is_a_problem_that_says_what_to_install(
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
-    extract = Extractor.extract
+    read = Extractor.read
 
-    def counting(self: Extractor, data: bytes, name: str, seconds: float) -> str:
+    def counting(self: Extractor, data: bytes, name: str, seconds: float) -> Content:
         calls.append(f"{Path(name).name} {seconds:g}")
-        return extract(self, data, name, seconds)
+        return read(self, data, name, seconds)
 
-    monkeypatch.setattr(Extractor, "extract", counting)
+    monkeypatch.setattr(Extractor, "read", counting)
     return calls
 
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
-from neardup.cli.collection import add, check, info, remove
+from neardup.cli.collection import check, compact, info, remove
 from neardup.cli.compare import compare
 from neardup.cli.demo import demo
 from neardup.cli.explain import explain
@@ -47,7 +48,7 @@ def neardup(
 
 for _command in (
     *(dedup, group, compare, plan, explain),
-    *(add, remove, search, groups, decide, serve, info, check),
+    *(add, remove, search, groups, decide, serve, info, check, compact),
     demo,
 ):
     _name = _command.__name__

@@ -1,4 +1,4 @@
-"""``neardup add``, ``remove``, ``info`` and ``check``: a collection, from the command line."""
+"""``neardup remove``, ``info``, ``check`` and ``compact``: a collection, from the command line."""
 
 from __future__ import annotations
 
@@ -10,71 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import views
-from neardup.cli.messages import DONE, ERROR, REJECTED, error, warn
+from neardup.cli.messages import DONE, ERROR, error
 from neardup.cli.shown import watcher
-from neardup.errors import SettingError
 
 if TYPE_CHECKING:
-    from neardup.collection import Added, Collection, Near
-
-_SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
-
-
-def add(path: Path, inputs: list[str], wait: float, json: bool, **typed: Any) -> int:
-    """Add documents to a collection, all of them or none.
-
-    An id that is there already is an error, unless --replace. With --near each document is compared
-    with those that are stored and those before it. Exit status: 0 done; 1 done, but some input was
-    rejected; 2 error, and nothing was added.
-    """
     from neardup.collection import Collection
-    from neardup.readers import open_files
-
-    near, on_near = _near(typed)
-    documents = open_files(inputs)
-    with Collection(path, wait=wait) as collection, watcher() as progress:
-        added = collection.add(
-            documents,
-            text=typed["text"],
-            id=typed["id"],
-            metadata=list(typed["metadata"]),
-            on_duplicate="replace" if typed["replace"] else "error",
-            progress=progress,
-            near=near,
-            on_near=on_near,
-        )
-        total = len(collection)
-    if json:
-        typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
-    else:
-        for note in added.notes:
-            typer.echo(views.printable(note))
-        replaced = f", {views.number(added.replaced)} replaced" if typed["replace"] else ""
-        typer.echo(
-            f"{views.counted(added.added, 'document')} added{replaced}; "
-            f"{views.printable(path)} holds {views.number(total)}"
-        )
-        for line in _repeats(added) if near else ():
-            typer.echo(line)
-    if added.rejected:
-        warn("\n".join(_rejected(added)))
-    return REJECTED if added.rejected else DONE
-
-
-def _near(typed: dict[str, Any]) -> tuple[Near | None, Any]:
-    """What --near, --on-near, --skip-near and --recall ask for."""
-    from neardup.collection import Near
-
-    near, on_near, skip, recall = (typed[name] for name in ("near", "on_near", "skip_near", "near_recall"))
-    if skip is not None and (near is not None or on_near is not None):
-        raise SettingError("--skip-near was given with --near or --on-near", "Either of them", "Leave one out")
-    threshold = near if skip is None else skip
-    if threshold is None:
-        if on_near is not None or recall is not None:
-            raise SettingError("--on-near or --recall was given without --near", "A resemblance to look for")
-        return None, "keep"
-    asked = Near(threshold) if recall is None else Near(threshold, recall)
-    return asked, "reject" if skip is not None else on_near or "keep"
 
 
 def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
@@ -122,46 +62,33 @@ def check(path: Path, json: bool) -> int:
     return ERROR if faults else DONE
 
 
-def opened(path: Path, wait: float = 10.0) -> Collection:
+def compact(path: Path, upgrade: bool, wait: float, json: bool) -> int:
+    """Rewrite a collection without free space, and without the words of removed documents.
+
+    Needs as much free space as the file has, and nobody else who reads or writes.
+    """
+    with opened(path, wait, upgrade=upgrade) as collection:
+        before = collection.info()["bytes"]["file"]
+        collection.compact()
+        total, after = len(collection), collection.info()["bytes"]["file"]
+    if json:
+        typer.echo(notation.dumps({"documents": total, "before": before, "after": after}, indent=2))
+    else:
+        typer.echo(
+            f"{views.printable(path)} has {views.size(after)}, {views.size(before)} before; "
+            f"it holds {views.counted(total, 'document')}"
+        )
+    return DONE
+
+
+def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collection:
     """The collection in a file that exists: only ``add`` makes one."""
     from neardup.collection import Collection
     from neardup.errors import InputError
 
     if not path.exists():
         raise InputError(f"There is no collection {path}", "A file that neardup add made", "Check the name")
-    return Collection(path, wait=wait)
-
-
-def _counts(added: Added) -> dict[str, Any]:
-    problems = [
-        {"source": problem.source, "row": problem.row, "reason": problem.reason} for problem in added.problems
-    ]
-    counts = {name: getattr(added, name) for name in ("added", "replaced", "rejected", "text_bytes")}
-    if added.recall is None:
-        return {**counts, "problems": problems}
-    told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "recall")}
-    return {**counts, **told, "near": [one.as_dict() for one in added.near], "problems": problems}
-
-
-def _repeats(added: Added) -> Iterator[str]:
-    sure = "complete" if added.recall == 1 else f"recall {added.recall:g} or more"
-    parts = [f"{views.counted(added.repeats, 'document')} near a stored one ({sure})"]
-    parts += [f"{views.number(added.linked)} linked"] * bool(added.linked)
-    parts += [f"{views.number(added.left_out)} not stored"] * bool(added.left_out)
-    yield ", ".join(parts)
-    for one in added.near[:_SHOWN_NEAR]:
-        group = "" if one.group is None else f", group {one.group}"
-        similar = views.similarity(one.resemblance, 4)
-        yield f"  {views.printable(one.id)} repeats {views.printable(one.of)}, {similar}: {one.action}{group}"
-    if added.repeats > _SHOWN_NEAR:
-        yield f"  and {views.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
-
-
-def _rejected(added: Added) -> Iterator[str]:
-    yield f"{views.counted(added.rejected, 'row')} rejected. The first:"
-    for problem in added.problems[:_SHOWN_PROBLEMS]:
-        row = "" if problem.row is None else f" row {problem.row}"
-        yield f"{views.printable(problem.source)}{row}: {views.printable(problem.reason)}"
+    return Collection(path, wait=wait, upgrade=upgrade)
 
 
 def _facts(known: dict[str, Any]) -> Iterator[views.Line]:

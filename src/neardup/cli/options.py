@@ -155,6 +155,33 @@ METADATA = Option(
     "COLUMN",
 )
 REPLACE = Option("replace", ("--replace",), bool, False, "Replace documents whose ids are there already.")
+PROBLEMS = Option(
+    "problems",
+    ("--problems",),
+    Path | None,
+    None,
+    "Write what was rejected as problems.jsonl; a list of an earlier run is replaced.",
+    "FILE",
+)
+_FIXED = "Fixed when the collection is made. Without it"
+CREATION = (
+    Option("new_length", ("--length",), int | None, None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER"),
+    Option("new_slots", ("--slots",), int | None, None, f"Slots of a signature. {_FIXED} 64.", "NUMBER"),
+    Option(
+        "new_scale", ("--scale",), int | None, None, f"One shingle in so many is sampled. {_FIXED} 32.", "NUMBER"
+    ),
+    Option(
+        "new_floor", ("--floor",), int | None, None, f"Shingles that are sampled at least. {_FIXED} 8.", "NUMBER"
+    ),
+)
+"""``new_…``: settings of a new collection; if there is one, those that are given must be its own."""
+UPGRADE = Option(
+    "upgrade",
+    ("--upgrade",),
+    bool,
+    False,
+    "Bring a file of an earlier version to this one; copy it before.",
+)
 WAIT = Option("wait", ("--wait",), float, 10.0, "Seconds to wait while somebody else writes.", "NUMBER")
 _COMPARING = (
     Option("a", (), str, REQUIRED, "A document: text, HTML, PDF, DOCX, mail; - is standard input.", "A"),
@@ -336,7 +363,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         JSON,
     ),
     "explain": _EXPLAINING,
-    "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, *_ARRIVING, WAIT, JSON),
+    "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, *_ARRIVING, PROBLEMS, *CREATION, WAIT, JSON),
     "remove": (COLLECTION, IDS, WAIT, JSON),
     "search": _SEARCHING,
     "groups": _GROUPS,
@@ -344,6 +371,7 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
     "serve": _SERVING,
     "info": (COLLECTION, JSON),
     "check": (COLLECTION, JSON),
+    "compact": (COLLECTION, UPGRADE, WAIT, JSON),
     "demo": (JSON,),
 }
 """The options of every command, in the order of its help."""

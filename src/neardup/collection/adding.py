@@ -19,6 +19,7 @@ from neardup.collection.ids import id_fault, usable_id
 from neardup.collection.near import Near
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
+from neardup.formats import METADATA
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
@@ -62,16 +63,22 @@ class Added:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are used: text, id (None: the collection names the documents), metadata."""
+    """The columns that are used: text, id (None: the collection names the documents), metadata.
+
+    ``said`` is what files that are one document each say of themselves, kept where they say it.
+    """
 
     text: str
     id: str | None
     metadata: tuple[str, ...]
+    said: tuple[str, ...] = ()
 
     @property
     def all(self) -> list[str]:
         """Each column once."""
-        return list(dict.fromkeys(name for name in (self.text, self.id, *self.metadata) if name is not None))
+        return list(
+            dict.fromkeys(name for name in (self.text, self.id, *self.metadata, *self.said) if name is not None)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +90,19 @@ class _Prepared:
 class Adding:
     """One call of ``Collection.add``: reads in worker threads, writes in its own, all in one transaction."""
 
-    def __init__(self, store: Store, on_duplicate: OnDuplicate, near: Near | None, on_near: OnNear) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_duplicate: OnDuplicate,
+        near: Near | None,
+        on_near: OnNear,
+        on_problem: Callable[[Problem], None] | None = None,
+    ) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
         self._store, self._on_duplicate = store, on_duplicate
-        self._near, self._on_near = near, on_near
+        self._near, self._on_near, self._on_problem = near, on_near, on_problem
         self._outcome = Added(recall=near.recall if near else None)
 
     def run(
@@ -101,7 +115,8 @@ class Adding:
         chosen = choose_columns(opened, text, id)
         for name in metadata:
             find_column(opened, name, "--meta")
-        columns = Columns(chosen.text, chosen.id, tuple(metadata))
+        said = METADATA if opened.format == "text" and not metadata else ()
+        columns = Columns(chosen.text, chosen.id, tuple(metadata), said)
         self._outcome.notes = chosen.notes
         numbered = columns.id is None and opened.format == "arrow"
         if numbered:
@@ -116,6 +131,8 @@ class Adding:
             for prepared in _prepared(prepare, opened, columns):
                 for problem in prepared.problems:
                     self._outcome.reject(problem)
+                    if self._on_problem:
+                        self._on_problem(problem)
                 entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
                 self._add(entries, arrivals)
                 advance(int(entries.sizes.sum()))
@@ -153,7 +170,7 @@ class Adding:
             raise InputError(
                 f"The document {twice!r} {where}",
                 "Ids that are new; nothing of this batch was stored",
-                'Give on_duplicate="replace" (--replace) or on_duplicate="skip"',
+                'Give --replace (on_duplicate="replace") to put it in place of the other, or leave it out',
             )
 
 
@@ -189,7 +206,7 @@ def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> _P
     texts = _one_array(table.column(columns.text))
     faults = _faults(ids, texts)
     problems = [Problem(chunk.source, numbers[k], reason) for k, reason in faults.items()]
-    metadata = [{name: plain(value) for name, value in row.items()} for row in _records(table, columns.metadata)]
+    metadata = [_metadata(row, columns.said) for row in _records(table, (*columns.metadata, *columns.said))]
     if faults:
         good = [k for k in range(len(ids)) if k not in faults]
         texts = texts.take(pa.array(good, pa.int64()))
@@ -217,6 +234,10 @@ def _faults(ids: list[str], texts: Any) -> dict[int, str]:
     for k in np.flatnonzero(lengths > LARGEST_TEXT).tolist():
         found[k] = f"the text has {lengths[k]:,} bytes, more than {LARGEST_TEXT:,}"
     return found
+
+
+def _metadata(row: dict[str, Any], said: Sequence[str]) -> dict[str, Any]:
+    return {name: plain(value) for name, value in row.items() if value is not None or name not in said}
 
 
 def _records(table: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ from neardup.collection.view import View
 from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.progress import Progress, Silent
+from neardup.readers import Problem
 
 _PAGE = 1000
 
@@ -53,7 +54,8 @@ class Collection(GroupsAndDecisions):
 
     ``settings`` (length, slots, scale, floor) are fixed when the file is made; later they may be left out. With
     ``readonly`` nothing is made or changed. ``wait`` is how many seconds to wait while somebody else writes.
-    ``upgrade`` brings a file of an earlier format version to this one; make a copy before.
+    ``upgrade`` brings a file of an earlier format version to this one; make a copy before. ``on_problem`` is
+    called with every row that ``add`` rejects, of which the result keeps the first 1 000.
 
     Any number of processes and threads may read while one adds or removes. What ``add`` and ``remove`` have
     returned from is on the disk; a batch is there whole or not at all, whenever the process is killed.
@@ -77,9 +79,10 @@ class Collection(GroupsAndDecisions):
         readonly: bool = False,
         wait: float = 10.0,
         upgrade: bool = False,
+        on_problem: Callable[[Problem], None] | None = None,
         **settings: int,
     ) -> None:
-        self.path = Path(path)
+        self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:
             raise SettingError(f"wait is {wait!r}", "A number of seconds from 0 to 86 400")
         self.store: Store = SqliteStore(self.path, settings, readonly=readonly, upgrade=upgrade, wait=wait)
@@ -105,6 +108,8 @@ class Collection(GroupsAndDecisions):
 
         ``text`` and ``id`` name columns and are guessed otherwise; ``metadata`` names columns that are kept with
         each document. Without an id column documents in files are called ``source#row``, others ``#1``, ``#2`` …
+        Files that are one document each are called by their paths, and keep what they say of themselves
+        (docs/reference/formats.md) unless ``metadata`` names some of it.
         ``on_duplicate`` says what happens to an id that is there already, or comes twice: "error" adds nothing
         and raises InputError, "replace" keeps the later document, "skip" the earlier one.
 
@@ -119,7 +124,7 @@ class Collection(GroupsAndDecisions):
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
         asked = None if near is None else Near.of(near)
-        adding = Adding(self.store, on_duplicate, asked, on_near)
+        adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem)
         return adding.run(documents, text, id, metadata, progress or Silent())
 
     def prepare(self, ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Entries:

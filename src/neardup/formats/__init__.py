@@ -1,8 +1,8 @@
 """The text of a document in the formats people have: PDF, DOCX, HTML, mail; plain text as it is.
 
-``extract`` works in this process and may take as long, or fail as badly, as the parser of the format lets a
-hostile file make it. ``Extractor`` does the same in a process of its own, which is ended when a file asks for too
-much.
+``read`` and ``extract`` work in this process and may take as long, or fail as badly, as the parser of the format
+lets a hostile file make it. ``Extractor`` does the same in a process of its own, which is ended when a file asks
+for too much.
 """
 
 from __future__ import annotations
@@ -15,17 +15,23 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
+from neardup.formats.content import LISTS, METADATA, Content, Metadata
 from neardup.formats.isolated import Extractor
 from neardup.formats.limits import FILE_BYTES
 
 __all__ = [
+    "LISTS",
+    "METADATA",
     "SUFFIXES",
+    "Content",
     "DocumentFormat",
     "Extractor",
+    "Metadata",
     "extract",
     "format_by_name",
     "format_of",
     "packages",
+    "read",
     "refuse_size",
 ]
 
@@ -42,11 +48,11 @@ SUFFIXES: dict[str, DocumentFormat] = {
 """What each suffix stands for; files with another one are plain text."""
 
 _PLACES: dict[DocumentFormat, tuple[str, str]] = {
-    "html": ("web", "extract_html"),
-    "pdf": ("pdf", "extract_pdf"),
-    "docx": ("word", "extract_docx"),
-    "eml": ("mail", "extract_eml"),
-    "msg": ("outlook", "extract_msg"),
+    "html": ("web", "read_html"),
+    "pdf": ("pdf", "read_pdf"),
+    "docx": ("word", "read_docx"),
+    "eml": ("mail", "read_eml"),
+    "msg": ("outlook", "read_msg"),
 }
 
 _PACKAGES = ("pypdfium2", "olefile")
@@ -67,14 +73,23 @@ def extract(data: bytes, name: str) -> str:
     >>> extract(b"# A title\n\ntext", "a.md"), extract(b"<h1>A title</h1>text", "a.html")
     ('# A title\n\ntext', 'A title\ntext')
     """
+    return read(data, name).text
+
+
+def read(data: bytes, name: str) -> Content:
+    r"""Return the text of a document as ``extract`` does, and what the file says of itself.
+
+    >>> read(b"From: Ann <ann@example.org>\nSubject: boats\n\nThree of them.", "a.eml").metadata
+    {'from': ['ann@example.org', 'Ann'], 'subject': 'boats'}
+    """
     format = format_of(name, data)
     if format == "text":
-        return data.decode("utf-8", "replace")
+        return Content(data.decode("utf-8", "replace"))
     refuse_size(len(data))
     _check_signature(format, data)
     module, function = _PLACES[format]
-    read: Callable[[bytes], str] = getattr(import_module(f"neardup.formats.{module}"), function)
-    return read(data)
+    read_it: Callable[[bytes], Content] = getattr(import_module(f"neardup.formats.{module}"), function)
+    return read_it(data)
 
 
 def format_by_name(name: str) -> DocumentFormat | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import sys
 from typing import BinaryIO
 
 from neardup.errors import NeardupError
-from neardup.formats import extract
+from neardup.formats import Content, read
 from neardup.formats.isolated import ANSWER, PARTS, REFUSED, REQUEST, TEXT
 from neardup.formats.limits import MEMORY_BYTES
 
@@ -23,22 +24,23 @@ def main() -> None:
         data = source.read(data_length)
         # Ends the process from a thread outside the interpreter, so also in the midst of native code.
         faulthandler.dump_traceback_later(seconds, exit=True)
-        kind, text = _answer(data, name)
+        kind, content = _answer(data, name)
         faulthandler.cancel_dump_traceback_later()
-        content = text.encode("utf-8", "replace")
-        answers.write(ANSWER.pack(kind, len(content)) + content)
+        text = content.text.encode("utf-8", "replace")
+        metadata = json.dumps(content.metadata).encode("ascii")
+        answers.write(ANSWER.pack(kind, len(text), len(metadata)) + text + metadata)
         answers.flush()
 
 
-def _answer(data: bytes, name: str) -> tuple[bytes, str]:
+def _answer(data: bytes, name: str) -> tuple[bytes, Content]:
     try:
-        return TEXT, extract(data, name)
+        return TEXT, read(data, name)
     except NeardupError as error:
-        return REFUSED, PARTS.join((error.given, error.allowed, error.do))
+        return REFUSED, Content(PARTS.join((error.given, error.allowed, error.do)))
     except MemoryError:
-        return REFUSED, f"Reading it needs more than {MEMORY_BYTES >> 30} GB of memory"
+        return REFUSED, Content(f"Reading it needs more than {MEMORY_BYTES >> 30} GB of memory")
     except Exception as error:  # a parser that fails on a hostile file in a way nobody foresaw
-        return REFUSED, f"It is damaged: {type(error).__name__}: {error}".replace(PARTS, " ")
+        return REFUSED, Content(f"It is damaged: {type(error).__name__}: {error}".replace(PARTS, " "))
 
 
 def _private_output() -> BinaryIO:

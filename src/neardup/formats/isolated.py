@@ -6,6 +6,7 @@ interpreter lock, so that worker threads extract side by side.
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import subprocess
@@ -14,10 +15,11 @@ import time
 from types import TracebackType
 
 from neardup.errors import InputError
+from neardup.formats.content import Content
 from neardup.formats.limits import MEMORY_BYTES, SECONDS
 
 REQUEST = struct.Struct("<dQQ")  # seconds allowed, length of the name, length of the data; name and data follow
-ANSWER = struct.Struct("<cQ")  # TEXT or REFUSED, length of what follows
+ANSWER = struct.Struct("<cQQ")  # TEXT or REFUSED, length of what follows, length of the metadata behind it
 TEXT, REFUSED = b"T", b"R"
 PARTS = "\0"  # between the parts of an error
 
@@ -35,6 +37,10 @@ class Extractor:
 
     def extract(self, data: bytes, name: str, seconds: float = SECONDS) -> str:
         """Return what ``neardup.formats.extract`` does; InputError also when it takes too long or crashes."""
+        return self.read(data, name, seconds).text
+
+    def read(self, data: bytes, name: str, seconds: float = SECONDS) -> Content:
+        """Return what ``neardup.formats.read`` does; InputError also when it takes too long or crashes."""
         process = self._process = self._process or _start()
         begin = time.monotonic()
         try:
@@ -46,10 +52,10 @@ class Extractor:
             took = time.monotonic() - begin
             self.close()
             raise _lost(process.returncode, took >= seconds, seconds)
-        kind, text = answer
+        kind, text, metadata = answer
         if kind == REFUSED:
             raise InputError(*text.split(PARTS))
-        return text
+        return Content(text, json.loads(metadata))
 
     def close(self) -> None:
         """End the process."""
@@ -88,8 +94,10 @@ def _start() -> subprocess.Popen[bytes]:
         ) from error
 
 
-def _ask(process: subprocess.Popen[bytes], data: bytes, name: str, seconds: float) -> tuple[bytes, str] | None:
-    """Return the answer, or None if the process ended before it gave one."""
+def _ask(
+    process: subprocess.Popen[bytes], data: bytes, name: str, seconds: float
+) -> tuple[bytes, str, str] | None:
+    """Return the answer with its metadata as JSON, or None if the process ended before it gave one."""
     assert process.stdin is not None
     assert process.stdout is not None
     called = name.encode("utf-8", "replace")
@@ -102,9 +110,10 @@ def _ask(process: subprocess.Popen[bytes], data: bytes, name: str, seconds: floa
     head = process.stdout.read(ANSWER.size)
     if len(head) < ANSWER.size:
         return None
-    kind, length = ANSWER.unpack(head)
-    content = process.stdout.read(length)
-    return (kind, content.decode("utf-8")) if len(content) == length else None
+    kind, *lengths = ANSWER.unpack(head)
+    text, metadata = (process.stdout.read(length) for length in lengths)
+    whole = [len(text), len(metadata)] == lengths
+    return (kind, text.decode("utf-8"), metadata.decode("utf-8")) if whole else None
 
 
 def _lost(status: int, late: bool, seconds: float) -> InputError:

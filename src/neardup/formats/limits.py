@@ -18,6 +18,12 @@ PAGES = 20_000
 NESTED_PARTS = 100
 """How deep the parts of a mail may be nested. Forwarding a mail adds one or two."""
 
+VALUE_CHARACTERS = 1_000
+"""Length of a value of the metadata; what is longer is cut. Subjects of a thousand characters exist."""
+
+VALUES = 1_000
+"""Addresses and names of a header of a mail. A list of all employees is no way to find a mail."""
+
 SECONDS = 60.0
 """Time for one file: a thousand times what a usual one takes, and as long as anyone wants to wait for an
 endless loop. The only limit that depends on the machine; most of what is made to be slow meets another first."""

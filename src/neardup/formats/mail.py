@@ -1,4 +1,4 @@
-"""Subject and body of a mail (RFC 5322, MIME)."""
+"""Subject and body of a mail (RFC 5322, MIME), who sent it to whom, and when."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
 
 from neardup.errors import InputError
 from neardup.formats.charsets import decode
-from neardup.formats.limits import NESTED_PARTS
+from neardup.formats.content import LISTS, Content, Metadata, described, utc
+from neardup.formats.limits import NESTED_PARTS, VALUES
 from neardup.formats.web import html_text
 
+# Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
+_LIST_CHARACTERS = 100 * VALUES
 
-def extract_eml(data: bytes) -> str:
-    r"""Return the subject, an empty line, and the text a reader of the mail sees.
+
+def read_eml(data: bytes) -> Content:
+    r"""Return the subject, an empty line, and the text a reader of the mail sees; from, to, cc, date, subject.
 
     Of alternatives the plain text is taken, else the HTML. Attachments are left out, forwarded messages that
     are attached too. Raises InputError for what is no mail, or is nested too deep.
 
-    >>> extract_eml(b"Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: quoted-printable\n\nan=20hour")
+    >>> read_eml(b"Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: quoted-printable\n\nan=20hour").text
     'café\n\nan hour'
     """
     try:
@@ -30,7 +35,15 @@ def extract_eml(data: bytes) -> str:
         raise InputError("It is no mail: it has no header", "A mail as it was sent", "Check what this file is")
     body = "\n".join(_shown(mail, 0))
     subject = header_text(str(mail["Subject"])) if "Subject" in mail else ""
-    return "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
+    text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
+    return Content(text, {**head_metadata(mail), **described(lambda: {"subject": subject})})
+
+
+def head_metadata(mail: Message) -> Metadata:
+    """Return what the header of a mail says: from, to, cc, date."""
+    said = [described(lambda key=key: {key: people(str(mail[key] or ""))}) for key in LISTS]  # type: ignore[misc]
+    said.append(described(lambda: {"date": utc(parsedate_to_datetime(str(mail["Date"])))}))
+    return dict(item for found in said for item in found.items())
 
 
 def header_text(raw: str) -> str:
@@ -41,6 +54,16 @@ def header_text(raw: str) -> str:
     except (HeaderParseError, ValueError):
         return raw
     return "".join(piece if isinstance(piece, str) else decode(piece, charset) for piece, charset in pieces)
+
+
+def people(raw: str) -> list[str]:
+    """Return the addresses of a header field in lower case, each with its name behind it.
+
+    >>> people('Ann Lee <Ann@Example.org>, bob@example.org')
+    ['ann@example.org', 'Ann Lee', 'bob@example.org']
+    """
+    found = getaddresses([raw]) if len(raw) <= _LIST_CHARACTERS else []
+    return [part for name, address in found for part in (address.lower(), header_text(name)) if part]
 
 
 def _shown(part: Message, depth: int) -> list[str]:

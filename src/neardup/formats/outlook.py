@@ -1,28 +1,40 @@
-"""Subject and body of a mail that Outlook saved (MS-OXMSG: MAPI properties as streams of an OLE file)."""
+"""A mail that Outlook saved (MS-OXMSG: MAPI properties as streams of an OLE file), as an EML file is read."""
 
 from __future__ import annotations
 
 import io
 import struct
+from datetime import UTC, datetime, timedelta
+from email import message_from_string
 from typing import Any
 
 from neardup.errors import InputError
 from neardup.formats.charsets import decode
+from neardup.formats.content import Content, Metadata, described, utc
 from neardup.formats.limits import FILE_BYTES
+from neardup.formats.mail import head_metadata
 from neardup.formats.refusals import missing
-from neardup.formats.web import extract_html, html_text
+from neardup.formats.web import html_text, read_html
 
 # MS-OXPROPS: number of a property; MS-OXCDATA 2.11.1: its type, the second half of a stream's name.
 _SUBJECT, _BODY, _HTML, _RTF = 0x0037, 0x1000, 0x1013, 0x1009
+_HEAD, _TO, _CC = 0x007D, 0x0E04, 0x0E03
+_FROM = (0x5D01, 0x0C1F, 0x0C1A)  # PidTagSenderSmtpAddress, PidTagSenderEmailAddress, PidTagSenderName
+_SENT, _DELIVERED = 0x0039, 0x0E06
 _UNICODE, _STRING8, _BINARY = 0x001F, 0x001E, 0x0102
+_NUMBER, _TIME = 0x0003, 0x0040
 _CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
 
 # MS-OXMSG 2.4.1.1: header of the property stream of a message that is not within another; then entries of 16.
 _PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
 
 
-def extract_msg(data: bytes) -> str:
-    """Return the subject, an empty line, and the body: plain text, else the HTML as text.
+# Times are counted in 100 ns from here (MS-DTYP 2.3.3).
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def read_msg(data: bytes) -> Content:
+    """Return the subject, an empty line, and the body (plain text, else HTML); from, to, cc, date, subject.
 
     Attachments are left out. Raises InputError for what is no Outlook message, is damaged, or has its body
     only as RTF; and when olefile is not installed.
@@ -43,13 +55,29 @@ def extract_msg(data: bytes) -> str:
                     "A message with a body as plain text or HTML",
                     "Save it as .eml or as text",
                 )
+            metadata = {**_metadata(message), **described(lambda: {"subject": subject})}
     except InputError:
         raise
     except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
         raise InputError(
             f"It is no Outlook message, or damaged: {error}", "A complete .msg file", "Save the message again"
         ) from error
-    return "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
+    return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata)
+
+
+def _metadata(message: _Message) -> Metadata:
+    """Return what the header says with which the mail came; of one that was never sent, what Outlook shows."""
+    return {
+        **described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
+        **described(lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}),
+        **described(lambda: {"date": utc(message.time(_SENT, _DELIVERED))}),
+        **described(lambda: head_metadata(message_from_string(message.string(_HEAD)))),
+    }
+
+
+def _person(text: str) -> str:
+    """Return an address in lower case, a name as it is, and nothing for the path of a directory entry."""
+    return "" if text.upper().startswith("/O=") else text.lower() if "@" in text else text
 
 
 class _Message:
@@ -61,7 +89,8 @@ class _Message:
             raise InputError(
                 "It is an OLE file, but no message", "A .msg file as Outlook saves it", "Check what this file is"
             )
-        self._numbers = _numbers(ole.openstream("__properties_version1.0").read())
+        properties = ole.openstream("__properties_version1.0").read()
+        self._numbers, self._times = _fixed(properties, _NUMBER, "<I"), _fixed(properties, _TIME, "<Q")
 
     def stream(self, number: int, kind: int) -> bytes | None:
         name = f"__substg1.0_{number:04X}{kind:04X}"
@@ -82,18 +111,23 @@ class _Message:
 
     def html(self) -> str:
         page = self.stream(_HTML, _BINARY)
-        return extract_html(page) if page is not None else html_text(self.string(_HTML))
+        return read_html(page).text if page is not None else html_text(self.string(_HTML))
+
+    def time(self, *numbers: int) -> datetime:
+        """The time of the first of these properties that is there. Raises StopIteration where none is."""
+        ticks = next(self._times[number] for number in numbers if number in self._times)
+        return _EPOCH + timedelta(microseconds=ticks // 10)
 
     def _charset(self) -> str | None:
         pages = [self._numbers[number] for number in _CODE_PAGES if number in self._numbers]
         return {65001: "utf-8", 20127: None, 28591: "latin-1"}.get(pages[0], f"cp{pages[0]}") if pages else None
 
 
-def _numbers(stream: bytes) -> dict[int, int]:
-    """Return the 32-bit integers among the properties, by number."""
-    numbers = {}
+def _fixed(stream: bytes, wanted: int, form: str) -> dict[int, int]:
+    """Return the properties of a type of fixed length, by number."""
+    found = {}
     for start in range(_PROPERTY_HEADER, len(stream) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):
-        kind, number, _, value = struct.unpack_from("<HHII", stream, start)
-        if kind == 0x0003:
-            numbers[number] = value
-    return numbers
+        kind, number = struct.unpack_from("<HH", stream, start)
+        if kind == wanted:
+            (found[number],) = struct.unpack_from(form, stream, start + 8)
+    return found

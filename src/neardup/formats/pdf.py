@@ -1,12 +1,14 @@
-"""The text of a PDF file, by PDFium."""
+"""The text of a PDF file by PDFium; its title, its author, and when it was made."""
 
 from __future__ import annotations
 
 import re
 import threading
+from datetime import datetime
 from typing import Any
 
 from neardup.errors import InputError
+from neardup.formats.content import Content, described, utc
 from neardup.formats.limits import PAGES, TEXT_CHARACTERS
 from neardup.formats.refusals import missing, too_long
 
@@ -16,9 +18,12 @@ _ONE_AT_A_TIME = threading.Lock()
 # A hyphen at the end of a line comes as U+0002 or U+FFFE, with or without the line end: the word goes on.
 _BROKEN_WORD = re.compile("[\x02\ufffe](?:\r?\n)?")
 
+# D:20200131173000+01'00' (ISO 32000-1, 7.9.4); everything behind the year may be missing
+_DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([+-]\d{2})'?(\d{2})?)?", re.ASCII)
 
-def extract_pdf(data: bytes) -> str:
-    """Return the text of all pages, in the order in which the file draws it.
+
+def read_pdf(data: bytes) -> Content:
+    """Return the text of all pages, in the order in which the file draws it; title, author, date.
 
     A page that is an image has no text. Raises InputError for a file that is damaged, needs a password, or
     has too many pages; and when pypdfium2 is not installed.
@@ -33,7 +38,7 @@ def extract_pdf(data: bytes) -> str:
         except pypdfium2.PdfiumError as error:
             raise _unreadable(str(error)) from error
         try:
-            return _text(document)
+            return Content(_text(document), described(lambda: _metadata(document)))
         except pypdfium2.PdfiumError as error:
             raise _unreadable(str(error)) from error
         finally:
@@ -59,6 +64,26 @@ def _text(document: Any) -> str:
         if length > TEXT_CHARACTERS:
             raise too_long()
     return _BROKEN_WORD.sub("", "\n".join(parts)).strip()
+
+
+def _metadata(document: Any) -> dict[str, object]:
+    known = document.get_metadata_dict(skip_empty=True)
+    date = described(lambda: {"date": _date(known["CreationDate"])})
+    return {"title": known.get("Title"), "author": known.get("Author"), **date}
+
+
+def _date(raw: str) -> str:
+    """A date of a PDF as metadata has it. Raises an exception for what is none.
+
+    >>> _date("D:20200131173000+01'00'"), _date("D:2020")
+    ('2020-01-31T16:30:00Z', '2020-01-01T00:00:00Z')
+    """
+    found = _DATE.match(raw)
+    assert found is not None
+    year, *rest = found.groups("")
+    month, day, hour, minute, second, zone_hour, zone_minute = rest
+    date = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
+    return utc(datetime.fromisoformat(f"{date}{zone_hour}:{zone_minute or '00'}" if zone_hour else date))
 
 
 def _unreadable(reason: str) -> InputError:

@@ -1,4 +1,4 @@
-"""The visible text of a web page."""
+"""The visible text of a web page, its title and its author."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from html.parser import HTMLParser
 
 from neardup.formats.charsets import decode
+from neardup.formats.content import Content, described
+from neardup.formats.limits import VALUE_CHARACTERS
 
 # Elements whose content is no text of the page. noscript and iframe hold what is shown when something fails.
 _SKIPPED = frozenset(
@@ -31,11 +33,13 @@ _HEAD_BYTES = 1024
 _COMMENT_END = re.compile(r"--!?>")
 
 
-def extract_html(data: bytes) -> str:
-    """Return the visible text of a page; its charset is what the page says, else UTF-8 or Windows-1252.
+def read_html(data: bytes) -> Content:
+    """Return the visible text of a page, its title and its author.
 
-    >>> extract_html(b"<p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
-    'One\\ntwo & three'
+    The charset is what the page says, else UTF-8 or Windows-1252.
+
+    >>> read_html(b"<title>A page</title><p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
+    Content(text='One\\ntwo & three', metadata={'title': 'A page'})
     """
     head = data[:_HEAD_BYTES]
     found = _CHARSET.search(head) or _XML_ENCODING.match(head)
@@ -43,15 +47,20 @@ def extract_html(data: bytes) -> str:
     # A page whose bytes could be searched for an ASCII name is not in UTF-16, whatever it says.
     if charset and charset.lower().startswith(("utf-16", "utf-32")):
         charset = "utf-8"
-    return html_text(decode(data, charset))
+    reader = _read(decode(data, charset))
+    return Content(reader.text().strip(), described(lambda: {"title": reader.title, "author": reader.author}))
 
 
 def html_text(markup: str) -> str:
     """Return the visible text of markup: no tags, scripts, styles, titles, comments; block elements end words."""
+    return _read(markup).text().strip()
+
+
+def _read(markup: str) -> _VisibleText:
     reader = _VisibleText()
     reader.feed(markup)
     reader.close()
-    return reader.text().strip()
+    return reader
 
 
 class _VisibleText(HTMLParser):
@@ -62,6 +71,9 @@ class _VisibleText(HTMLParser):
         self._parts: list[str] = []
         self._skipped: str | None = None
         self._depth = 0
+        self.title: str | None = None
+        self._is_titled = False
+        self.author: str | None = None
 
     def text(self) -> str:
         return "".join(self._parts)
@@ -73,6 +85,8 @@ class _VisibleText(HTMLParser):
             self._skipped, self._depth = tag, 1
         elif self._skipped is None:
             self._end_word(tag)
+            if tag == "meta":
+                self._describe(dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # "<script/>" is no end in HTML; "<br/>" is a start tag like any other
@@ -87,10 +101,13 @@ class _VisibleText(HTMLParser):
             self._depth -= 1
             if not self._depth:
                 self._skipped = None
+                self._is_titled |= tag == "title"  # drawings have titles, too
 
     def handle_data(self, data: str) -> None:
         if self._skipped is None:
             self._parts.append(data)
+        elif self._skipped == "title" and not self._is_titled and len(self.title or "") < VALUE_CHARACTERS:
+            self.title = (self.title or "") + data
 
     # What begins with "<!" or "<?" is skipped as the HTML Standard says: the standard parser takes some of it for
     # text, fails on some, and differs between versions of Python.
@@ -108,6 +125,10 @@ class _VisibleText(HTMLParser):
         return end + 1 if end >= 0 else len(self.rawdata)
 
     parse_pi = parse_html_declaration
+
+    def _describe(self, attributes: dict[str, str | None]) -> None:
+        if self.author is None and (attributes.get("name") or "").lower() == "author":
+            self.author = attributes.get("content")
 
     def _end_word(self, tag: str) -> None:
         if tag not in _INLINE and self._parts and self._parts[-1] != "\n":

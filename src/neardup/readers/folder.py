@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.formats import Extractor, format_by_name, format_of, refuse_size
+from neardup.formats import LISTS, METADATA, Extractor, Metadata, format_by_name, format_of, refuse_size
 from neardup.formats.limits import SECONDS, SECONDS_AGAIN
 from neardup.readers.base import (
     CHUNK_BYTES,
@@ -37,11 +37,17 @@ _OPEN_COST = 16 << 10
 _KEPT_BYTES = 256 << 20
 
 
+_TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
+
+
 class TextDocuments:
-    """Files that are one document each; the row number of a document is its place in the sorted list."""
+    """Files that are one document each; the row number of a document is its place in the sorted list.
+
+    What files say of themselves are columns, too; null where a file does not say it.
+    """
 
     format: Format = "text"
-    columns = (Column("id", "text"), Column("text", "text"))
+    columns = (Column("id", "text"), Column("text", "text"), *(Column(name, "other") for name in METADATA))
 
     def __init__(self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
         self.names = (name,)
@@ -65,23 +71,31 @@ class TextDocuments:
                 yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What is read from a file: its text in UTF-8, or as the bytes of the file are."""
+
+    text: bytes
+    metadata: Metadata
+
+
 @dataclass
 class _Known:
     """What the first read of each file found; later reads must find the same.
 
-    ``reasons`` has for each row why it is rejected, or None; ``texts`` what was extracted, while there is room.
+    ``reasons`` has for each row why it is rejected, or None; ``read`` what was extracted, while there is room.
     """
 
     reasons: dict[int, str | None] = field(default_factory=dict)
-    texts: dict[int, bytes] = field(default_factory=dict)
+    read: dict[int, _Read] = field(default_factory=dict)
     room: int = _KEPT_BYTES
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, row: int, text: bytes) -> None:
+    def keep(self, row: int, read: _Read) -> None:
         with self.lock:
-            if row not in self.texts and len(text) <= self.room:
-                self.texts[row] = text
-                self.room -= len(text)
+            if row not in self.read and len(read.text) <= self.room:
+                self.read[row] = read
+                self.room -= len(read.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +110,10 @@ class _FilesChunk:
         contents, good = self._load()
         values: dict[str, Any] = {
             "id": pa.array([self.files[i].name for i in good], pa.large_string()),
-            "text": pa.array(contents, pa.large_binary()),
+            "text": pa.array([content.text for content in contents], pa.large_binary()),
         }
+        for name in set(columns) & set(METADATA):
+            values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
         table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))
         return Rows(table, self._numbers(good), self._problems())
 
@@ -116,26 +132,26 @@ class _FilesChunk:
         found = ((row, self.known.reasons[row]) for row in range(self.first_row, self.first_row + len(self.files)))
         return tuple(Problem(self.source, row, reason) for row, reason in found if reason is not None)
 
-    def _load(self) -> tuple[list[bytes], list[int]]:
-        """Return the texts of the good files and their places in the chunk."""
+    def _load(self) -> tuple[list[_Read], list[int]]:
+        """Return what the good files hold and their places in the chunk."""
         contents, good = [], []
         with Extractor() as extractor:
             for i, file in enumerate(self.files):
-                text = self._text(self.first_row + i, file, extractor)
-                if text is not None:
-                    contents.append(text)
+                content = self._content(self.first_row + i, file, extractor)
+                if content is not None:
+                    contents.append(content)
                     good.append(i)
         return contents, good
 
-    def _text(self, row: int, file: Source, extractor: Extractor) -> bytes | None:
-        """Return the text of a file, or None if it is rejected: the same at every read."""
+    def _content(self, row: int, file: Source, extractor: Extractor) -> _Read | None:
+        """Return what a file holds, or None if it is rejected: the same at every read."""
         reasons = self.known.reasons
-        if row in self.known.texts:
-            return self.known.texts[row]
+        if row in self.known.read:
+            return self.known.read[row]
         if reasons.get(row) is not None:
             return None
         try:
-            text = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
+            content = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
         except (*UNREADABLE, InputError) as error:
             reason = f"cannot read {file.name}: {failure_text(error)}"
             if row in reasons:
@@ -143,17 +159,18 @@ class _FilesChunk:
             reasons[row] = reason
             return None
         reasons[row] = None
-        return text
+        return content
 
-    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> bytes:
+    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
         if format_by_name(file.path) not in (None, "text"):
             refuse_size(file.size)
         data = file.read_bytes()
         if format_of(file.path, data) == "text":
-            return data
-        text = extractor.extract(data, file.path, seconds).encode("utf-8", "replace")
-        self.known.keep(row, text)
-        return text
+            return _Read(data, {})
+        found = extractor.read(data, file.path, seconds)
+        content = _Read(found.text.encode("utf-8", "replace"), found.metadata)
+        self.known.keep(row, content)
+        return content
 
 
 def _changed(reason: str) -> InputError:

@@ -1,7 +1,8 @@
-"""Writing results: a folder or a page that appears whole or not at all, and the documents that were kept."""
+"""Writing results: a folder or a file that appears whole or not at all, and the documents that were kept."""
 
 from neardup.writers.kept import KeptWriter, open_kept
 from neardup.writers.outputs import OutputFolder
 from neardup.writers.page import OutputPage
+from neardup.writers.problem_list import ProblemList
 
-__all__ = ["KeptWriter", "OutputFolder", "OutputPage", "open_kept"]
+__all__ = ["KeptWriter", "OutputFolder", "OutputPage", "ProblemList", "open_kept"]

@@ -1,89 +1,22 @@
-"""One HTML page: written under another name, renamed when all of it is on the disk."""
+"""One HTML page."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from types import TracebackType
-
-from neardup.errors import OutputError
+from neardup.writers.file import OutputFile
 
 # A file that begins with this is a page of an earlier run and may be replaced when asked to.
 _OWN = b'<meta name="generator" content="neardup'
-_BEGINNING = 2048
 
 
-class OutputPage:
-    """A page as a context manager: complete under its name, or not there at all.
+class OutputPage(OutputFile):
+    """A page as a context manager: complete under its name, or not there at all."""
 
-    It is opened as ``.<name>.partial-<pid>`` next to its place at the beginning, so that a place that cannot be
-    written is known before the work. On any exception the partial file is removed. Only pages of neardup are
-    overwritten, and only when asked to. Raises OutputError.
-    """
+    kind = "page"
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
-        self.target = Path(os.path.abspath(os.path.expanduser(path)))
-        self.overwrite = overwrite
-        self._partial = self.target.parent / f".{self.target.name}.partial-{os.getpid()}"
-
-    def __enter__(self) -> OutputPage:
-        try:
-            self._check_target()
-            self._file = open(self._partial, "wb")
-        except OSError as error:
-            raise _failed(self.target, error) from error
-        return self
+    def is_own(self, beginning: bytes) -> bool:
+        """Whether it is a page that neardup has made."""
+        return _OWN in beginning
 
     def write(self, page: str) -> None:
         """Write the page, in UTF-8; a lone surrogate becomes a question mark."""
-        try:
-            self._file.write(page.encode("utf-8", "replace"))
-        except OSError as error:
-            raise _failed(self.target, error) from error
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if error is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                self._check_target()
-                os.replace(self._partial, self.target)
-        except OSError as failure:
-            raise _failed(self.target, failure) from failure
-        finally:
-            self._file.close()
-            self._partial.unlink(missing_ok=True)
-
-    def _check_target(self) -> None:
-        if not os.path.lexists(self.target):
-            return
-        if not self.overwrite:
-            raise OutputError(
-                f"{self.target} exists already",
-                "A file that does not exist yet",
-                "Choose another name, or give --overwrite to replace it",
-            )
-        if self.target.is_symlink() or not self.target.is_file() or not _is_page(self.target):
-            raise OutputError(
-                f"{self.target} is not a page of neardup",
-                "Only a page of an earlier run is overwritten",
-                "Choose another name, or remove it yourself",
-            )
-
-
-def _is_page(path: Path) -> bool:
-    with open(path, "rb") as file:
-        return _OWN in file.read(_BEGINNING)
-
-
-def _failed(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"Cannot write {path}: {error.strerror or error}",
-        "A file in a folder that may be written, on a disk with room",
-        "Choose another name",
-    )
+        self.write_bytes(page.encode("utf-8", "replace"))

@@ -25,7 +25,7 @@ def require_current(
     raise FormatError(
         f"{where} is a collection of format version {found}",
         f"This program reads and writes version {wanted}",
-        "Bring it to that version with neardup.Collection(path, upgrade=True), after making a copy of it"
+        "Make a copy of it, and bring it to that version with neardup compact --upgrade, or upgrade=True in Python"
         if can
         else "Use the program that wrote it, or add the documents to a new collection",
     )
