@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve
-from neardup.cli.options import COMMANDS, REQUIRED, Option
+from neardup.cli.option import REQUIRED, Option
+from neardup.cli.options import COMMANDS
 from neardup.settings import FIELDS, RECORDS, Field
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"

@@ -14,7 +14,8 @@ from neardup.cli.demo import demo
 from neardup.cli.explain import explain
 from neardup.cli.groups import decide, groups
 from neardup.cli.messages import guarded
-from neardup.cli.options import COMMANDS, with_options
+from neardup.cli.option import with_options
+from neardup.cli.options import COMMANDS
 from neardup.cli.plan import plan
 from neardup.cli.search import search
 from neardup.cli.serve import serve
