@@ -173,6 +173,18 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
         assert served.process.wait(10) == 128 + signal.SIGTERM
 
 
+def test_small_answers_are_sent_at_once(server: Server) -> None:
+    """Without TCP_NODELAY the second piece of an answer waits for the acknowledgement of the first, 40 ms."""
+    connection = server.connect()
+    times = []
+    for _ in range(30):
+        began = time.perf_counter()
+        assert ask(connection, "GET", "/health")[0] == 200
+        times.append(time.perf_counter() - began)
+    connection.close()
+    assert min(times) < 0.03
+
+
 def test_slow_clients_keep_nobody_waiting(server: Server) -> None:
     slow = [socket.create_connection((server.host, server.port)) for _ in range(30)]
     for number, one in enumerate(slow):

@@ -14,7 +14,7 @@ from neardup.service.refusals import RefusedError
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file; needed when there is one."))
 
 
-def known_parameters(request: Request) -> None:
+async def known_parameters(request: Request) -> None:  # else it would run in a thread of its own
     """Raise RefusedError for a parameter that the endpoint does not have, or that comes twice."""
     known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
     given = [name for name, _ in request.query_params.multi_items()]

@@ -117,11 +117,12 @@ def listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65_535:  # some systems would take the rest of it
         raise SettingError(f"--port is {port}", "A whole number from 0 to 65 535")
     try:
-        [family, *_, address] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        # with its protocol: asyncio sends at once (TCP_NODELAY) only where it knows that this is TCP
+        listening = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
+            listening.bind(found[4])
             listening.listen(512)
         except BaseException:
             listening.close()
