@@ -12,10 +12,12 @@ from typing import Any
 
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
-from neardup.collection.store.failures import busy, damaged, explained
+from neardup.collection.store.failures import busy, damaged, explained, well_formed
 from neardup.collection.store.lookups import Lookups
 from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
+
+_BLOCK = 100_000
 
 
 class SqliteStore(Lookups):
@@ -44,13 +46,13 @@ class SqliteStore(Lookups):
             self._create(given)
         opening.require_collection(path)
         try:
-            with explained(path, wait):
+            with explained(path, wait), well_formed(path):
                 self.settings = opening.check(self._connection(), path, upgrade=upgrade)
             self.settings.require(given, str(path))
         except BaseException:
             self.close()
             raise
-        super().__init__(str(path), self.settings.slots)
+        super().__init__(path, self.settings.slots)
 
     def _create(self, given: Mapping[str, Any]) -> None:
         if self._readonly:
@@ -136,6 +138,12 @@ class SqliteStore(Lookups):
         with explained(self._path, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
 
+    def _blocks(self, statement: str) -> Iterator[list[Any]]:
+        with explained(self._path, self._wait):
+            cursor = self._connection().execute(statement)
+            while block := cursor.fetchmany(_BLOCK):
+                yield block
+
     def _connection(self) -> sqlite3.Connection:
         """That of this thread: within a transaction the one that writes."""
         writer: sqlite3.Connection | None = getattr(self._local, "writer", None)
@@ -152,6 +160,7 @@ class SqliteStore(Lookups):
         with explained(self._path, self._wait):
             made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fulltext, row)")
+            made.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, fulltext, instance)")
         with self._connections_lock:
             self._connections.append(made)
         return made
