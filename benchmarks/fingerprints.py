@@ -26,6 +26,8 @@ import neardup as nd
 import shared_data
 from neardup.banding import band_probability
 from neardup.fingerprints import shingle_sets
+from neardup.kernels.shingles import mix_all
+from neardup.kernels.simhash import majority
 from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.sketches import MinHash
@@ -35,6 +37,44 @@ BINS = ((0.2, 0.5), (0.5, 0.8), (0.8, 1.0))
 THRESHOLD, PLANNED = 0.8, 0.99
 MOST = 20_000
 """Pairs of one bin, or of one table: more are thinned out evenly."""
+
+DISTANCES = (3, 6, 10, 14)
+"""Bits in which SimHash fingerprints may differ to be candidates."""
+
+
+@dataclass(frozen=True)
+class SimHashOfSets:
+    """SimHash of sets of shingles, in which each votes once: ``features="shingle:5"`` of texts without repeats."""
+
+    bits: int = 64
+
+    def sketch(self, texts: pa.Array) -> np.ndarray:
+        """Fingerprints of texts, for the speed."""
+        return nd.SimHash(self.bits, "shingle:5").sketch(texts)
+
+    def sketch_ids(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Fingerprints uint64[n, words] of sets of whole numbers."""
+        sizes, words = np.diff(offsets), self.bits // 64
+        out, mixed = np.empty((len(sizes), words), np.uint64), np.ascontiguousarray(ids, np.uint64)
+        room = np.empty(int(sizes.max(initial=0)) + 8, np.uint64)
+        counts, votes = np.empty(64, np.uint8), np.empty(64, np.int64)
+        for word in range(words):
+            again = np.empty_like(mixed)
+            mix_all(mixed + np.uint64(word), again)
+            for document, (begin, size) in enumerate(zip(offsets[:-1], sizes, strict=True)):
+                room[:size] = again[begin : begin + size]
+                out[document, word] = majority(room, size, counts, votes)
+        return out
+
+    def distances(self, made: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Bits in which pairs of rows differ."""
+        return np.bitwise_count(made[pairs[:, 0]] ^ made[pairs[:, 1]]).sum(axis=1)
+
+    def resemblances(self, made: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """J from the angle, as of two sets of one size: cos θ = 2J / (1 + J)."""
+        cosine = np.maximum(np.cos(np.pi * self.distances(made, pairs) / self.bits), 0)
+        return cosine / (2 - cosine)
+
 
 FAMILIES = {
     "one-permutation MinHash, 128 slots": MinHash(128),
@@ -49,9 +89,11 @@ FAMILIES = {
     "sampled shingles, 1/64": nd.SampledShingles(64),
     "512 buckets, rotated": nd.BucketMinHash(),
     "128 buckets of 64 bits": nd.BucketMinHash(bucket_count=128, with_rotation=False),
+    "SimHash, 64 bits": SimHashOfSets(64),
+    "SimHash, 128 bits": SimHashOfSets(128),
 }
 FILTER, FULL = "8 bits of one-permutation", "one-permutation MinHash, 128 slots"
-NO_BANDS = (nd.SampledShingles, nd.BBit)
+NO_BANDS = (nd.SampledShingles, nd.BBit, SimHashOfSets)
 
 
 @dataclass(frozen=True)
@@ -161,12 +203,14 @@ def bands(report: Report, found: Documents, given: argparse.Namespace) -> None:
         cells = banded(family, found, wanted, given)
         rows.append([name, *cells])
         print("  ".join(map(str, rows[-1])), file=sys.stderr)
+    rows += by_distance(found, wanted, given)
     columns = ["family", "bands", "planned", "recall", "candidates", "of them pairs"]
     note = (
         f"{len(pairs):,} pairs at {THRESHOLD}; bands of the most rows with which a pair at {THRESHOLD} is found "
         f"with probability {PLANNED}, the last one filled up with the first slots. Means over {given.runs} sets "
         "of hashes. Buckets without a shingle agree with nothing if not rotated; copies agree together if so. "
-        f"*{FILTER}*: the candidates of whole signatures that may reach {THRESHOLD}."
+        f"*{FILTER}*: the candidates of whole signatures that may reach {THRESHOLD}. *SimHash*: all pairs within "
+        f"the distance; planned is what is expected of a pair at {THRESHOLD}, of sets of one size."
     )
     report.table("Candidates and recall", columns, rows, note)
 
@@ -199,6 +243,33 @@ def banded(family, found: Documents, wanted: set, given: argparse.Namespace) -> 
         f"{np.mean(numbers):,.0f}",
         f"{100 * share:.0f} %",
     ]
+
+
+def by_distance(found: Documents, wanted: set, given: argparse.Namespace) -> list[list[str]]:
+    """The rows of SimHash: recall and candidates within each distance."""
+    rows = []
+    for name, family in FAMILIES.items():
+        if not isinstance(family, SimHashOfSets):
+            continue
+        made = [signed(family, found, run) for run in range(given.runs)]
+        for distance in DISTANCES if family.bits == 64 else [2 * distance for distance in DISTANCES]:
+            recalls, numbers = [], []
+            for fingerprints in made:
+                table = nd.hamming_pairs(fingerprints, distance).expanded()
+                near = set(zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True))
+                recalls.append(len(wanted & near) / max(len(wanted), 1))
+                numbers.append(len(near))
+            share = np.mean(recalls) * len(wanted) / max(np.mean(numbers), 1)
+            planned = nd.hamming_plan(len(found.texts), family.bits, distance).probability(THRESHOLD)
+            cells = [
+                f"{planned:.4f}",
+                f"{np.mean(recalls):.4f}",
+                f"{np.mean(numbers):,.0f}",
+                f"{100 * share:.0f} %",
+            ]
+            rows.append([f"{name}, shingles", f"≤ {distance} bits", *cells])
+            print("  ".join(rows[-1]), file=sys.stderr)
+    return rows
 
 
 def containment(report: Report, found: Documents, given: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import batch, collection, compare, demo, explain, plan, search
+from neardup.cli import batch, collection, compare, demo, explain, groups, plan, search
 from neardup.cli.options import COMMANDS, REQUIRED, Option
 from neardup.settings import FIELDS, RECORDS, Field
 
@@ -21,6 +21,8 @@ FUNCTIONS = {
     "add": collection.add,
     "remove": collection.remove,
     "search": search.search,
+    "groups": groups.groups,
+    "decide": groups.decide,
     "info": collection.info,
     "check": collection.check,
     "compact": collection.compact,

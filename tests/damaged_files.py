@@ -61,6 +61,8 @@ def make(path: Path) -> None:
         collection.remove(list(gone))
         collection.add(some.drop_columns(["from", "year"]), on_duplicate="replace")
         collection.add(some, metadata=["from", "year"], on_duplicate="replace")
+        collection.add(pa.table({"id": ["near"], "text": [known["d7"] + " and more"]}), near=0.8, on_near="link")
+        collection.decide("d1", "d2", "different", by="ann")
 
 
 def places(data: bytes, packed: Sequence[bytes]) -> Mapping[str, list[int]]:
@@ -98,4 +100,13 @@ def answers(collection: Collection) -> dict[str, Any]:
         documents[id] = (document.text, document.metadata, document.tokens, document.shingles)
     counts = {key: value for key, value in collection.info().items() if key not in ("path", "bytes")}
     searches = {query: [hit.as_dict() for hit in collection.search(query, limit=100).hits] for query in QUERIES}
-    return {"documents": documents, "counts": counts, "searches": searches, "absent": "nobody" in collection}
+    groups = [group.as_dict() for group in collection.groups().groups]
+    decided = list(collection.decisions())
+    logged = list(collection.changes())
+    return {
+        "documents": documents,
+        "counts": counts,
+        "searches": searches,
+        "groups": groups,
+        "said": [decided, logged],
+    }

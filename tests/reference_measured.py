@@ -19,6 +19,7 @@ import neardup as nd
 import reference
 import shared_data
 from neardup.matching import chunk_measures
+from reference_order import lcs_of_long
 
 MEASURES = (
     ("bag-of-words", "literal"),
@@ -27,6 +28,7 @@ MEASURES = (
     ("chunk-longest", "information"),
     ("chunk-union", "literal"),
     ("chunk-union", "information"),
+    ("lcs", "literal"),
 )
 """(measure, matching) of the measures that do not count distinct shingles."""
 
@@ -42,6 +44,8 @@ class Integers:
     total_b: int
 
     def value(self, measure: str) -> Fraction:
+        if measure == "lcs":
+            return Fraction(2 * self.common, self.total_a + self.total_b)
         whole = max(self.total_a, self.total_b)
         if measure != "chunk-longest":
             whole = self.total_a + self.total_b - self.common
@@ -80,9 +84,14 @@ def different_tokens(name: str) -> list[list[str]]:
 def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
     """Return the integers of all pairs of ``different`` texts that have anything in common, 5-token shingles.
 
-    ``kind`` is bag-of-words, multiset, literal or information.
+    ``kind`` is bag-of-words, multiset, literal, information or lcs.
     """
     documents = different_tokens(name)
+    if kind == "lcs":
+        return {
+            (a, b): Integers(lcs_of_long(documents[a], documents[b]), len(documents[a]), len(documents[b]))
+            for a, b in combinations(range(len(documents)), 2)
+        }
     if kind in ("literal", "information"):
         return {pair: counts for pair, counts in _chunks(name)[kind].items() if counts.common}
     if kind == "bag-of-words":

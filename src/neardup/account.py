@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.audit.outcome import Audit
+from neardup.blocks import HammingPlan
 from neardup.coefficients import FORMAT_VERSION
 from neardup.corpus import Corpus, Fingerprints
 from neardup.decide import Decisions, Streams
@@ -25,7 +26,7 @@ from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
-from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
+from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall, within_distance
 from neardup.results import Ids, Named
 from neardup.search import Evidence
 from neardup.settings import Settings
@@ -135,7 +136,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
 
 def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     said = judgement(outcome, ids, len(outcome.prints.unique))
-    capped = not_in_full(outcome.evidence.capped)
+    capped = not_in_full(outcome.evidence.capped, outcome.settings.search.measure)
     return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped]}
 
 
@@ -223,12 +224,17 @@ def _recall(outcome: Outcome) -> dict[str, Any]:
     return recall_of(settings, evidence.choice.method, evidence.plan, proposed, outcome.found.pairs.num_rows)
 
 
-def recall_of(settings: Settings, method: str, plan: Plan, proposed: pa.Table, found: int) -> dict[str, Any]:
+def recall_of(
+    settings: Settings, method: str, plan: Plan | HammingPlan, proposed: pa.Table, found: int
+) -> dict[str, Any]:
     """What was planned, what that comes to here, and how many pairs are estimated to be missed.
 
-    ``proposed`` (VERIFIED) are the pairs that only LSH could find, of all that were ``found``.
+    ``proposed`` (VERIFIED) are the pairs that only LSH could find, of all that were ``found``. Of a search by
+    SimHash no recall is planned, and nothing estimated from what it found.
     """
     threshold = settings.search.threshold
+    if isinstance(plan, HammingPlan):
+        return {**dict.fromkeys(("planned", "predicted", "missed")), **within_distance(settings, plan)}
     if method == "exact":
         statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found"
         return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
@@ -320,9 +326,11 @@ def _chain(outcome: Judged, chaining: dict[str, Any]) -> list[str]:
 
 def _below_plan(outcome: Outcome) -> list[str]:
     """An audit that found less than was planned."""
-    recall = None if outcome.audited is None else outcome.audited.recall
+    recall, plan = None if outcome.audited is None else outcome.audited.recall, outcome.evidence.plan
+    if isinstance(plan, HammingPlan):
+        return []
     exact = outcome.evidence.choice.method == "exact"
-    planned = 1.0 if exact else outcome.evidence.plan.recall
+    planned = 1.0 if exact else plan.recall
     if recall is None or recall.high >= planned:
         return []
     todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
@@ -332,13 +340,14 @@ def _below_plan(outcome: Outcome) -> list[str]:
     ]
 
 
-def not_in_full(capped: int) -> list[str]:
+def not_in_full(capped: int, measure: str) -> list[str]:
     """Pairs whose common text was not counted in full."""
     if not capped:
         return []
-    from neardup.matching import TILING_CAP  # only here are its kernels needed
+    from neardup.matching import LCS_CAP, TILING_CAP  # only here are its kernels needed
 
-    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {TILING_CAP}"]
+    why = LCS_CAP if measure == "lcs" else TILING_CAP
+    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {why}"]
 
 
 def _large_group(outcome: Judged, documents: int) -> list[str]:

@@ -18,8 +18,7 @@ from math import acos, comb, pi
 from typing import Any
 
 from neardup.errors import SettingError
-
-WIDTHS = (64, 128)
+from neardup.simhash_rules import check
 
 PROBE = 32
 """What it costs to enter a fingerprint into a table, or to find its place in one, in comparisons of two."""
@@ -169,20 +168,6 @@ def hamming_plan(documents: int, bits: int = 64, distance: int = 3) -> HammingPl
         if not front or design.candidates < front[-1].candidates:
             front.append(design)
     return HammingPlan(documents, bits, distance, best, tuple(front[: front.index(best) + 1 + _DEARER]))
-
-
-def check(bits: int, distance: int) -> None:
-    """Raise SettingError unless fingerprints are that wide and may differ in so many bits."""
-    mistakes = []
-    if bits not in WIDTHS:
-        mistakes.append(f"bits is {bits}. Allowed: 64 or 128.")
-    elif not 0 <= distance <= bits // 4:
-        mistakes.append(
-            f"distance is {distance}. Allowed: a number from 0 to {bits // 4}, for unrelated fingerprints differ "
-            f"in about {bits // 2} of {bits} bits."
-        )
-    if mistakes:
-        raise SettingError("\n".join(mistakes))
 
 
 @lru_cache(maxsize=1024)

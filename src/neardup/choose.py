@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from neardup.settings import Search
+from neardup.settings import Search, Settings
 from neardup.views import size
 
 BYTES_A_SHINGLE = 16
@@ -61,6 +61,15 @@ def surely_exact(search: Search) -> bool:
     (True, False)
     """
     return search.method == "exact" or search.measure != "resemblance"
+
+
+def by_simhash(settings: Settings, shingles: int) -> Choice:
+    """The choice of a run whose candidates are fingerprints within a distance, as it was asked to.
+
+    >>> by_simhash(Settings.of(sketch="simhash", distance=5), 1_000).why
+    'asked for: Hamming distance at most 5 of 64-bit SimHash, features char:4'
+    """
+    return Choice(settings.search.method, "simhash", f"asked for: {settings.simhash.in_words}", shingles)
 
 
 def choose(search: Search, shingles: int) -> Choice:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.criterion import Features
-from neardup.fingerprints import ShingleSets, shingle_sets, sign
+from neardup.fingerprints import ShingleSets, shingle_sets, sign, simhash_rows, simhash_words
 from neardup.kernels.copies import FREE, enter_keys
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
@@ -68,6 +68,7 @@ class Fingerprints:
     copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
     unique: Int64s  # rows that stand for themselves: new and not empty; their index is the document number
     signatures: list[UInt32s]  # blocks [m, slots] of the unique rows, in order
+    simhashes: list[UInt64s]  # the same for a search by SimHash: blocks [m, words]; of no words for others
     pieces: list[Piece]
     ids: list[pa.Array]  # per part: the id column, or an empty array where rows are named by number
     extra: pa.Array | None
@@ -99,7 +100,7 @@ class Corpus:
     def fingerprint(self, progress: Progress, slots: int) -> Fingerprints:
         """First pass: fingerprint every row; keep signatures of the first of each set of exact copies.
 
-        0 slots: no signatures, for a run that needs none.
+        0 slots: no signatures, for a run that needs none. A search by SimHash has its fingerprints as well.
         """
         growing = _Growing(len(self.parts))
         total = sum(part.documents.size_bytes or 0 for part in self.parts) or None
@@ -166,6 +167,9 @@ class Corpus:
         texts = _one_array(rows.table.column(part.text))
         keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
         units, invalid = sign(texts, self.settings, signatures, keys)
+        simhashes = np.empty((len(texts), simhash_words(self.settings)), np.uint64)
+        if simhashes.size:
+            simhash_rows(texts, self.settings.simhash.features, simhashes)
         return _Read(
             part=number,
             chunk=chunk,
@@ -174,6 +178,7 @@ class Corpus:
             units=units,
             keys=keys,
             signatures=signatures,
+            simhashes=simhashes,
             bytes=_lengths(texts),
             invalid=int(invalid.sum()) + rows.replaced,
             nulls=texts.null_count,
@@ -193,6 +198,7 @@ class _Read:
     units: Int64s
     keys: UInt64s
     signatures: UInt32s
+    simhashes: UInt64s
     bytes: Int64s
     invalid: int
     nulls: int
@@ -214,6 +220,7 @@ class _Growing:
         self._copy_of = np.empty(1 << 12, np.int64)
         self._table = np.full(1 << 13, FREE, np.int64)
         self._signatures: list[UInt32s] = []
+        self._simhashes: list[UInt64s] = []
         self._unique: list[Int64s] = []
         self._ids: list[list[pa.Array]] = [[] for _ in range(parts)]
         self._extra: list[pa.Array] = []
@@ -229,6 +236,7 @@ class _Growing:
         enter_keys(self._keys, first, until, self._table, self._copy_of)
         stands = (self._copy_of[first:until] == np.arange(first, until)) & (read.units > 0)
         self._signatures.append(read.signatures[stands])
+        self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
         self._columns.append((read.units, read.bytes))
         self.pieces.append(Piece(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
@@ -250,6 +258,7 @@ class _Growing:
             copy_of=self._copy_of[: self._rows].copy(),
             unique=_concatenated(self._unique),
             signatures=self._signatures,
+            simhashes=self._simhashes,
             pieces=self.pieces,
             ids=[_joined(arrays) for arrays in self._ids],
             extra=_joined(self._extra) if self._extra else None,

@@ -1,8 +1,8 @@
 """Which pairs are asked for, and how similar a pair is: every measure as a formula over |A∩B|, |A| and |B|.
 
 A measure is what is counted (its *features*) and a formula over the counts. Shingles, words, and shingles with
-repeats are sets; for a chunk measure common text stands for |A∩B|, and the tokens of the documents for |A| and
-|B|.
+repeats are sets; for a measure of text in order common text stands for |A∩B|, and the tokens of the documents for
+|A| and |B|.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.kernels.sets import CONTAINMENT, LARGER, OVERLAP, RESEMBLANCE, Criterion
+from neardup.kernels.sets import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE, Criterion
 from neardup.settings import Search, ratio
 from neardup.tables import Bools, Floats, Int64s, column
 
-Features = Literal["shingles", "words", "occurrences", "tokens"]
-"""What of a text: its distinct shingles, its distinct words, its shingles with repeats, its tokens in order."""
+Features = Literal["shingles", "words", "occurrences", "bag", "tokens"]
+"""What of a text: its distinct shingles, its distinct words, its shingles with repeats, its tokens with repeats,
+its tokens in order."""
 
 
 class Measure(NamedTuple):
@@ -35,6 +36,7 @@ MEASURES = {
     "multiset": Measure("occurrences", RESEMBLANCE),
     "chunk-longest": Measure("tokens", LARGER),
     "chunk-union": Measure("tokens", RESEMBLANCE),
+    "lcs": Measure("tokens", DICE),
 }
 """The measures of ``settings.Search``; those of tokens count common text."""
 
@@ -47,8 +49,17 @@ def criterion_of(search: Search) -> Criterion:
 
     >>> criterion_of(Search(threshold=0.8))
     Criterion(numerator=4, denominator=5, measure=0)
+    >>> criterion_of(Search(threshold=0.8, measure="lcs"))  # 2·common / (a + b) ≥ 4/5: common / (a + b) ≥ 4/10
+    Criterion(numerator=4, denominator=10, measure=4)
     """
-    return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)
+    formula = MEASURES[search.measure].formula
+    numerator, denominator = ratio(search.threshold)
+    return Criterion(numerator, denominator * _times(formula), formula)
+
+
+def _times(measure: int) -> int:
+    """How often what is shared counts in the measure; the criterion of the kernels counts it once."""
+    return 2 if measure == DICE else 1
 
 
 def every_pair(measure: int) -> Criterion:
@@ -57,17 +68,22 @@ def every_pair(measure: int) -> Criterion:
 
 
 def whole(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Int64s:
-    """What ``shared`` is a part of, seen from the set of ``size``; the measure is shared / whole (int64[n])."""
+    """What ``shared`` is a part of, seen from the set of ``size`` (int64[n]); the measure is shared / whole.
+
+    By DICE the measure is twice that.
+    """
     if measure == RESEMBLANCE:
         return size + other - shared
     if measure == LARGER:
         return np.maximum(size, other)
+    if measure == DICE:
+        return size + other
     return size if measure == CONTAINMENT else np.minimum(size, other)
 
 
 def similarity_of(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Floats:
     """float64[n]: the measure of pairs, seen from the sets of ``size``; only the containment has a direction."""
-    return shared / np.maximum(whole(shared, size, other, measure), 1)
+    return _times(measure) * shared / np.maximum(whole(shared, size, other, measure), 1)
 
 
 def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> Int64s:
@@ -80,7 +96,7 @@ def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> 
     if measure == RESEMBLANCE:  # J = s / (a + b − s)
         shared = similarity * (size + other) / (1 + similarity)
     else:
-        shared = similarity * whole(np.zeros_like(size), size, other, measure)
+        shared = similarity * whole(np.zeros_like(size), size, other, measure) / _times(measure)
     return np.rint(shared).astype(np.int64)
 
 

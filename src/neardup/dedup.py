@@ -74,12 +74,13 @@ def run(
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` says what the decisions will be used for."""
     stages = Stages(progress)
-    settings_plan = plan(settings.search.threshold, settings.search.recall, settings.sketch.slots)
+    asked, slots = settings.search, settings.sketch.slots
+    bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
-    prints = corpus.fingerprint(stages, 0 if surely_exact(settings.search) else settings.sketch.slots)
+    prints = corpus.fingerprint(stages, 0 if bands is None or surely_exact(asked) else slots)
     notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
     reference = prints.part_first(len(corpus.parts) - 1)
-    evidence = search(corpus, prints, settings_plan, prints.documents_before(reference), stages)
+    evidence = search(corpus, prints, bands, prints.documents_before(reference), stages)
     row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
     decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
     if action == "group":
@@ -194,7 +195,7 @@ def _counted(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, measure: Mea
     store, criterion = ShingleStore(corpus, prints, measure.features), every_pair(measure.formula)
     with stages.stage("verify", pairs.num_rows, "pairs") as advance:
         if measure.features == "tokens":
-            from neardup.chunk_join import count_chunks  # other runs need not wait for its kernels
+            from neardup.common_text import count_common  # other runs need not wait for its kernels
 
-            return count_chunks(pairs, store, criterion, corpus.settings, advance).pairs
+            return count_common(pairs, store, criterion, corpus.settings, advance).pairs
         return verify(pairs, store, criterion, corpus.settings.work.threads, advance)

@@ -15,11 +15,13 @@ from neardup.criterion import Features
 from neardup.kernels import documents as kernels
 from neardup.kernels.words import PADDING
 from neardup.settings import Settings
+from neardup.simhash_rules import features_of
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.unicode_data import unicode_tables
 
 _UNITS = {"word": kernels.WORD, "char": kernels.CHAR}
 _SKETCHES = {"one-permutation": kernels.ONE_PERMUTATION, "classic": kernels.CLASSIC}
+_NO_SKETCH = kernels.CLASSIC  # of 0 slots: a run by SimHash makes no signatures
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,26 @@ def sign(texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s
     return units, invalid
 
 
+def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
+    """Write the SimHash fingerprints (uint64[n, 1], or uint64[n, 2]: 128 bits, low bits first) of n texts.
+
+    ``features`` is a name that ``features_of`` knows. A text without a feature gets 0. Releases the GIL
+    while it computes.
+    """
+    from neardup.kernels.simhash import SOLID, simhash_texts  # other runs need not wait for it
+
+    window = features_of(features)
+    assert window is not None
+    kind, length = window
+    unit = SOLID if kind == "char" else kernels.WORD
+    simhash_texts(text_batch(texts), unicode_tables(), unit, length, out)
+
+
+def simhash_words(settings: Settings) -> int:
+    """Words of 64 bits that a run keeps of the SimHash of each text; 0 where it searches without."""
+    return settings.simhash.bits // 64 if settings.by_simhash else 0
+
+
 def shingle_sets(
     texts: pa.Array, rows: Int64s, settings: Settings, features: Features = "shingles"
 ) -> ShingleSets:
@@ -91,6 +113,7 @@ def shingle_sets(
         "shingles": (unit, length, kernels.DISTINCT),
         "words": (kernels.WORD, 1, kernels.DISTINCT),
         "occurrences": (unit, length, kernels.NUMBERED),
+        "bag": (unit, 1, kernels.NUMBERED),
         "tokens": (unit, length, kernels.IN_ORDER),
     }[features]
     hashes, ends = kernels.shingle_sets(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64))
@@ -99,7 +122,7 @@ def shingle_sets(
 
 def form_of(settings: Settings) -> Int64s:
     """The settings the kernels need, as the int64[3] they take: unit, shingle length, sketch."""
-    unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES[settings.sketch.sketch]
+    unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)
     return np.array([unit, settings.shingles.length, sketch], np.int64)
 
 

@@ -182,13 +182,13 @@ def lcs(pair: TokenPair, tiles: Int64s, steps: int = MOST_STEPS) -> tuple[int, b
     """Length of the longest common subsequence, and whether it is only a lower bound (Hyyrö 2004).
 
     ``tiles`` are those of ``literal``; where more than ``steps`` words of 64 tokens would have to be touched, the
-    heaviest chain of tiles in the same order stands for it.
+    heaviest chain of tiles in the same order stands for it, or what a narrower band has in common.
     """
-    ends, a, b = lcs_kernels.reduce_pair(pair.tokens, pair.first_size)
-    if (len(a) + 63) // 64 * len(b) <= steps:
-        return int(ends + lcs_kernels.lcs_length(a, b)), False
+    length, capped = lcs_kernels.common_in_order(pair.tokens, pair.first_size, 0, steps)
+    if not capped:
+        return int(length), False
     size = max(pair.first_size, len(pair.tokens) - pair.first_size)
-    return max(int(ends), int(lcs_kernels.chain_length(tiles, size))), True
+    return max(int(length), int(lcs_kernels.chain_length(tiles, size))), True
 
 
 @dataclass(frozen=True, eq=False)

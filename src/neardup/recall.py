@@ -3,18 +3,24 @@
 Every found pair has exact integers, so the probability π that LSH finds a pair like it is known. A pair found with
 probability π stands for 1/π pairs, found and missed (Horvitz and Thompson 1952): the expected number of missed
 pairs is Σ (1/π − 1), unbiased whatever the corpus.
+
+A search by SimHash has no such π: what is said of it is in ``within_distance``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
+from typing import Any
 
 import numpy as np
 
+from neardup.blocks import HammingPlan
 from neardup.kernels.agreement import no_band_agrees, none_whole
 from neardup.plan import Plan
+from neardup.settings import Settings
 from neardup.tables import Floats, Int64s
+from neardup.views import similarity
 
 LEVEL = 0.95
 """Probability that an interval is to hold the truth."""
@@ -90,6 +96,34 @@ def predicted_recall(found: int, missed: Interval) -> Interval:
         return found / (found + others) if found + others else 1.0
 
     return Interval(share(missed.estimated), share(missed.high), share(missed.low))
+
+
+def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
+    """What is known of the recall of a search by SimHash: ``at_threshold`` and the ``statement``.
+
+    Within the distance nothing is missed; how many pairs are within it nobody planned. At the threshold a formula
+    tells (``HammingPlan.probability``), where the features are the shingles that the measure counts: of documents
+    of one size without repeats; of unequal ones more are within. Elsewhere ``at_threshold`` is None. Nothing is
+    estimated from the pairs that were found: of pairs that a distance all but never finds they tell nothing.
+
+    >>> from neardup.blocks import hamming_plan
+    >>> chosen = Settings.of(sketch="simhash", features="shingle:5")
+    >>> round(within_distance(chosen, hamming_plan(1000))["at_threshold"], 4)
+    0.0085
+    """
+    search, features = settings.search, settings.simhash.features
+    counted = search.measure == "resemblance" and settings.shingles.unit == "word"
+    same = counted and features == f"shingle:{settings.shingles.length}"
+    at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
+    if at is None:
+        expected = f"half of those whose features ({features}) have resemblance {half}, fewer below"
+    else:
+        expected = f"{similarity(at, 4)} of those at resemblance {search.threshold:g}, half of those at {half}"
+    statement = (
+        f"not planned: of the pairs at {search.in_words} {search.threshold:g} or above all within {plan.distance} "
+        f"of {plan.bits} bits are found; expected there: {expected}; --audit N measures what was missed"
+    )
+    return {"at_threshold": at, "statement": statement}
 
 
 def _likeliest(mean: float, more: float) -> tuple[int, int]:

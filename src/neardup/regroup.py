@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.account import Stages, decided, judgement, not_in_full, peak_memory, recall_of
+from neardup.blocks import HammingPlan, hamming_plan
 from neardup.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
 from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
@@ -235,9 +236,6 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         "crowd_members": sum(crowd["members"] for crowd in run["crowds"]),
         "popular": run["popular"]["documents"],
     }
-    plan = Plan(
-        **{name: run["plan"][name] for name in ("threshold", "recall", "slots")}, bands=tuple(run["plan"]["bands"])
-    )
     said = judgement(made, made.prints, run["counts"]["different"])
     removed = made.decisions.rows[~made.decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source['threshold']:g}"
@@ -249,17 +247,25 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"])},
         "bytes": {**run["bytes"], "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum())},
         # which of the pairs were joined exactly is not stored: those are estimated for, too, a little too high
-        "recall": recall_of(made.settings, run["choice"]["method"], plan, made.grouped.pairs, pairs),
+        "recall": recall_of(made.settings, run["choice"]["method"], _plan_of(run), made.grouped.pairs, pairs),
         "audit": None,
         "regrouped_from": source,
         "warnings": [
             *_left_out(source),
             *_not_stored(made.decisions),
             *said["warnings"],
-            *not_in_full(run["counts"].get("capped", 0)),
+            *not_in_full(run["counts"].get("capped", 0), was.search.measure),
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }
+
+
+def _plan_of(run: dict[str, Any]) -> Plan | HammingPlan:
+    """The plan of the stored run."""
+    told = run["plan"]
+    if run["choice"]["method"] == "simhash":
+        return hamming_plan(told["documents"], told["bits"], told["distance"])
+    return Plan(**{name: told[name] for name in ("threshold", "recall", "slots")}, bands=tuple(told["bands"]))
 
 
 def _left_out(source: dict[str, Any]) -> list[str]:

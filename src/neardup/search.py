@@ -1,4 +1,4 @@
-"""Fingerprints → evidence: every pair at or above the threshold, proposed by LSH or joined exactly."""
+"""Fingerprints → evidence: the pairs at or above the threshold, proposed by LSH or SimHash, or joined exactly."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.blocks import HammingPlan, hamming_plan
 from neardup.candidates.exact import join_everything
 from neardup.candidates.lsh import Candidates, candidates
-from neardup.choose import MOST_OF_A_LIST, Choice, choose, reconsider
+from neardup.choose import MOST_OF_A_LIST, Choice, by_simhash, choose, reconsider
 from neardup.corpus import Corpus, Fingerprints
 from neardup.criterion import MEASURES, criterion_of
+from neardup.fingerprints import simhash_words
 from neardup.hubs import join_hubs, lookups, no_hubs
 from neardup.kernels.hubs import Hubs
 from neardup.memory import release_memory
@@ -27,11 +29,11 @@ from neardup.verify import verify
 class Evidence:
     """What the search found: verified pairs, hub documents ready to be joined, and how it went.
 
-    ``compared`` candidates of a chunk measure were counted, ``capped`` of them not in full (``chunk_join``).
+    ``compared`` candidates of a measure of common text were counted, ``capped`` of them not in full.
     """
 
     choice: Choice
-    plan: Plan
+    plan: Plan | HammingPlan
     proposed: Candidates
     pairs: pa.Table
     hubs: Hubs
@@ -39,16 +41,21 @@ class Evidence:
     capped: int = 0
 
 
-def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, progress: Progress) -> Evidence:
+def search(
+    corpus: Corpus, prints: Fingerprints, plan: Plan | None, reference: int, progress: Progress
+) -> Evidence:
     """The pairs of the documents, by the method that was asked for or that suits them.
 
-    Pairs of two documents below ``reference`` are left out. The signatures in ``prints`` are used up.
+    ``plan`` are the bands; None for a search by SimHash. Pairs of two documents below ``reference`` are left out.
+    The signatures in ``prints`` are used up.
     """
+    if plan is None:
+        return _by_simhash(corpus, prints, reference, progress)
     wanted = corpus.settings.search
     choice = choose(wanted, int(prints.units[prints.unique].sum()))
     features = MEASURES[wanted.measure].features
     if features == "tokens":
-        return _by_chunks(corpus, prints, plan, choice, reference, progress)
+        return _by_common_text(corpus, prints, plan, choice, reference, progress)
     store = ShingleStore(corpus, prints, features)
     if choice.method == "exact":
         proposed = join_everything(len(prints.unique))
@@ -62,22 +69,57 @@ def search(corpus: Corpus, prints: Fingerprints, plan: Plan, reference: int, pro
     with progress.stage("candidates", len(plan.bands), "bands") as advance:
         proposed = candidates(prints.signatures, plan, reference, threads, advance)
     prints.signatures.clear()
+    return _verified(choice, plan, proposed, store, corpus, progress)
+
+
+def _by_simhash(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> Evidence:
+    """The pairs whose fingerprints are within the distance, and those among the documents of hubs."""
+    from neardup.candidates.hamming import candidates as near  # other runs need not wait for its kernels
+
+    settings = corpus.settings
+    shape = settings.simhash
+    fingerprints = np.concatenate([np.empty((0, simhash_words(settings)), np.uint64), *prints.simhashes])
+    prints.simhashes.clear()
+    plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
+    with progress.stage("candidates", None, "tables") as advance:
+        proposed = near(fingerprints, shape.distance, reference, settings.work.threads, advance)
+    del fingerprints
+    choice = by_simhash(settings, int(prints.units[prints.unique].sum()))
+    store = ShingleStore(corpus, prints, MEASURES[settings.search.measure].features)
+    return _verified(choice, plan, proposed, store, corpus, progress)
+
+
+def _verified(
+    choice: Choice,
+    plan: Plan | HammingPlan,
+    proposed: Candidates,
+    store: ShingleStore,
+    corpus: Corpus,
+    progress: Progress,
+) -> Evidence:
+    """The proposed pairs that meet the criterion, and the hub documents ready to be joined."""
+    settings = corpus.settings
     release_memory()
     with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
         # where there are no pairs, pyarrow's unique values are of type null
         involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
         store.hold(np.union1d(proposed.hub, involved))
-        pairs = verify(proposed.pairs, store, criterion_of(wanted), threads, advance)
+        criterion, threads = criterion_of(settings.search), settings.work.threads
+        pairs = verify(proposed.pairs, store, criterion, threads, advance)
     return Evidence(choice, plan, proposed, pairs, _joined(proposed, store, corpus, progress))
 
 
-def _by_chunks(
+def _by_common_text(
     corpus: Corpus, prints: Fingerprints, plan: Plan, choice: Choice, reference: int, progress: Progress
 ) -> Evidence:
-    """The pairs by a chunk measure; none is left to the hubs."""
-    from neardup.chunk_join import join_chunks  # other runs need not wait for its kernels
+    """The pairs by a measure of common text; none is left to the hubs."""
+    # other runs need not wait for the kernels of these
+    if corpus.settings.search.measure == "lcs":
+        from neardup.lcs_join import join_in_order as join
+    else:
+        from neardup.chunk_join import join_chunks as join
 
-    found, documents = join_chunks(corpus, prints, reference, progress), len(prints.unique)
+    found, documents = join(corpus, prints, reference, progress), len(prints.unique)
     hubs = no_hubs(documents, criterion_of(corpus.settings.search))
     proposed = join_everything(documents)
     return Evidence(choice, plan, proposed, found.pairs, hubs, found.candidates, found.capped)

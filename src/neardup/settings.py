@@ -15,11 +15,13 @@ from fractions import Fraction
 from typing import Any, get_type_hints
 
 from neardup.errors import SettingError
+from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_none, require_search
 
 KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
 CHUNK_MEASURES = ("chunk-longest", "chunk-union")
-MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *CHUNK_MEASURES)
+TEXT_MEASURES = (*CHUNK_MEASURES, "lcs")
+MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *TEXT_MEASURES)
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,43 @@ class Sketch:
 
     sketch: str = _setting(
         "one-permutation",
-        _one_of("one-permutation", "classic"),
-        "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference).",
+        _one_of("one-permutation", "classic", "simhash"),
+        "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference). Or simhash: "
+        "candidates are all pairs of SimHash fingerprints within a distance, for texts that are almost identical.",
     )
     slots: int = _setting(128, Rule("a power of two from 1 to 4096", _power_of_two), "Slots of a signature.")
+
+
+@dataclass(frozen=True)
+class SimHashing:
+    """With sketch simhash: how a text becomes a fingerprint, and how near two must be to be compared."""
+
+    bits: int = _setting(
+        64, Rule("64 or 128", lambda value: value in WIDTHS), "With sketch simhash: bits of a fingerprint."
+    )
+    features: str = _setting(
+        "char:4",
+        Rule(
+            f"char:N, word or shingle:N, with N from 1 to {LONGEST_FEATURE}",
+            lambda value: bool(features_of(value)),
+        ),
+        "With sketch simhash: what votes, as often as it occurs: windows of N characters without white space, "
+        "words, or N words in a row.",
+    )
+    distance: int = _setting(
+        3,
+        Rule("a number from 0 to 32 and at most a quarter of the bits", lambda value: 0 <= value <= 32),
+        "With sketch simhash: most bits in which two fingerprints may differ to be compared.",
+    )
+
+    @property
+    def in_words(self) -> str:
+        """Which pairs are compared, where people read it.
+
+        >>> SimHashing().in_words
+        'Hamming distance at most 3 of 64-bit SimHash, features char:4'
+        """
+        return f"Hamming distance at most {self.distance} of {self.bits}-bit SimHash, features {self.features}"
 
 
 @dataclass(frozen=True)
@@ -115,7 +150,8 @@ class Search:
         "What the threshold is a threshold of: resemblance |A∩B|/|A∪B|; containment |A∩B|/|A|, in either "
         "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|); "
         "bag-of-words: resemblance of the sets of words; multiset: resemblance that counts repeats; "
-        "chunk-longest: common text/the longer document; chunk-union: common text/all text.",
+        "chunk-longest: common text/the longer document; chunk-union: common text/all text; "
+        "lcs: 2·common text in the same order/the text of both.",
     )
     matching: str = _setting(
         "literal",
@@ -195,6 +231,7 @@ class Work:
 RECORDS: Mapping[str, type] = {
     "shingles": Shingles,
     "sketch": Sketch,
+    "simhash": SimHashing,
     "search": Search,
     "grouping": Grouping,
     "keep": Keep,
@@ -227,6 +264,7 @@ class Settings:
 
     shingles: Shingles = Shingles()
     sketch: Sketch = Sketch()
+    simhash: SimHashing = SimHashing()
     search: Search = Search()
     grouping: Grouping = Grouping()
     keep: Keep = Keep()
@@ -244,6 +282,11 @@ class Settings:
         made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
         _refuse_what_does_not_go_together(made)
         return made
+
+    @property
+    def by_simhash(self) -> bool:
+        """Whether candidates come from SimHash fingerprints; no MinHash signature is made then."""
+        return self.sketch.sketch == "simhash"
 
     def as_dict(self) -> dict[str, Any]:
         """Every field by name, in the order of the table."""
@@ -276,13 +319,21 @@ def ratio(value: float) -> tuple[int, int]:
 
 def _refuse_what_does_not_go_together(made: Settings) -> None:
     measure = made.search.measure
+    together = require_search if made.by_simhash else require_none
+    together(made.as_dict(), {name: field.default for name, field in FIELDS.items()})
+    if made.by_simhash and measure in TEXT_MEASURES:
+        raise SettingError(
+            f"measure is {measure!r} and sketch is 'simhash'",
+            "Pairs within a distance are verified on sets, and common text is no set",
+            "Choose another measure, or leave out sketch: with this measure every pair is found anyway",
+        )
     if made.search.method == "lsh" and measure != "resemblance":
         raise SettingError(
             f"method is 'lsh' and measure is {measure!r}",
             "The bands of LSH find pairs by their resemblance alone",
             "Choose method exact or auto for this measure",
         )
-    if made.search.audit and measure in CHUNK_MEASURES:
+    if made.search.audit and measure in TEXT_MEASURES:
         raise SettingError(
             f"audit is {made.search.audit} and measure is {measure!r}",
             "An audit counts sets, and common text is no set",

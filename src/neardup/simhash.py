@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.errors import InputError, SettingError
-from neardup.fingerprints import text_batch
-from neardup.kernels.documents import WORD
-from neardup.kernels.simhash import SOLID, simhash_texts, simhash_units, solid_units
-from neardup.sketches import text_arrays
+from neardup.fingerprints import simhash_rows
+from neardup.kernels.simhash import simhash_units, solid_units
+from neardup.provenance import Provenance, signature_table
+from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
+from neardup.sketches import pair_rows, slots_array, text_arrays
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
 from neardup.units import read
 
 FEATURE_LENGTH = 4
 """Characters of a feature, unless something else is asked for."""
-
-WIDTHS = (64, 128)
-LONGEST = 64
 
 _INT64 = 1 << 62
 
@@ -48,11 +46,13 @@ class SimHash:
     (1, 2)
     """
 
+    family: ClassVar[str] = "simhash"
+
     def __init__(self, bits: int = 64, features: str = f"char:{FEATURE_LENGTH}") -> None:
-        if bits not in WIDTHS:
+        if bits not in WIDTHS or not isinstance(bits, int | np.integer):
             raise SettingError(f"bits is {bits!r}", "64 or 128")
-        self.bits, self.features = bits, features
-        self._unit, self._length = _window(features)
+        _require(features)
+        self.bits, self.features = int(bits), features
 
     def __repr__(self) -> str:
         return f"SimHash(bits={self.bits}, features={self.features!r})"
@@ -68,9 +68,44 @@ class SimHash:
         at = 0
         for array in arrays:
             block = out[at : at + len(array)]
-            simhash_texts(text_batch(array), unicode_tables(), self._unit, self._length, block)
+            simhash_rows(array, self.features, block)
             at += len(array)
         return out.reshape(-1) if self.bits == 64 else out
+
+    def distances(self, fingerprints: UInt64s, pairs: Any, other: UInt64s | None = None) -> Int64s:
+        """In how many bits (int64[m]) the ``pairs`` of rows of fingerprints differ.
+
+        ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given. Raises InputError for
+        rows that are not there.
+
+        >>> SimHash().distances(np.array([0b1111, 0b0110], np.uint64), [(0, 1)])
+        array([2])
+        """
+        mine = self._rows(fingerprints)
+        theirs = mine if other is None else self._rows(other)
+        rows = pair_rows(pairs, len(mine), len(theirs))
+        differ = np.bitwise_count(mine[rows[:, 0]] ^ theirs[rows[:, 1]])
+        bits: Int64s = differ.sum(axis=1, dtype=np.int64)
+        return bits
+
+    def provenance(self, of_ids: bool = False) -> Provenance:
+        """How the fingerprints are made: of texts, or (``of_ids``) of features that somebody gave."""
+        made = {"of": "ids"} if of_ids else {"features": self.features, "of": "texts"}
+        return Provenance(self.family, {"bits": self.bits, **made})
+
+    def to_arrow(self, ids: Any, fingerprints: UInt64s, *, of_ids: bool = False) -> pa.Table:
+        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+
+        ``ids`` name the documents (strings or whole numbers); ``of_ids``: the fingerprints are made by
+        ``of_features``.
+        """
+        return signature_table(self.provenance(of_ids), ids, self._rows(fingerprints))
+
+    def _rows(self, fingerprints: Any) -> UInt64s:
+        """The fingerprints as uint64[n, words]."""
+        words = self.bits // 64
+        is_flat = isinstance(fingerprints, np.ndarray) and fingerprints.ndim == 1 and words == 1
+        return slots_array(fingerprints.reshape(-1, 1) if is_flat else fingerprints, words, np.uint64)
 
     def of(self, text: str) -> int:
         """The fingerprint of one text as a whole number; bit i of it is bit i of the fingerprint."""
@@ -133,18 +168,14 @@ def distance(a: int, b: int) -> int:
     return (a ^ b).bit_count()
 
 
-def _window(features: str) -> tuple[int, int]:
-    """(unit, length) of what ``char:4``, ``word`` or ``shingle:5`` names."""
-    if features == "word":
-        return WORD, 1
-    matched = re.fullmatch(r"(char|shingle):([1-9][0-9]?)", features) if isinstance(features, str) else None
-    if matched is None or int(matched[2]) > LONGEST:
+def _require(features: str) -> None:
+    if features_of(features) is None:
+        lengths = f"N from 1 to {LONGEST_FEATURE}"
         raise SettingError(
             f"features is {features!r}",
-            f"'char:N' (N characters without white space), 'word', 'shingle:N' (N tokens); N from 1 to {LONGEST}",
+            f"'char:N' (N characters without white space), 'word', 'shingle:N' (N tokens); {lengths}",
             "For features of your own use of_features()",
         )
-    return (SOLID if matched[1] == "char" else WORD), int(matched[2])
 
 
 def _feature_hash(feature: object, bits: int) -> int:

@@ -73,6 +73,8 @@ class MinHash:
         self, slots: int = 128, *, length: int = 5, unit: str = "word", sketch: str = "one-permutation"
     ) -> None:
         self.settings = Settings.of(slots=slots, length=length, unit=unit, sketch=sketch)
+        if self.settings.by_simhash:
+            raise SettingError("sketch is 'simhash'", "one of one-permutation, classic", "Use neardup.SimHash")
 
     def sketch(self, texts: Any) -> UInt32s:
         """Signatures uint32[n, slots] of n texts: a list of str, or Arrow data (array, table, data frame).

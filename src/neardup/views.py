@@ -179,6 +179,8 @@ def unit_of(settings: Mapping[str, Any]) -> str:
     >>> unit_of({"measure": "chunk-union", "matching": "literal"})
     'tokens'
     """
+    if settings["measure"] == "lcs":
+        return "tokens in the same order"
     if settings["measure"] in CHUNK_MEASURES:
         return "tokens" if settings["matching"] == "literal" else "tokens (repeats left out)"
     return "different words" if settings["measure"] == "bag-of-words" else "shingles (with repeats)"

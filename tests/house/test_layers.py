@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 # low to high; rooms of one layer may import each other as long as they form no circle
 LAYERS = (
     ("errors",),
-    ("settings",),
+    ("settings", "simhash_rules"),
     (
         "progress",
         "parallel",
@@ -37,7 +37,9 @@ LAYERS = (
         "candidates",
         "hubs",
         "verify",
+        "common_text",
         "chunk_join",
+        "lcs_join",
         "search",
         "recall",
         "group",

@@ -14,13 +14,14 @@ from made_texts import Writer
 
 import neardup as nd
 import reference_measured
-from neardup import chunk_join
+from neardup import chunk_join, common_text, lcs_join
 from neardup.errors import SettingError
 from reference_measured import MEASURES, counted_pairs, different, different_tokens
 
 SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 EVERY = pytest.mark.parametrize(("measure", "matching"), MEASURES)
 CHUNKS = [pair for pair in MEASURES if pair[0].startswith("chunk")]
+TEXT = [*CHUNKS, ("lcs", "literal")]
 
 
 def kind_of(measure: str, matching: str) -> str:
@@ -67,7 +68,7 @@ def test_values_of_real_pairs_are_those_of_compare(name: str, measure: str, matc
         assert row["resemblance"] == measures["resemblance"]
         if measure.startswith("chunk"):
             assert row["common"] == measures[f"common_{matching}"]
-        if matching == "literal" and measure.startswith("chunk"):
+        if (measure, matching) in TEXT and matching == "literal":
             assert (row["total_a"], row["total_b"]) == (measures["tokens_a"], measures["tokens_b"])
 
 
@@ -162,12 +163,14 @@ def test_threads_change_nothing(measure: str, matching: str) -> None:
     assert tables[0].groups.equals(tables[1].groups)
 
 
-@pytest.mark.parametrize(("measure", "matching"), CHUNKS)
+@pytest.mark.parametrize(("measure", "matching"), TEXT)
 def test_small_tasks_change_nothing(measure: str, matching: str, monkeypatch: pytest.MonkeyPatch) -> None:
     form: dict[str, Any] = {"measure": measure, "matching": matching, "threshold": 0.3, "groups": "components"}
     plain = nd.find(different("site_policy"), **form)
     for name, size in (("_SLICE", 7), ("_ENOUGH", 1), ("_PAIRS", 3)):
-        monkeypatch.setattr(chunk_join, name, size)
+        monkeypatch.setattr(common_text, name, size)
+    for join in (chunk_join, lcs_join):
+        monkeypatch.setattr(join, "_SLICE", 5)
     small = nd.find(different("site_policy"), **form, memory=0.001)  # in temporary files
     assert plain.pairs.equals(small.pairs)
     assert plain.groups.equals(small.groups)
@@ -258,7 +261,7 @@ def test_nothing_to_find(text: str, measure: str, matching: str) -> None:
 
 
 def test_what_is_not_counted_in_full_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunk_join, "MOST_RUNS", 4)
+    monkeypatch.setattr(common_text, "MOST_RUNS", 4)
     a = "x y " * 300
     found = nd.find([a + "one", a + "two three"], measure="chunk-union", threshold=0.1)
     (warning,) = found.run["warnings"]
@@ -272,6 +275,8 @@ def test_what_is_not_counted_in_full_is_said(monkeypatch: pytest.MonkeyPatch) ->
         ({"measure": "chunk-union", "method": "lsh"}, "resemblance alone"),
         ({"measure": "multiset", "method": "lsh"}, "resemblance alone"),
         ({"measure": "chunk-longest", "audit": 10}, "every pair is found anyway"),
+        ({"measure": "lcs", "audit": 10}, "every pair is found anyway"),
+        ({"measure": "lcs", "method": "lsh"}, "resemblance alone"),
         ({"measure": "bag-of-words", "unit": "char"}, "Choose unit word"),
     ],
 )

@@ -33,6 +33,7 @@ RULES: list[dict[str, Any]] = [
     {"keep": "first", "measure": "chunk-longest", "only_contained": 0.9},
     {"keep": "max:score", "measure": "multiset", "only_contained": 0.95},
     {"keep": "last", "measure": "bag-of-words"},
+    {"keep": "first", "measure": "lcs"},
 ]
 
 

@@ -59,10 +59,35 @@ def test_dedup_shows_the_integers_of_the_measure(run: Run, source: Path) -> None
     assert "near copy of twice: bag-of-words 1.000 (shared 18 of 18 + 18 different words)" in result.out
 
 
+def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run("group", source, "-o", out, "--measure", "lcs", "--threshold", ".8")
+    assert result.status == 0
+    (pair,) = pq.read_table(out / "pairs.parquet").to_pylist()
+    assert (pair["id_a"], pair["id_b"]) == ("short", "typo")
+    assert (pair["common"], pair["total_a"], pair["total_b"], pair["lcs"]) == (17, 18, 18, 34 / 36)
+    assert pair["lcs"] == nd.compare(ROWS[0]["text"], ROWS[1]["text"]).measures["lcs"]
+    account = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert account["recall"]["statement"] == "exact: every pair at lcs 0.8 or above is found"
+    assert account["choice"]["why"] == "LSH finds no pairs by their lcs"
+    assert "1 at lcs 0.8 or above, of 1 compared exactly" in result.out
+    stricter = run("group", "--from", out, "-o", tmp_path / "stricter", "--threshold", ".95")
+    assert stricter.status == 0
+    assert pq.read_table(tmp_path / "stricter" / "pairs.parquet").num_rows == 0
+    shown = run("dedup", source, "--dry-run", "--measure", "lcs", "--threshold", ".6")
+    assert "near copy of twice: lcs 0.666 (shared 18 of 18 + 36 tokens in the same order)" in shown.out
+    assert "near copy of twice: lcs 0.629 (shared 17 of 18 + 36 tokens in the same order)" in shown.out
+    why = str(nd.load(out).why("typo"))
+    assert "They have 17 tokens in the same order in common: 94.4 % of the 18 in typo" in why
+
+
 def test_what_does_not_go_together_is_an_error(run: Run, source: Path) -> None:
     result = run("dedup", source, "--dry-run", "--measure", "chunk-union", "--audit", "10")
     assert result.status == 2
     assert "audit is 10 and measure is 'chunk-union'" in result.err
+    result = run("dedup", source, "--dry-run", "--measure", "lcs", "--audit", "10")
+    assert result.status == 2
+    assert "audit is 10 and measure is 'lcs'" in result.err
     result = run("dedup", source, "--dry-run", "--measure", "chunk-union", "--matching", "both")
     assert result.status == 2
     assert "one of literal, information" in result.err

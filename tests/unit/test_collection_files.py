@@ -234,12 +234,13 @@ import sys
 import pyarrow as pa
 from neardup.collection import Collection
 path, first = sys.argv[1], int(sys.argv[2])
-with Collection(path, scale=2) as collection:
+with Collection(path, scale=2, length=1) as collection:
     while True:
         ids = [f"{first}.{k}" for k in range(7)]
         texts = [f"text {id} and common words, own{first}x{k} " * 9 for k, id in enumerate(ids)]
-        collection.add(pa.table({"id": ids, "text": texts}))
+        collection.add(pa.table({"id": ids, "text": texts}), near=0.4, on_near="link")
         print(first, flush=True)
+        collection.decide(ids[1], ids[2], "same" if first % 2 else "different")
         if first % 5 == 4:
             collection.remove([f"{first}.0"])
             print(-first, flush=True)

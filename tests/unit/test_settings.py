@@ -19,8 +19,11 @@ from neardup.settings import FIELDS, RECORDS, Settings, ratio
 ALLOWED: dict[str, list[Any]] = {
     "unit": ["word", "char"],
     "length": [1, 5, 64],
-    "sketch": ["one-permutation", "classic"],
+    "sketch": ["one-permutation", "classic", "simhash"],
     "slots": [1, 2, 128, 4096],
+    "bits": [64, 128],
+    "features": ["char:1", "char:4", "char:64", "word", "shingle:5"],
+    "distance": [0, 3, 16],
     "method": ["auto", "lsh", "exact"],
     "measure": [
         "resemblance",
@@ -30,6 +33,7 @@ ALLOWED: dict[str, list[Any]] = {
         "multiset",
         "chunk-longest",
         "chunk-union",
+        "lcs",
     ],
     "matching": ["literal", "information"],
     "threshold": [0.000001, 0.5, 0.8, 0.999999, 1.0, 1],
@@ -47,8 +51,11 @@ REFUSED: dict[str, list[Any]] = {
     "length": [0, -1, 65, 5.0, "5", True, None],
     "sketch": ["minhash", "", 1],
     "slots": [0, 3, 100, 8192, -128, 128.0, True],
+    "bits": [0, 32, 63, 256, 64.0, "64", True, None],
+    "features": ["", "char", "char:0", "char:04", "char:65", "words", "word:2", "shingle:", "char:4 ", 4, None],
+    "distance": [-1, 33, 3.0, "3", True, None],
     "method": ["", "LSH", "both", 1, None],
-    "measure": ["", "jaccard", "Overlap", "chunk_union", 0, None],
+    "measure": ["", "jaccard", "Overlap", "chunk_union", "LCS", 0, None],
     "matching": ["", "Literal", "both", 1, None],
     "threshold": [0, 0.0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "0.8", True, None],
     "recall": [0, 0.49, 1, 1.0, float("nan"), "0.9", True],
@@ -60,6 +67,10 @@ REFUSED: dict[str, list[Any]] = {
     "only_contained": [-0.1, 1.1, float("nan"), "1", True],
     "threads": [-1, 1025, 1.5, "2", False],
 }
+
+
+WITH = {name: {"sketch": "simhash"} for name in ("bits", "features", "distance")}
+"""What else must be set for a setting to mean anything."""
 
 
 def cases(table: dict[str, list[Any]]) -> list[Any]:
@@ -74,11 +85,12 @@ def test_every_field_is_tested_here() -> None:
 
 @pytest.mark.parametrize(("name", "value"), cases(ALLOWED))
 def test_allowed(name: str, value: Any) -> None:
-    made = Settings.of(**{name: value})
+    context = WITH.get(name, {})
+    made = Settings.of(**{name: value}, **context)
     held = getattr(getattr(made, FIELDS[name].record), name)
     assert held == value
     assert type(held) is FIELDS[name].type
-    assert made.as_dict() == Settings().as_dict() | {name: value}
+    assert made.as_dict() == Settings().as_dict() | context | {name: value}
 
 
 @pytest.mark.parametrize(("name", "value"), cases(REFUSED))
@@ -86,6 +98,71 @@ def test_refused(name: str, value: Any) -> None:
     with pytest.raises(SettingError) as caught:
         Settings.of(**{name: value})
     assert str(caught.value) == f"{name} is {value!r}. Allowed: {FIELDS[name].rule.allowed}."
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            {"distance": 17},
+            "distance is 17. Allowed: a number from 0 to 16, for unrelated fingerprints differ in about 32 of 64 "
+            "bits.",
+        ),
+        (
+            {"method": "exact"},
+            "method is 'exact' and sketch is 'simhash'. With simhash the candidates are all pairs within the "
+            "distance. Leave out method, or leave out sketch.",
+        ),
+        (
+            {"method": "lsh"},
+            "method is 'lsh' and sketch is 'simhash'. With simhash the candidates are all pairs within the "
+            "distance. Leave out method, or leave out sketch.",
+        ),
+        (
+            {"measure": "chunk-union"},
+            "measure is 'chunk-union' and sketch is 'simhash'. Pairs within a distance are verified on sets, and "
+            "common text is no set. Choose another measure, or leave out sketch: with this measure every pair is "
+            "found anyway.",
+        ),
+        (
+            {"measure": "lcs"},
+            "measure is 'lcs' and sketch is 'simhash'. Pairs within a distance are verified on sets, and "
+            "common text is no set. Choose another measure, or leave out sketch: with this measure every pair is "
+            "found anyway.",
+        ),
+        (
+            {"slots": 64},
+            "slots is 64 and sketch is 'simhash'. A search by distance has no slots, and its recall is not "
+            "planned. Leave out slots; audit measures the recall.",
+        ),
+        (
+            {"recall": 0.9},
+            "recall is 0.9 and sketch is 'simhash'. A search by distance has no slots, and its recall is not "
+            "planned. Leave out recall; audit measures the recall.",
+        ),
+        (
+            {"sketch": "classic", "distance": 5},
+            "distance is 5 and sketch is 'classic'. bits, features, distance are settings of sketch simhash. "
+            "Choose sketch simhash, or leave out distance.",
+        ),
+        (
+            {"sketch": "one-permutation", "bits": 128, "features": "word"},
+            "bits is 128 and sketch is 'one-permutation'. bits, features, distance are settings of sketch "
+            "simhash. Choose sketch simhash, or leave out bits.",
+        ),
+    ],
+)
+def test_what_simhash_does_not_go_together_with(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings.of(**{"sketch": "simhash", **values})
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "bag-of-words", "multiset"])
+def test_what_simhash_goes_together_with(measure: str) -> None:
+    made = Settings.of(sketch="simhash", measure=measure, distance=32, bits=128, audit=5, slots=128, recall=0.99)
+    assert made.by_simhash
+    assert not Settings.of(measure=measure).by_simhash
 
 
 def test_all_mistakes_at_once() -> None:
@@ -161,7 +238,7 @@ def test_the_digest_names_what_changes_a_result() -> None:
     assert Settings.of(threads=7).digest() == plain
     others = {
         name: Settings.of(
-            **{name: next(value for value in ALLOWED[name] if value != FIELDS[name].default)}
+            **{name: next(value for value in ALLOWED[name] if value != FIELDS[name].default)}, **WITH.get(name, {})
         ).digest()
         for name in FIELDS
         if FIELDS[name].record != "work"

@@ -70,6 +70,12 @@ def checked(values: dict[str, Any]) -> Settings:
             "Leave it out: the sample is always joined exactly",
         )
     settings = Settings.of(**values)
+    if settings.by_simhash:
+        raise SettingError(
+            "sketch is 'simhash'",
+            "Advice is on MinHash and the exact join",
+            "See hamming_plan() or neardup plan --simhash for what a distance finds",
+        )
     threshold = settings.search.threshold
     if threshold < LEAST_THRESHOLD:
         raise SettingError(

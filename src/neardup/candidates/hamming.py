@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from neardup.blocks import check
 from neardup.candidates.lsh import HUB, Candidates
 from neardup.hamming.pairs import near_pairs, products
 from neardup.hamming.words import Words, distinct, read_fingerprints
 from neardup.progress import Advance
+from neardup.simhash_rules import check
 from neardup.tables import CANDIDATES, Int64s, UInt64s
 
 

@@ -11,6 +11,7 @@ from neardup.cli.collection import add, check, compact, info, remove
 from neardup.cli.compare import compare
 from neardup.cli.demo import demo
 from neardup.cli.explain import explain
+from neardup.cli.groups import decide, groups
 from neardup.cli.messages import guarded
 from neardup.cli.options import COMMANDS, with_options
 from neardup.cli.plan import plan
@@ -43,7 +44,10 @@ def neardup(
     """Find, prove and show near-duplicate documents."""
 
 
-for _command in (dedup, group, compare, plan, explain, add, remove, search, info, check, compact, demo):
+for _command in (
+    *(dedup, group, compare, plan, explain),
+    *(add, remove, search, groups, decide, info, check, compact, demo),
+):
     _name = _command.__name__
     _summary = (_command.__doc__ or "").partition("\n")[0]
     app.command(_name, short_help=_summary)(with_options(guarded(_command), COMMANDS[_name]))

@@ -14,58 +14,52 @@ from neardup import views
 from neardup.cli.messages import DONE, ERROR, REJECTED, error, warn
 from neardup.cli.options import CREATION
 from neardup.cli.shown import watcher
+from neardup.errors import SettingError
 
 if TYPE_CHECKING:
-    from neardup.collection import Added, Collection
+    from neardup.collection import Added, Collection, Near
 
-_SHOWN_PROBLEMS = 3
+_SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
 
 
-def add(
-    path: Path,
-    inputs: list[str],
-    metadata: list[str],
-    replace: bool,
-    problems: Path | None,
-    json: bool,
-    **typed: Any,
-) -> int:
+def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **typed: Any) -> int:
     """Add documents to a collection, all of them or none.
 
     An id that is there already is an error, unless --replace. Files that are one document each
     (text, HTML, PDF, DOCX, mail) are called by their paths, and keep what they say of themselves:
-    from, to, cc, date, subject, title, author.
+    from, to, cc, date, subject, title, author. With --near each document is compared with those
+    that are stored and those before it.
 
     Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
     nothing was added.
     """
-    added, total = _add(path, inputs, list(metadata), replace, problems, **typed)
+    near, on_near = _near(typed)
+    added, total = _add(path, inputs, problems, {**typed, "near": near, "on_near": on_near})
     if json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
     else:
         for note in added.notes:
             typer.echo(views.printable(note))
-        replaced = f", {views.number(added.replaced)} replaced" if replace else ""
+        replaced = f", {views.number(added.replaced)} replaced" if typed["replace"] else ""
         typer.echo(
             f"{views.counted(added.added, 'document')} added{replaced}; "
             f"{views.printable(path)} holds {views.number(total)}"
         )
+        for line in _repeats(added) if near else ():
+            typer.echo(line)
     if added.rejected:
         warn("\n".join(_rejected(added, problems)))
     return REJECTED if added.rejected else DONE
 
 
-def _add(
-    path: Path, inputs: list[str], metadata: list[str], replace: bool, problems: Path | None, **typed: Any
-) -> tuple[Added, int]:
+def _add(path: Path, inputs: list[str], problems: Path | None, typed: dict[str, Any]) -> tuple[Added, int]:
     """What was added, and how many documents there are now."""
     from neardup.collection import Collection
     from neardup.readers import choose_columns, open_files
     from neardup.writers import ProblemList
 
-    settings = {
-        option.name.removeprefix("new_"): value for option in CREATION if (value := typed[option.name]) is not None
-    }
+    given = {option.name.removeprefix("new_"): typed[option.name] for option in CREATION}
+    settings = {name: value for name, value in given.items() if value is not None}
     documents = open_files(inputs)
     choose_columns(documents, typed["text"], typed["id"])  # a mistake in them must not leave an empty collection
     with nullcontext() if problems is None else ProblemList(problems) as listed:
@@ -76,11 +70,29 @@ def _add(
                     documents,
                     text=typed["text"],
                     id=typed["id"],
-                    metadata=metadata,
-                    on_duplicate="replace" if replace else "error",
+                    metadata=list(typed["metadata"]),
+                    on_duplicate="replace" if typed["replace"] else "error",
                     progress=progress,
+                    near=typed["near"],
+                    on_near=typed["on_near"],
                 )
             return added, len(collection)
+
+
+def _near(typed: dict[str, Any]) -> tuple[Near | None, Any]:
+    """What --near, --on-near, --skip-near and --recall ask for."""
+    from neardup.collection import Near
+
+    near, on_near, skip, recall = (typed[name] for name in ("near", "on_near", "skip_near", "near_recall"))
+    if skip is not None and (near is not None or on_near is not None):
+        raise SettingError("--skip-near was given with --near or --on-near", "Either of them", "Leave one out")
+    threshold = near if skip is None else skip
+    if threshold is None:
+        if on_near is not None or recall is not None:
+            raise SettingError("--on-near or --recall was given without --near", "A resemblance to look for")
+        return None, "keep"
+    asked = Near(threshold) if recall is None else Near(threshold, recall)
+    return asked, "reject" if skip is not None else on_near or "keep"
 
 
 def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
@@ -162,7 +174,24 @@ def _counts(added: Added) -> dict[str, Any]:
         {"source": problem.source, "row": problem.row, "reason": problem.reason} for problem in added.problems
     ]
     counts = {name: getattr(added, name) for name in ("added", "replaced", "rejected", "text_bytes")}
-    return {**counts, "problems": problems}
+    if added.recall is None:
+        return {**counts, "problems": problems}
+    told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "recall")}
+    return {**counts, **told, "near": [one.as_dict() for one in added.near], "problems": problems}
+
+
+def _repeats(added: Added) -> Iterator[str]:
+    sure = "complete" if added.recall == 1 else f"recall {added.recall:g} or more"
+    parts = [f"{views.counted(added.repeats, 'document')} near a stored one ({sure})"]
+    parts += [f"{views.number(added.linked)} linked"] * bool(added.linked)
+    parts += [f"{views.number(added.left_out)} not stored"] * bool(added.left_out)
+    yield ", ".join(parts)
+    for one in added.near[:_SHOWN_NEAR]:
+        group = "" if one.group is None else f", group {one.group}"
+        similar = views.similarity(one.resemblance, 4)
+        yield f"  {views.printable(one.id)} repeats {views.printable(one.of)}, {similar}: {one.action}{group}"
+    if added.repeats > _SHOWN_NEAR:
+        yield f"  and {views.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
 
 
 def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
@@ -179,5 +208,6 @@ def _facts(known: dict[str, Any]) -> Iterator[views.Line]:
     yield "tokens", views.number(known["tokens"])
     yield "shingles", f"{views.number(known['shingles'])}, {views.number(known['postings'])} of them sampled"
     yield "texts", f"{views.size(size['text'])}, {views.size(size['text_packed'])} as stored"
+    yield "groups", views.number(known["groups"])
     yield "file", views.size(size["file"])
     yield "settings", ", ".join(f"{name} {value}" for name, value in known["settings"].items())

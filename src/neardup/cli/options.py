@@ -243,6 +243,53 @@ _SIMHASH = (
     ),
 )
 
+_ARRIVING = (
+    Option(
+        "near",
+        ("--near",),
+        float | None,
+        None,
+        "Tell which stored document each repeats, from this resemblance on.",
+        "NUMBER",
+    ),
+    Option(
+        "on_near",
+        ("--on-near",),
+        str | None,
+        None,
+        "What happens to one that repeats another: keep (the default), link (into a group with it) or reject.",
+        "NAME",
+    ),
+    Option(
+        "skip_near", ("--skip-near",), float | None, None, "The same as --near with --on-near reject.", "NUMBER"
+    ),
+    Option(
+        "near_recall",
+        ("--recall",),
+        float | None,
+        None,
+        "Share of the near ones that is found at least; 1: all, and slower. Without it 0.99.",
+        "NUMBER",
+    ),
+)
+
+_GROUPS = (
+    COLLECTION,
+    Option("limit", ("--limit",), int, 100, "Groups on a page, from 1 to 10000.", "NUMBER"),
+    Option("after", ("--after",), int | None, None, "The next page: what the page before gave.", "NUMBER"),
+    JSON,
+)
+
+_DECIDING = (
+    COLLECTION,
+    Option("a", (), str, REQUIRED, "Id of a document.", "A"),
+    Option("b", (), str, REQUIRED, "Id of another document.", "B"),
+    Option("verdict", (), str, REQUIRED, "same, different, or undecided: withdraws what was decided.", "VERDICT"),
+    Option("by", ("--by",), str, "", "Who decides, for the change log.", "NAME"),
+    Option("note", ("--note",), str, "", "Why, for the change log.", "TEXT"),
+    WAIT,
+)
+
 _SEARCHING = (
     COLLECTION,
     Option("query", (), str, REQUIRED, "What is asked, as one argument: put it in quotes.", "QUERY"),
@@ -279,9 +326,11 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         JSON,
     ),
     "explain": _EXPLAINING,
-    "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, PROBLEMS, *CREATION, WAIT, JSON),
+    "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, PROBLEMS, *_ARRIVING, *CREATION, WAIT, JSON),
     "remove": (COLLECTION, IDS, WAIT, JSON),
     "search": _SEARCHING,
+    "groups": _GROUPS,
+    "decide": _DECIDING,
     "info": (COLLECTION, JSON),
     "check": (COLLECTION, JSON),
     "compact": (COLLECTION, UPGRADE, WAIT, JSON),

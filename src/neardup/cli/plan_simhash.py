@@ -69,6 +69,14 @@ def _lines(plan: HammingPlan) -> Iterator[str]:
     yield f"At resemblance {half} half of the pairs are within the distance, below it fewer."
     yield "It is the resemblance of the features, for two sets of one size: of shingles, if these are the"
     yield "features. Windows of characters of the same texts have another one."
+    yield ""
+    yield f"Such a search of documents: neardup group IN -o DIR --sketch simhash{_options(plan)}"
+
+
+def _options(plan: HammingPlan) -> str:
+    """The options that ask a run for this plan."""
+    bits = "" if plan.bits == FIELDS["bits"].default else f" --bits {plan.bits}"
+    return f"{bits} --distance {plan.distance}"
 
 
 def _cut(design: Design) -> str:

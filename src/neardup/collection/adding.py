@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.collection.contract import Entries, Row, Store, Writing
-from neardup.collection.entries import entries_of, unpack
+from neardup.collection.arrivals import Arrivals, NearCopy, OnNear
+from neardup.collection.contract import Entries, Store
+from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
+from neardup.collection.ids import id_fault
+from neardup.collection.near import Near
 from neardup.collection.settings import CollectionSettings
-from neardup.errors import FormatError, InputError, SettingError
+from neardup.errors import InputError, SettingError
 from neardup.formats import METADATA
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
-from neardup.tables import Int64s
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
-LONGEST_ID = 1024
-"""Bytes of an id at most."""
 LARGEST_TEXT = 500_000_000
 """Bytes of a text at most: SQLite takes up to 1 GB in one value, and token streams are longer than some texts."""
 _LISTED_PROBLEMS = 1000
@@ -36,7 +36,9 @@ _SMALL = 1 << 20
 class Added:
     """What became of the documents of one call: counts, the rejected rows, sentences about what was guessed.
 
-    Of ``problems`` the first 1 000 are kept; ``rejected`` counts all.
+    Of ``problems`` and ``near`` the first 1 000 are kept; ``rejected`` counts all rows that could not be read,
+    ``repeats`` all documents that repeat a stored one: ``linked`` of them were put into a group, ``left_out`` were
+    not stored. ``recall`` is what was promised about finding them; None without ``near``.
     """
 
     added: int = 0
@@ -46,6 +48,11 @@ class Added:
     text_bytes: int = 0
     problems: list[Problem] = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    repeats: int = 0
+    linked: int = 0
+    left_out: int = 0
+    recall: float | None = None
+    near: list[NearCopy] = field(default_factory=list)
 
     def reject(self, problem: Problem) -> None:
         """Count a row that is not added, and keep it if it is among the first."""
@@ -84,13 +91,19 @@ class Adding:
     """One call of ``Collection.add``: reads in worker threads, writes in its own, all in one transaction."""
 
     def __init__(
-        self, store: Store, on_duplicate: OnDuplicate, on_problem: Callable[[Problem], None] | None = None
+        self,
+        store: Store,
+        on_duplicate: OnDuplicate,
+        near: Near | None,
+        on_near: OnNear,
+        on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
-        self._store, self._on_duplicate, self._on_problem = store, on_duplicate, on_problem
-        self._outcome = Added()
+        self._store, self._on_duplicate = store, on_duplicate
+        self._near, self._on_near, self._on_problem = near, on_near, on_problem
+        self._outcome = Added(recall=near.recall if near else None)
 
     def run(
         self, documents: Any, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
@@ -114,17 +127,18 @@ class Adding:
             return _prepare(chunk, columns, settings)
 
         with self._store.writing() as transaction, progress.stage("add", opened.size_bytes, "bytes") as advance:
+            arrivals = Arrivals(self._store, transaction, self._near, self._on_near, self._outcome)
             for prepared in _prepared(prepare, opened, columns):
                 for problem in prepared.problems:
                     self._outcome.reject(problem)
                     if self._on_problem:
                         self._on_problem(problem)
-                entries = _numbered(prepared.entries, transaction) if numbered else prepared.entries
-                self._add(entries, transaction)
+                entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
+                self._add(entries, arrivals)
                 advance(int(entries.sizes.sum()))
         return self._outcome
 
-    def _add(self, entries: Entries, transaction: Writing) -> None:
+    def _add(self, entries: Entries, arrivals: Arrivals) -> None:
         if self._on_duplicate == "error":
             known = self._store.numbers(entries.ids)
             self._require_new(entries.ids, known)
@@ -136,14 +150,9 @@ class Adding:
             places = [place for place in places if entries.ids[place] not in old]
             old = {}
         self._outcome.skipped += (len(entries) - len(places)) * (self._on_duplicate == "skip")
-        self._outcome.replaced += len(old) + (len(entries) - len(places)) * (self._on_duplicate == "replace")
+        self._outcome.replaced += (len(entries) - len(places)) * (self._on_duplicate == "replace")
         kept = entries if len(places) == len(entries) else entries.take(places)
-        if old:
-            replaced = np.array(list(old.values()), np.int64)
-            transaction.remove(entries_again(self._store, replaced), replaced)
-        transaction.put(kept, np.array([old.get(id, 0) for id in kept.ids], np.int64))
-        self._outcome.added += len(kept) - len(old)
-        self._outcome.text_bytes += int(kept.sizes.sum())
+        arrivals.store(kept, old)
 
     def _require_new(self, ids: Sequence[str], known: dict[str, int]) -> None:
         twice = next(iter(known), None)
@@ -167,57 +176,6 @@ def _prepared(
     if documents.size_bytes is not None and documents.size_bytes < _SMALL:
         return map(prepare, chunks)
     return ordered_map(prepare, chunks, threads=0)
-
-
-def entries_again(store: Store, numbers: Int64s) -> Entries:
-    """What was put for documents, worked out again from their texts, in the order of ``numbers``."""
-    read = loaded(store, numbers)
-    rows, texts = [row for row, _ in read], [text for _, text in read]
-    made = entries_of(
-        pa.array(texts, pa.large_binary()),
-        [row.id for row in rows],
-        [row.metadata for row in rows],
-        store.settings,
-    )
-    # as stored: another zlib may pack otherwise, and the totals count what was stored
-    return replace(made, packed=store.packed(numbers))
-
-
-def loaded(store: Store, numbers: Int64s) -> list[tuple[Row, bytes]]:
-    """Documents with their texts, in the order of ``numbers``. Raises FormatError where some are not whole."""
-    try:
-        rows, packed = store.rows(numbers), store.packed(numbers)
-        read = [(row, unpack(data, row.id)) for row, data in zip(rows, packed, strict=True)]
-    except (KeyError, ValueError) as error:
-        raise FormatError(
-            "The collection is damaged: documents lack their row or their text", "", "Restore it from a copy"
-        ) from error
-    for row, text in read:
-        if len(text) != row.size:
-            raise FormatError(f"The text of document {row.id!r} is not its own", "", "Restore it from a copy")
-    return read
-
-
-def usable_id(value: Any) -> str:
-    """An id as the collection keeps it: a str, or a whole number as its digits. Raises InputError for others."""
-    made = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(made, str):
-        raise InputError(f"A document cannot be named by a {type(value).__name__}", "A str or an int")
-    fault = id_fault(made)
-    if fault:
-        raise InputError(f"A document cannot be named {made[:80]!r}: {fault}", f"1 to {LONGEST_ID} bytes of UTF-8")
-    return made
-
-
-def id_fault(id: str) -> str:
-    """Why the collection cannot keep a document of this name; empty when it can."""
-    if not id:
-        return "the id is empty"
-    try:
-        size = len(id.encode("utf-8"))
-    except UnicodeEncodeError:
-        return "the id is no Unicode text"
-    return f"the id has {size} bytes" if size > LONGEST_ID else ""
 
 
 def _has_rows(documents: Documents) -> bool:
@@ -271,9 +229,8 @@ def _records(table: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     return iter(table.select(list(names)).to_pylist())
 
 
-def _numbered(entries: Entries, transaction: Writing) -> Entries:
+def _numbered(entries: Entries, first: int) -> Entries:
     """The entries named by the numbers they are going to get."""
-    first = transaction.next_number()
     names = [f"#{number}" for number in range(first, first + len(entries))]
     return replace(entries, ids=names)
 

@@ -12,13 +12,20 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.adding import Added, Adding, OnDuplicate, entries_again, loaded, usable_id
+from neardup.collection.adding import Added, Adding, OnDuplicate
+from neardup.collection.arrivals import OnNear
 from neardup.collection.contract import Store
+from neardup.collection.groups.grouping import Grouping
+from neardup.collection.groups.public import GroupsAndDecisions
+from neardup.collection.ids import unknown, usable_id
 from neardup.collection.inspection import faults
+from neardup.collection.near import Near
 from neardup.collection.pages import Page
 from neardup.collection.search import LIMIT, search
+from neardup.collection.sets import Sets
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import SqliteStore
+from neardup.collection.stored import entries_again, loaded
 from neardup.collection.view import View
 from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
@@ -41,7 +48,7 @@ class Document:
     shingles: int
 
 
-class Collection:
+class Collection(GroupsAndDecisions):
     """A collection of documents in the file ``path``, made when there is none.
 
     ``settings`` (length, slots, scale, floor) are fixed when the file is made; later they may be left out. With
@@ -93,6 +100,8 @@ class Collection:
         metadata: Sequence[str] = (),
         on_duplicate: OnDuplicate = "error",
         progress: Progress | None = None,
+        near: float | Near | None = None,
+        on_near: OnNear = "keep",
     ) -> Added:
         """Add documents of any kind that ``neardup.find`` takes, all of them in one transaction.
 
@@ -103,12 +112,18 @@ class Collection:
         ``on_duplicate`` says what happens to an id that is there already, or comes twice: "error" adds nothing
         and raises InputError, "replace" keeps the later document, "skip" the earlier one.
 
+        With ``near``, a resemblance above 0 and at most 1, each document is compared with those that are stored
+        and those before it in this call; the result tells which one it repeats. ``on_near`` says what happens
+        to it: "keep" stores it, "link" stores it and puts it into the group of what it repeats, "reject"
+        does not store it. ``neardup.collection.Near(0.8, recall=1)`` misses none, and takes longer.
+
         Rows that cannot be read are left out and told in the result. Raises OutputError when somebody else
         writes for longer than ``wait``, or when the file cannot be written.
         """
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
-        adding = Adding(self.store, on_duplicate, self._on_problem)
+        asked = None if near is None else Near.of(near)
+        adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem)
         return adding.run(documents, text, id, metadata, progress or Silent())
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
@@ -121,10 +136,13 @@ class Collection:
         named = list(dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids)))
         with self.store.writing() as transaction:
             known = self.store.numbers(named)
-            unknown = [id for id in named if id not in known]
-            if unknown and missing != "ignore":
-                raise self._unknown(unknown)
+            missing_ids = [id for id in named if id not in known]
+            if missing_ids and missing != "ignore":
+                raise unknown(missing_ids, str(self.path))
             numbers = np.array(sorted(known.values()), np.int64)
+            grouping = Grouping(self.store, transaction, Sets(self.store))
+            grouping.removing(numbers.tolist())
+            grouping.finish()
             for begin in range(0, len(numbers), _PAGE):
                 part = numbers[begin : begin + _PAGE]
                 transaction.remove(entries_again(self.store, part), part)
@@ -136,7 +154,7 @@ class Collection:
         with self.store.reading():
             number = self.store.numbers([name]).get(name)
             if number is None:
-                raise self._unknown([name])
+                raise unknown([name], str(self.path))
             [(row, data)] = loaded(self.store, np.array([number], np.int64))
         if row.id != name:
             raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
@@ -181,6 +199,7 @@ class Collection:
             "tokens": totals.tokens,
             "shingles": totals.shingles,
             "postings": totals.postings,
+            "groups": self.store.groups.count(),
             "bytes": {
                 "text": totals.text_bytes,
                 "text_packed": totals.packed_bytes,
@@ -239,10 +258,6 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
-
-    def _unknown(self, ids: Sequence[str]) -> InputError:
-        shown = ", ".join(repr(id[:80]) for id in ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
-        return InputError(f"There is no document {shown} in {self.path}", "An id of a document in the collection")
 
 
 __all__ = ["Added", "Collection", "Document"]

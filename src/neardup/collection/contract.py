@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from neardup.collection.groups.contract import GroupLookups, GroupWriting
 from neardup.collection.settings import CollectionSettings
 from neardup.tables import Int64s, UInt32s, UInt64s
 
@@ -119,6 +120,10 @@ class Totals:
 class Writing(Protocol):
     """A transaction: all of it is stored, or nothing."""
 
+    @property
+    def groups(self) -> GroupWriting:
+        """The tables of groups, to change them. ``put`` and ``remove`` leave them alone."""
+
     def next_number(self) -> int:
         """The number the next new document gets."""
 
@@ -135,6 +140,10 @@ class Store(Protocol):
     @property
     def settings(self) -> CollectionSettings:
         """How its documents are fingerprinted."""
+
+    @property
+    def groups(self) -> GroupLookups:
+        """The tables of groups, decisions and changes."""
 
     def writing(self) -> AbstractContextManager[Writing]:
         """A transaction: committed when the block ends, rolled back when it raises.
@@ -178,6 +187,9 @@ class Store(Protocol):
 
     def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
         """For each hash the number of documents whose sample holds it, counted up to ``most``."""
+
+    def postings(self, hashes: UInt64s, most: int) -> list[Int64s]:
+        """For each hash the first ``most`` documents whose sample holds it."""
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import islice
 
 import numpy as np
 
-from neardup.collection.adding import entries_again
 from neardup.collection.contract import Entries, Store, Totals, place_value
 from neardup.collection.facts import facts
+from neardup.collection.groups.checking import faults as group_faults
+from neardup.collection.stored import entries_again
 from neardup.errors import FormatError
 from neardup.kernels.shingles import mix_all
 from neardup.progress import Progress
@@ -31,7 +33,8 @@ def faults(store: Store, progress: Progress) -> list[str]:
     """What is wrong, as sentences, at most about 20; empty when all is well."""
     with store.reading():
         try:
-            return (store.faults() + _derived(store, progress))[:_MOST]
+            found = store.faults() + _derived(store, progress)
+            return [*found, *islice(group_faults(store), _MOST)][:_MOST]
         except FormatError as error:
             return [error.given]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.adding import loaded
 from neardup.collection.contract import Operator, Store, Value
 from neardup.collection.settings import CollectionSettings
+from neardup.collection.stored import loaded
 from neardup.errors import FormatError
 from neardup.fingerprints import shingle_sets
 from neardup.tables import Int64s, UInt64s

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.errors import FormatError, NeardupError
+from neardup.errors import FormatError, InputError, NeardupError
 from neardup.families.bucketed import BucketMinHash
 from neardup.families.foreign import Datasketch, taken_over
 from neardup.families.sampled import BottomK, SampledShingles, Samples
@@ -19,16 +19,18 @@ from neardup.families.slots import SlotFamily
 from neardup.families.textbook import BBit, ModP, MultiplyShift
 from neardup.provenance import Provenance, require_same, signature_column
 from neardup.readers.signatures import read_table
+from neardup.simhash import SimHash
 from neardup.sketches import MinHash
 from neardup.tables import Floats, Int64s, UInt64s
 from neardup.writers.tables import write_table
 
-AnyFamily = MinHash | SlotFamily | SampledShingles
+AnyFamily = MinHash | SlotFamily | SampledShingles | SimHash
 
 _KINDS = (SampledShingles, BottomK, BucketMinHash, ModP, MultiplyShift, BBit, Datasketch)
 
 FAMILIES: dict[str, Any] = {
     "minhash": MinHash,
+    SimHash.family: SimHash,
     **{kind.family: kind for kind in _KINDS},
 }
 """What is stored under which name."""
@@ -38,7 +40,8 @@ FAMILIES: dict[str, Any] = {
 class Signatures:
     """Signatures of one family and the ``ids`` of their documents (an Arrow array).
 
-    ``values`` is the array [n, slots] that ``sketch()`` of the ``family`` gives, or its ``Samples``.
+    ``values`` is the array that ``sketch()`` of the ``family`` gives ([n, slots], or fingerprints), or its
+    ``Samples``.
     """
 
     family: AnyFamily
@@ -57,12 +60,27 @@ class Signatures:
     def resemblances(self, pairs: Any, other: Signatures | None = None) -> Floats:
         """The estimated resemblance (float64[m]) of ``pairs`` of rows, the second of ``other`` if given.
 
-        Raises FormatError, which names both, for signatures of another family, other parameters or versions.
+        Raises FormatError, which names both, for signatures of another family, other parameters or versions, and
+        InputError for SimHash, which has :meth:`distances` instead.
         """
-        if other is None:
-            return self._resemblances(pairs, None)
-        require_same(self, other)
-        return self._resemblances(pairs, other.values)
+        theirs = self._comparable(other)
+        family: Any = self.family
+        if isinstance(family, SimHash):
+            raise InputError(f"The signatures are {self.provenance}", "No resemblance is told", "Use distances()")
+        found: Floats = family.resemblances(self.values, pairs, theirs)
+        return found
+
+    def distances(self, pairs: Any, other: Signatures | None = None) -> Int64s:
+        """In how many bits (int64[m]) the SimHash fingerprints of ``pairs`` of rows differ.
+
+        Arguments and errors are those of :meth:`resemblances`, which other families have.
+        """
+        theirs: Any = self._comparable(other)
+        if not isinstance(self.family, SimHash) or isinstance(self.values, Samples):
+            raise InputError(
+                f"The signatures are {self.provenance}", "Distances are of SimHash", "Use resemblances()"
+            )
+        return self.family.distances(self.values, pairs, theirs)
 
     def to_arrow(self) -> pa.Table:
         """The table that they are stored as."""
@@ -81,14 +99,19 @@ class Signatures:
         values, offsets = signature_column(table)
         if isinstance(family, SampledShingles):
             checked: Any = _samples(family, values, offsets, of_ids)
+        elif isinstance(family, SimHash):
+            rows = _array(family, values, offsets, family.bits // 64, np.uint64)
+            checked = rows.reshape(-1) if family.bits == 64 else rows
         else:
             checked = _slots(family, values, offsets)
         return cls(family, table.column("id").combine_chunks(), checked, of_ids)
 
-    def _resemblances(self, pairs: Any, other: Any) -> Floats:
-        family: Any = self.family
-        found: Floats = family.resemblances(self.values, pairs, other)
-        return found
+    def _comparable(self, other: Signatures | None) -> NDArray[Any] | Samples | None:
+        """The values of ``other``, if they can be compared with these."""
+        if other is None:
+            return None
+        require_same(self, other)
+        return other.values
 
 
 def read_signatures(source: str | Path | pa.Table) -> Signatures:
@@ -155,6 +178,12 @@ def _slots(family: MinHash | SlotFamily, values: NDArray[Any], offsets: Int64s |
         slots, dtype = family.settings.sketch.slots, np.uint32
     else:
         slots, dtype = family.slots, family.dtype
+    return _array(family, values, offsets, slots, dtype)
+
+
+def _array(
+    family: AnyFamily, values: NDArray[Any], offsets: Int64s | None, slots: int, dtype: Any
+) -> NDArray[Any]:
     if offsets is not None or values.shape[1] != slots or values.dtype != dtype:
         raise FormatError(
             f"The table says {family.provenance()} and holds other signatures", f"Lists of {slots} values each"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.blocks import check
 from neardup.errors import InputError
 from neardup.hamming.words import MOST, Words, cut, distinct, in_order, read_fingerprints
 from neardup.kernels.hamming import near_queries
+from neardup.simhash_rules import check
 from neardup.tables import NEIGHBOURS, Int32s, Int64s, UInt64s
 
 WAITING = 1024

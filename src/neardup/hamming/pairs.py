@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from neardup.blocks import check
 from neardup.hamming.words import Distinct, Words, cut, distinct, in_order, read_fingerprints
 from neardup.kernels.hamming import near_in_runs, pairs_alike, run_ends
 from neardup.parallel import ordered_map
+from neardup.simhash_rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
 
 LONG = 2048

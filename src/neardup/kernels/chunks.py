@@ -1,18 +1,28 @@
-"""Both matches of two token sequences, for one pair with its evidence and for many pairs with their counts."""
+"""The matches of two token sequences, for one pair with its evidence and for many pairs with their counts."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from neardup.kernels.coverage import INFORMATION
+from neardup.kernels.coverage import IN_ORDER, INFORMATION
 from neardup.kernels.information import count_new, mark_redundant
+from neardup.kernels.lcs import chain_length, common_in_order
 from neardup.kernels.sets import least_shared
 from neardup.kernels.tiling import matchable, tile
 from neardup.kernels.windows import count_names, cover, name_keys, name_windows
 
 MEASURED = 9
 """Columns of ``count_chunks``."""
+
+
+class Limits(NamedTuple):
+    """What one pair may cost: common runs held at a time; words of 64 tokens to be touched for an LCS."""
+
+    runs: int
+    steps: int
 
 
 @njit(cache=True, nogil=True)
@@ -137,9 +147,25 @@ def count_chunks(keys, offsets, first, second, length, most_runs, out):
 
 
 @njit(cache=True, nogil=True)
-def _common_text(tokens, m, n_tokens, counting, criterion, most_runs):
+def _in_order(tokens, m, length, least, limits):
+    """(common tokens in the same order, capped); where it is capped the heaviest chain of tiles may be longer."""
+    common, capped = common_in_order(tokens, m, least, limits.steps)
+    if capped:
+        names, n_names = window_names(tokens, length)
+        tiles, _ = tile_both(tokens, m, length, names, n_names, limits.runs)
+        tiles = tiles[np.argsort(tiles[:, 0])]
+        common = max(common, chain_length(tiles, max(m, tokens.size - m)))
+    return common, capped
+
+
+@njit(cache=True, nogil=True)
+def _common_text(tokens, m, n_tokens, counting, criterion, limits):
     """(C, size of A, size of B, capped) of two documents behind each other; C is −1 where that is not enough."""
     n, length = tokens.size - m, counting.length
+    if counting.matching == IN_ORDER:
+        least = least_shared(m, n, criterion)
+        common, capped = _in_order(tokens, m, length, least, limits)
+        return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
     names, n_names = window_names(tokens, length)
     covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
     if counting.matching == INFORMATION:
@@ -151,18 +177,18 @@ def _common_text(tokens, m, n_tokens, counting, criterion, most_runs):
     least, bound = least_shared(m, n, criterion), matchable(tokens, m, n_tokens, covered_a, covered_b)
     common, capped = np.int64(0), False
     if bound >= max(least, 1):  # tiles are what takes time, and they are never more
-        tiles, capped = tile_both(tokens, m, length, names, n_names, most_runs)
+        tiles, capped = tile_both(tokens, m, length, names, n_names, limits.runs)
         common = tiles[:, 2].sum()
     return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
 
 
 @njit(cache=True, nogil=True)
-def common_text(keys, offsets, pairs, counting, criterion, most_runs):
+def common_text(keys, offsets, pairs, counting, criterion, limits):
     """Common text C of the ``pairs`` (int64[n, 2]) of documents; int64[n, 4]: C, size of A, size of B, capped.
 
     Documents as in ``count_chunks``, whose figures these are; sizes are tokens, or those that are not redundant.
-    C is −1 where the pair does not meet the criterion. ``capped`` is 1 where ``most_runs`` was reached: C may then
-    be less than what the greedy choice of chunks would have.
+    C is −1 where the pair does not meet the criterion. ``capped`` is 1 where one of the ``limits`` was reached: C
+    may then be less than what the greedy choice of chunks, or the longest common subsequence, would have.
     """
     out = np.empty((pairs.shape[0], 4), np.int64)
     for k in range(pairs.shape[0]):
@@ -173,7 +199,7 @@ def common_text(keys, offsets, pairs, counting, criterion, most_runs):
             ends_a, ends_b = ends_b, ends_a
         tokens, n_tokens = name_tokens(keys, ends_a, ends_b)
         m = ends_a[1] - ends_a[0]
-        common, first, second, capped = _common_text(tokens, m, n_tokens, counting, criterion, most_runs)
+        common, first, second, capped = _common_text(tokens, m, n_tokens, counting, criterion, limits)
         a, b = (2, 1) if swapped else (1, 2)
         out[k, 0], out[k, a], out[k, b], out[k, 3] = common, first, second, capped
     return out

@@ -29,13 +29,13 @@ from neardup.kernels.sets import largest_partner, shared_at_least, smallest_part
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.windows import name_keys
 
-LITERAL, INFORMATION = 0, 1
+LITERAL, INFORMATION, IN_ORDER = 0, 1, 2
 
 _MORE_THAN_ALL = np.int64(1) << np.int64(62)
 
 
 class Counting(NamedTuple):
-    """How common text is counted: chunks of ``length`` tokens or more, LITERAL or by INFORMATION."""
+    """How common text is counted: chunks of ``length`` tokens or more, LITERAL or by INFORMATION, or IN_ORDER."""
 
     length: int
     matching: int

@@ -47,7 +47,7 @@ class Hubs(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
-    """Count in ``repeats`` (uint8[power of two], saturating) how often each hash comes again.
+    """Count in ``repeats`` (uint8 or uint16[power of two], saturating) how often each hash comes again.
 
     ``seen`` (uint64[power of two], zeros) is a Bloom filter of two bits a hash. A cell of ``repeats`` is chosen
     by the low bits; it is 0 for a shingle that stands in one document, but for the few that meet others in
@@ -66,7 +66,10 @@ def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
             bits = (_ONE << (value >> _58)) | (_ONE << ((value >> _52) & _63))
             if seen[at] & bits == bits:
                 cell = value & cells
-                repeats[cell] += np.uint8(repeats[cell] < 255)
+                before = repeats[cell]
+                repeats[cell] = before + 1
+                if repeats[cell] == 0:  # it was the greatest number there is
+                    repeats[cell] = before
             seen[at] |= bits
 
 

@@ -3,6 +3,7 @@
 Crochemore et al. 2001 and Hyyrö 2004: with M the positions of a token of B in A, V ← (V + (V & M)) | (V & ~M); the
 length is the number of zeros of V. The sum is one long number. Four words of it (256 tokens of A) are carried
 through all of B before the next four, so that memory stays linear: what is kept between is one carry a token.
+Of two documents that are near one another only a band along the diagonal is looked at.
 """
 
 from __future__ import annotations
@@ -70,10 +71,18 @@ def _step(v, mask, carry):
 
 
 @njit(cache=True, nogil=True)
-def lcs_length(a, b):
-    """int64 length of the longest common subsequence of ``a`` and ``b`` (int32 names, counted from 0)."""
+def banded_length(a, b, before, after, least):
+    """Length of the longest common subsequence whose matches a[i] = b[j] have −before ≤ j − i ≤ after, int64.
+
+    ``a`` and ``b`` are int32 names, counted from 0. Some matches a little outside of the band count, too. As soon
+    as it is certain to be below ``least``, it stops and returns how long it is up to there.
+
+    Columns of B before the band of a strip hold no match of the strip, so what comes from above goes through it
+    unchanged; behind the band nothing has come from above yet. Neither is touched.
+    """
+    length = np.int64(0)
     if a.size == 0 or b.size == 0:
-        return np.int64(0)
+        return length
     n_names = 0
     for name in a:
         n_names = max(n_names, np.int64(name) + 1)
@@ -81,13 +90,12 @@ def lcs_length(a, b):
         n_names = max(n_names, np.int64(name) + 1)
     masks = np.zeros((n_names, _WORDS), np.uint64)
     carries = np.zeros(b.size, np.uint8)
-    length = np.int64(0)
     for begin in range(0, a.size, _STRIP):
         end = min(begin + _STRIP, a.size)
         for i in range(begin, end):
             masks[a[i], (i - begin) >> 6] |= _ONE << np.uint64((i - begin) & 63)
         v0 = v1 = v2 = v3 = _ALL
-        for j in range(b.size):
+        for j in range(max(0, begin - before), min(b.size, end + after)):
             row = masks[b[j]]
             carry = np.uint64(carries[j])
             v0, carry = _step(v0, row[0], carry)
@@ -97,9 +105,43 @@ def lcs_length(a, b):
             carries[j] = carry
         # above the last token the masks are 0 and V stays all ones, so that no zero is counted there
         length += _STRIP - bit_count(v0) - bit_count(v1) - bit_count(v2) - bit_count(v3)
+        if length + a.size - end < least:
+            return length
         for i in range(begin, end):
             masks[a[i], (i - begin) >> 6] = 0
     return length
+
+
+@njit(cache=True, nogil=True)
+def common_in_order(tokens, m, least, most_steps):
+    """(length int64 of the longest common subsequence of A and B, capped).
+
+    ``tokens`` (int32 names) are the m of A and those of B behind them. The length is exact if it is ``least`` or
+    more; otherwise it is some length below ``least``. Where a band would take more than ``most_steps`` words of 64
+    tokens it is capped, a lower bound.
+
+    If c tokens are common, a − c of A and b − c of B are not; their distance is d = a + b − 2c. A common
+    subsequence of distance d or less has −(d − (b − a)) / 2 ≤ j − i ≤ (d + (b − a)) / 2. So what is found in that
+    band, and is that near, is the longest (Ukkonen 1985), and narrow bands are tried first.
+    """
+    ends, a, b = reduce_pair(tokens, m)
+    need, more = max(least - ends, np.int64(0)), np.int64(b.size - a.size)
+    length = np.int64(0)
+    if min(a.size, b.size) < need:
+        return ends + length, False
+    most = a.size + b.size - 2 * need
+    strips = (a.size + _STRIP - 1) // _STRIP
+    distance = abs(more) + 2 * _STRIP
+    while True:
+        distance = min(distance, most)
+        before, after = (distance - more) // 2, (distance + more) // 2
+        if _WORDS * strips * min(b.size, before + after + _STRIP) > most_steps:
+            return ends + length, True
+        near = max(need, (a.size + b.size - distance + 1) // 2)
+        length = max(length, banded_length(a, b, before, after, near))
+        if length >= near or distance == most:
+            return ends + length, False
+        distance *= 4
 
 
 @njit(cache=True, nogil=True)

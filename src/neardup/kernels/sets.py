@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-RESEMBLANCE, CONTAINMENT, OVERLAP, LARGER = 0, 1, 2, 3
+RESEMBLANCE, CONTAINMENT, OVERLAP, LARGER, DICE = 0, 1, 2, 3, 4
 
 ANY_SIZE = np.int64(1) << np.int64(62)
 
@@ -17,7 +17,9 @@ class Criterion(NamedTuple):
 
     RESEMBLANCE is |A∩B| / |A∪B|, OVERLAP |A∩B| / min(|A|, |B|), LARGER |A∩B| / max(|A|, |B|). CONTAINMENT is
     |A∩B| / |A| and has a direction; a pair has it when either of its directions does, which is when the overlap
-    does. What stands for |A∩B|, |A| and |B| need not be sets: the bounds hold for common text and lengths, too.
+    does. DICE is |A∩B| / (|A| + |B|), half the coefficient of that name, so that it is a share of a whole number
+    like the others: whoever asks for t asks for t / 2 here. What stands for |A∩B|, |A| and |B| need not be sets:
+    the bounds hold for common text and lengths, too.
     """
 
     numerator: int
@@ -32,6 +34,8 @@ def least_shared(size_a, size_b, criterion):
     s / (a + b − s) ≥ p / q  ⇔  s·(p + q) ≥ p·(a + b);  s / a ≥ p / q  ⇔  s·q ≥ p·a.
     """
     p, q = criterion.numerator, criterion.denominator
+    if criterion.measure == DICE:
+        return (p * (size_a + size_b) + q - 1) // q
     if criterion.measure == RESEMBLANCE:
         return (p * (size_a + size_b) + p + q - 1) // (p + q)
     if criterion.measure == LARGER:
@@ -41,7 +45,13 @@ def least_shared(size_a, size_b, criterion):
 
 @njit(cache=True, nogil=True, inline="always")
 def smallest_partner(size, criterion):
-    """The smallest size that a set which meets the criterion with one of ``size`` can have."""
+    """The smallest size that a set which meets the criterion with one of ``size`` can have.
+
+    b / (a + b) ≥ p / q  ⇔  b·(q − p) ≥ p·a.
+    """
+    if criterion.measure == DICE:
+        rest = criterion.denominator - criterion.numerator
+        return (criterion.numerator * size + rest - 1) // rest
     if criterion.measure == RESEMBLANCE or criterion.measure == LARGER:
         return (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
     return np.int64(1)
@@ -51,6 +61,8 @@ def smallest_partner(size, criterion):
 def largest_partner(size, common, criterion):
     """The greatest size of such a partner, when it can share at most ``common`` elements; 0: there is none."""
     p, q = criterion.numerator, criterion.denominator
+    if criterion.measure == DICE:
+        return common * q // p - size if q * common >= 2 * p * size else np.int64(0)
     fits = q * common >= p * size  # enough can be shared with a set of the same size
     if criterion.measure == RESEMBLANCE:
         return common * (p + q) // p - size if fits else np.int64(0)
@@ -66,6 +78,8 @@ def whole_of(shared, size, other, measure):
         return size + other - shared
     if measure == LARGER:
         return max(size, other)
+    if measure == DICE:
+        return size + other
     return size if measure == CONTAINMENT else min(size, other)
 
 

@@ -8,6 +8,8 @@ hits, is hypergeometric; more shared shingles only mean more hits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
 
 import numpy as np
 
@@ -88,3 +90,22 @@ def passing(n: int, c: int, single: int, drawn: int) -> Floats:
     if single == drawn:
         chances[0] = 0.0
     return np.append(np.cumsum(chances[::-1])[::-1], 0.0)
+
+
+def most_hits(n: int, c: int, drawn: int, probability: float) -> int:
+    """The greatest h for which a document with c of the n shingles has h hits or more, with this probability.
+
+    Among ``drawn`` of the n; 0: there is none. P(j hits) = C(c, j) · C(n − c, drawn − j) / C(n, drawn), summed in
+    whole numbers.
+
+    >>> most_hits(500, 400, 16, 0.99), most_hits(500, 400, 2, 0.99), most_hits(10, 10, 4, 1.0)
+    (9, 0, 4)
+    """
+    allowed = Fraction(1) - Fraction(repr(probability))
+    bound = comb(n, drawn) * allowed.numerator
+    fewer = 0  # ways to draw fewer than h hits
+    for hits in range(drawn + 1):
+        fewer += comb(c, hits) * comb(n - c, drawn - hits)
+        if fewer * allowed.denominator > bound:
+            return hits
+    return drawn

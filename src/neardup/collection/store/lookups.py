@@ -48,13 +48,15 @@ class Lookups:
     def _blocks(self, statement: str) -> Iterator[list[Any]]:
         raise NotImplementedError
 
+    def _settled(self) -> None:
+        """Called before postings are looked up: they may wait to be written."""
+
     def totals(self) -> Totals:
         """What there is."""
-        with well_formed(self._path):
-            [(*counts, stored)] = self._all(f"SELECT {TOTALS}, seal FROM totals")
-            is_whole = seal(counts) == stored
-        if not is_whole:
+        found = self._all(f"SELECT {TOTALS}, seal FROM totals")
+        if len(found) != 1 or seal(found[0][:-1]) != found[0][-1]:
             raise self._damaged("its totals were changed")
+        counts = found[0][:-1]
         [(pages,)], [(page,)] = self._all("PRAGMA page_count"), self._all("PRAGMA page_size")
         return Totals(*[*counts, pages * page])
 
@@ -108,6 +110,7 @@ class Lookups:
 
     def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
         """Documents by how many of the hashes their sample holds."""
+        self._settled()
         # each document is looked for in each list, where the lists are longer than that
         probing = among is not None and self.frequencies(hashes, len(among) + 1).sum() > len(hashes) * len(among)
         chosen = [f"AND document IN {_LISTED}", listed(among)] if among is not None and probing else [""]
@@ -123,12 +126,26 @@ class Lookups:
 
     def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
         """For each hash the number of documents, counted up to a bound."""
+        self._settled()
         return self._column(
             "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM postings WHERE hash = asked.value LIMIT ?)) "
             "FROM json_each(?) AS asked ORDER BY asked.key",
             most,
             listed(signed(hashes)),
         )
+
+    def postings(self, hashes: UInt64s, most: int) -> list[Int64s]:
+        """For each hash the first documents."""
+        self._settled()
+        found = self._all(
+            "SELECT (SELECT group_concat(document) FROM "
+            "(SELECT document FROM postings WHERE hash = asked.value ORDER BY document LIMIT ?)) "
+            "FROM json_each(?) AS asked ORDER BY asked.key",
+            most,
+            listed(signed(hashes)),
+        )
+        with well_formed(self._path):
+            return [np.array(json.loads(f"[{text or ''}]"), np.int64) for (text,) in found]
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
@@ -189,6 +206,7 @@ class Lookups:
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks."""
+        self._settled()
         hash, document = -(1 << 63), 0
         while block := self._all(
             "SELECT hash, document FROM postings WHERE (hash, document) > (?, ?) ORDER BY hash, document LIMIT ?",
@@ -215,9 +233,7 @@ class Lookups:
         """The rows of documents, each proven by its seal."""
         rows = self._all(f"{_ROW} WHERE number IN {_LISTED}", listed(numbers))
         for *row, signature, stored in rows:
-            with well_formed(self._path):
-                is_whole = seal(row, signature) == stored
-            if not is_whole:
+            if seal(row, signature) != stored:
                 raise self._damaged(f"the row of document {row[1]!r} was changed")
         return rows
 

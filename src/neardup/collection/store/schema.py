@@ -40,16 +40,19 @@ TABLES = (
     # value has no type: SQLite keeps strings and numbers apart, and converts neither
     "CREATE TABLE facts (key INTEGER NOT NULL, value NOT NULL, document INTEGER NOT NULL, "
     "PRIMARY KEY (key, value, document)) WITHOUT ROWID",
-    # for groups that stay the same while documents come and go, and what a reviewer decided
-    "CREATE TABLE members (document INTEGER PRIMARY KEY, group_number INTEGER NOT NULL, similarity REAL)",
-    "CREATE INDEX members_of_group ON members (group_number)",
-    "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, group_number INTEGER NOT NULL, "
-    "document INTEGER NOT NULL, what TEXT NOT NULL, cause TEXT NOT NULL, at TEXT NOT NULL)",
-    "CREATE INDEX changes_of_document ON changes (document)",
+    # groups that stay the same while documents come and go, what a reviewer decided, and why anything changed;
+    # the log refers to no row, for it outlives what it tells of
+    "CREATE TABLE groups (number INTEGER PRIMARY KEY AUTOINCREMENT, representative INTEGER NOT NULL, "
+    "threshold REAL NOT NULL, seal INTEGER NOT NULL)",
+    "CREATE TABLE members (document INTEGER PRIMARY KEY, group_number INTEGER NOT NULL, shared INTEGER NOT NULL, "
+    "seal INTEGER NOT NULL)",
+    "CREATE INDEX members_of_group ON members (group_number, document)",
     "CREATE TABLE decisions (number INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER NOT NULL, b INTEGER NOT NULL, "
-    "verdict TEXT NOT NULL, note TEXT NOT NULL, reviewer TEXT NOT NULL, at TEXT NOT NULL)",
-    "CREATE INDEX decisions_of_a ON decisions (a)",
+    "verdict TEXT NOT NULL, reviewer TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, seal INTEGER NOT NULL, "
+    "UNIQUE (a, b))",
     "CREATE INDEX decisions_of_b ON decisions (b)",
+    "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, what TEXT NOT NULL, "
+    "group_number INTEGER NOT NULL, document INTEGER NOT NULL, about TEXT NOT NULL, seal INTEGER NOT NULL)",
     FULL_TEXT,
 )
 
@@ -58,8 +61,12 @@ _PENDING_WORDS = 16 << 20
 
 
 def seal(values: Sequence[Any], more: bytes = b"") -> int:
-    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row."""
-    return zlib.crc32(more, zlib.crc32(json.dumps(list(values)).encode()))
+    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row.
+
+    A flipped bit may also make a value one of another type: such values have a CRC, too.
+    """
+    blob = more if isinstance(more, bytes) else repr(more).encode()
+    return zlib.crc32(blob, zlib.crc32(json.dumps(list(values), default=repr).encode()))
 
 
 def create(connection: sqlite3.Connection) -> None:

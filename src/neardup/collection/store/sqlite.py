@@ -13,6 +13,7 @@ from typing import Any
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
 from neardup.collection.store.failures import busy, damaged, explained, well_formed
+from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import Lookups
 from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
@@ -53,6 +54,7 @@ class SqliteStore(Lookups):
             self.close()
             raise
         super().__init__(path, self.settings.slots)
+        self.groups = GroupTables(self._all, path)
 
     def _create(self, given: Mapping[str, Any]) -> None:
         if self._readonly:
@@ -68,14 +70,14 @@ class SqliteStore(Lookups):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 transaction = SqliteWriting(connection)
-                self._local.writer = connection
+                self._local.writer, self._local.transaction = connection, transaction
                 yield transaction
                 transaction.finish()
                 connection.execute("COMMIT")
             except MissingError as error:
                 raise damaged(self._path, str(error)) from error
             finally:
-                self._local.writer = None
+                self._local.writer = self._local.transaction = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
@@ -143,6 +145,11 @@ class SqliteStore(Lookups):
             cursor = self._connection().execute(statement)
             while block := cursor.fetchmany(_BLOCK):
                 yield block
+
+    def _settled(self) -> None:
+        transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
+        if transaction is not None:
+            transaction.flush()
 
     def _connection(self) -> sqlite3.Connection:
         """That of this thread: within a transaction the one that writes."""

@@ -11,14 +11,13 @@ import numpy as np
 
 from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
+from neardup.collection.store.groups import GroupTablesWriting
 from neardup.collection.store.lookups import TOTALS, signed
 from neardup.collection.store.schema import seal
 from neardup.tables import Int64s
 
 # Postings wait until so many can be put in at once in the order of the index: neighbours share pages. 64 MB.
 _WAITING = 4_000_000
-
-_ABOUT_DOCUMENTS = (("members", "document"), ("changes", "document"), ("decisions", "a"), ("decisions", "b"))
 
 
 class MissingError(Exception):
@@ -30,6 +29,7 @@ class SqliteWriting:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.groups = GroupTablesWriting(connection)
         # the larger one, should one of them be damaged: a number that is in use must not be given again
         given = "(SELECT seq FROM sqlite_sequence WHERE name = 'documents')"
         largest = f"SELECT MAX(IFNULL({given}, 0), IFNULL((SELECT MAX(number) FROM documents), 0))"
@@ -49,7 +49,7 @@ class SqliteWriting:
         numbers = numbers.copy()
         new = numbers == 0
         numbers[new] = np.arange(self._next, self._next + new.sum())
-        self._next += int(new.sum())
+        self._next = max(self._next, int(numbers.max(initial=0)) + 1)
         order = np.argsort(numbers)
         if (order[1:] < order[:-1]).any():
             self._put(entries.take(order.tolist()), numbers[order])
@@ -59,7 +59,7 @@ class SqliteWriting:
 
     def remove(self, entries: Entries, numbers: Int64s) -> None:
         """Remove documents; ``entries`` are what was put for them."""
-        self._flush()
+        self.flush()
         order = np.argsort(numbers)
         entries, numbers = entries.take(order.tolist()), numbers[order]
         named = numbers.tolist()
@@ -71,15 +71,11 @@ class SqliteWriting:
         self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
         for table, column in (("texts", "number"), ("documents", "number")):
             self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
-        for table, column in _ABOUT_DOCUMENTS:
-            self._connection.executemany(
-                f"DELETE FROM {table} WHERE {column} = ?", ((number,) for number in named)
-            )
         self._changes -= _counts(entries)
 
     def finish(self) -> None:
         """Write what waits, and the totals."""
-        self._flush()
+        self.flush()
         [before] = self._connection.execute(f"SELECT {TOTALS} FROM totals")
         after = [count + change for count, change in zip(before, [*self._changes.tolist(), 1], strict=True)]
         self._connection.execute(
@@ -99,10 +95,11 @@ class SqliteWriting:
         self._waiting.append(_postings(entries, numbers))
         self._waiting_postings += len(entries.hashes)
         if self._waiting_postings > _WAITING:
-            self._flush()
+            self.flush()
         self._changes += _counts(entries)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Put the postings that wait into the table."""
         if not self._waiting:
             return
         hashes, numbers = (np.concatenate([pair[i] for pair in self._waiting]) for i in (0, 1))

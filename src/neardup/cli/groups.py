@@ -1,0 +1,70 @@
+"""``neardup groups`` and ``decide``: the groups of a collection, and what people say about them."""
+
+from __future__ import annotations
+
+import json as notation
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neardup import views
+from neardup.cli.collection import opened
+from neardup.cli.messages import DONE
+from neardup.errors import SettingError
+
+if TYPE_CHECKING:
+    from neardup.collection import Group
+
+_SHOWN = 20
+"""Members of a group that are listed; --json gives more."""
+
+
+def groups(path: Path, limit: int, after: int | None, json: bool) -> int:
+    """Show the groups of a collection, by their ids.
+
+    A document gets into a group by add --on-near link, or by a decision.
+    """
+    with opened(path) as collection:
+        page = collection.groups(after, limit)
+    if json:
+        typer.echo(notation.dumps(page.as_dict(), indent=2, ensure_ascii=False))
+        return DONE
+    for group in page.groups:
+        for line in _lines(group):
+            typer.echo(line)
+    if not page.groups:
+        typer.echo("no groups" if after is None else "no more groups")
+    if page.next is not None:
+        typer.echo(f"more: --after {page.next}")
+    return DONE
+
+
+def decide(path: Path, wait: float, **said: Any) -> int:
+    """Decide that two documents of a collection are the same or different.
+
+    The same are in one group from now on, whatever their similarity; different ones never are. With
+    undecided what was decided is withdrawn. A decision that contradicts others is refused.
+    """
+    a, b, verdict = said["a"], said["b"], said["verdict"]
+    if verdict not in ("same", "different", "undecided"):
+        raise SettingError(f"The verdict is {verdict!r}", "One of same, different, undecided")
+    with opened(path, wait) as collection:
+        if verdict == "undecided":
+            was = collection.undecide(a, b, by=said["by"])
+            typer.echo("withdrawn" if was else "nothing was decided about them")
+        else:
+            collection.decide(a, b, verdict, by=said["by"], note=said["note"])
+            typer.echo(f"{views.printable(a)} and {views.printable(b)} are {verdict}")
+    return DONE
+
+
+def _lines(group: Group) -> Iterator[str]:
+    yield f"group {group.id}: {views.counted(group.size, 'document')}, threshold {group.threshold:g}"
+    for member in group.members[:_SHOWN]:
+        held = member.held_by if member.held_by == "representative" else views.similarity(member.resemblance, 4)
+        decided = ", held by a decision" if member.held_by == "decision" else ""
+        yield f"  {views.printable(member.id)}  {held}{decided}"
+    if group.size > _SHOWN:
+        yield f"  and {views.number(group.size - _SHOWN)} more"

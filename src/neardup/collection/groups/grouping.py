@@ -1,0 +1,295 @@
+"""Changes of groups within a transaction: documents that come, are replaced or go, and decisions.
+
+Every change is logged with its cause. A group has two members or more; each is at or above the threshold of the
+group with the representative, or bound by decisions to one that is. What a change may have made untrue is formed
+anew by ``forming.py`` in a fixed order: the documents that represented the groups in question, the oldest group
+first, then the others by number. A group that is formed keeps the id of the group that its leader was in, unless
+one before it took that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neardup.collection.contract import Store, Writing
+from neardup.collection.groups.contract import DecisionRow, GroupRow, MemberRow
+from neardup.collection.groups.forming import Formed, form
+from neardup.collection.groups.journal import About, Journal
+from neardup.collection.groups.ties import Ties
+from neardup.collection.sets import Sets, reaches
+
+THRESHOLD = 0.8
+"""The threshold of a group that a decision makes: the default of ``neardup.find``."""
+
+_TRIED = 100
+"""Of so many documents that a new one repeats the groups are tried."""
+
+
+class Grouping:
+    """The groups within the ``transaction``; ``sets`` are the shingles of documents as they are now."""
+
+    def __init__(self, store: Store, transaction: Writing, sets: Sets) -> None:
+        self._store, self._sets = store, sets
+        self._read, self._write = store.groups, transaction.groups
+        self._journal = Journal(store, transaction.groups)
+
+    def removing(self, documents: Sequence[int]) -> None:
+        """Documents are about to be removed: their decisions go with them."""
+        gone = set(documents)
+        memberships = self._read.memberships(documents)
+        decisions = self._read.decisions(documents)
+        for row in decisions:
+            cause = About("removed", row.a if row.a in gone else row.b)
+            self._journal.decision("withdrawn", row, cause)
+            self._write.withdraw(row.a, row.b)
+        bound = {one for row in decisions if row.verdict == "same" for one in (row.a, row.b)}
+        for group, members in _by_group(memberships).items():
+            known = self._read.rows([group])[group]
+            cause = About("removed", known.representative if known.representative in gone else members[0])
+            if known.representative in gone or not bound.isdisjoint(members):
+                self._form_again([group], (), cause, gone=gone)
+            else:
+                self._leave(known, members, cause)
+
+    def replaced(self, documents: Sequence[int]) -> None:
+        """Documents have new texts. Decisions about them stay."""
+        memberships = self._read.memberships(documents)
+        decisions = self._read.decisions(documents)
+        new = set(documents)
+        self._sets.forget(documents)
+        for row in decisions:
+            self._journal.decision("stays", row, About("replaced", row.a if row.a in new else row.b))
+        bound = {one for row in decisions if row.verdict == "same" for one in (row.a, row.b)}
+        for group, members in _by_group(memberships).items():
+            known = self._read.rows([group])[group]
+            if known.representative in new or not bound.isdisjoint(members):
+                first = known.representative if known.representative in new else members[0]
+                self._form_again([group], (), About("replaced", first), changed=new)
+            else:
+                self._count_again(known, members)
+
+    def link(self, document: int, repeated: Sequence[int], threshold: float, cause: About) -> int:
+        """Put a document into the group of the first of those it repeats whose group takes it; the group, or 0.
+
+        A group takes it when it reaches the representative and was not decided to be different from a member. One
+        that is in no group takes it into a new one. A document that is in a group stays there.
+        """
+        mine = self._read.memberships([document]).get(document)
+        if mine:
+            return mine.group
+        apart = Ties(self._read.decisions([document])).different(document)
+        groups = self._read.memberships(repeated[:_TRIED])
+        refused: set[int] = set()
+        for other in repeated[:_TRIED]:
+            known = groups.get(other)
+            if known is None and other not in apart:
+                made = self._pair(other, document, threshold, cause)
+                if made:
+                    return made
+            if known and known.group not in refused:
+                if self._takes(known.group, document, apart, cause):
+                    return known.group
+                refused.add(known.group)
+        return 0
+
+    def decide(self, decision: DecisionRow) -> None:
+        """Store a decision that contradicts no other, and act on it."""
+        self._write.decide(decision)
+        cause = About.of_decision("decided", decision)
+        self._journal.decision("decided", decision, cause)
+        pair = [decision.a, decision.b]
+        groups = {row.group for row in self._read.memberships(pair).values()}
+        if decision.verdict == "same":
+            self._form_again(sorted(groups), pair, cause)
+        elif self._together(pair):
+            self._form_again(sorted(groups), (), cause)
+
+    def withdraw(self, decision: DecisionRow, by: str) -> None:
+        """Forget a decision; a group that it held together is formed anew."""
+        cause = About.of_decision("withdrawn", decision, by)
+        self._journal.decision("withdrawn", decision, cause)
+        self._write.withdraw(decision.a, decision.b)
+        pair = [decision.a, decision.b]
+        if decision.verdict == "same" and self._together(pair):
+            self._form_again([self._read.memberships(pair)[decision.a].group], (), cause)
+
+    def finish(self) -> None:
+        """Write the log."""
+        self._journal.write()
+
+    def _together(self, pair: Sequence[int]) -> bool:
+        found = self._read.memberships(pair)
+        return len(found) == 2 and found[pair[0]].group == found[pair[1]].group
+
+    def _pair(self, first: int, second: int, threshold: float, cause: About) -> int:
+        """A new group of two, represented by the first; 0 where the first has become another since."""
+        sizes = self._sizes([first, second])
+        [shared] = self._sets.shared(first, [second]).tolist()
+        if not reaches(shared, sizes[first], sizes[second], threshold):
+            return 0
+        group = self._write.save(GroupRow(0, first, threshold))
+        self._write.join([MemberRow(first, group, sizes[first]), MemberRow(second, group, shared)])
+        made = replace(cause, why="repeated", of=second, size=cause.of_size, of_size=cause.size)
+        self._journal.add("made", group, first, made)
+        self._journal.add("joined", group, second, cause)
+        return group
+
+    def _takes(self, group: int, document: int, apart: set[int], cause: About) -> bool:
+        """Add a document to a group, if it may be there."""
+        row = self._read.rows([group])[group]
+        sizes = self._sizes([document, row.representative])
+        [shared] = self._sets.shared(row.representative, [document]).tolist()
+        if not reaches(shared, sizes[document], sizes[row.representative], row.threshold):
+            return False
+        if any(known.group == group for known in self._read.memberships(sorted(apart)).values()):
+            return False
+        self._write.join([MemberRow(document, group, shared)])
+        self._journal.add("joined", group, document, cause)
+        return True
+
+    def _count_again(self, row: GroupRow, documents: list[int]) -> None:
+        """Members that nothing binds have new texts: they stay if they still reach the representative."""
+        sizes = self._sizes([row.representative, *documents])
+        size = sizes[row.representative]
+        counts = self._sets.shared(row.representative, documents).tolist()
+        staying = {
+            document: shared
+            for document, shared in zip(documents, counts, strict=True)
+            if reaches(shared, sizes[document], size, row.threshold)
+        }
+        leaving = [document for document in documents if document not in staying]
+        if len(leaving) > 1:  # they may be a group of their own
+            self._form_again([row.number], (), About("replaced", leaving[0]), changed=set(documents))
+            return
+        for document, shared in staying.items():
+            cause = About("replaced", document).counted(shared, sizes[document], size)
+            self._write.join([MemberRow(document, row.number, shared)])
+            self._journal.add("changed", row.number, document, cause)
+        if leaving:
+            self._leave(row, leaving, About("replaced", leaving[0]))
+
+    def _leave(self, row: GroupRow, documents: Sequence[int], cause: About) -> None:
+        """Members that nothing binds go; a group that is left with one member ends."""
+        for document in documents:
+            self._journal.add("left", row.number, document, cause.about(document))
+        self._write.leave(documents)
+        rest = self._read.members(row.number, limit=2)
+        if len(rest) == 1:
+            self._journal.add("left", row.number, rest[0].document, cause)
+            self._write.leave([rest[0].document])
+        if len(rest) < 2:
+            self._journal.add("ended", row.number, row.representative, cause)
+            self._write.end(row.number)
+
+    def _form_again(
+        self,
+        groups: Sequence[int],
+        more: Iterable[int],
+        cause: About,
+        *,
+        gone: set[int] | None = None,
+        changed: set[int] | None = None,
+    ) -> None:
+        """Form groups anew, of their members without the ``gone`` and with ``more`` documents."""
+        gone, changed = gone or set(), changed or set()
+        rows = self._read.rows(groups)
+        before = {known.document: known for group in groups for known in self._read.members(group)}
+        staying = sorted((before.keys() | set(more)) - gone)
+        heads = [rows[group].representative for group in sorted(groups)]
+        heads = [head for head in heads if head not in gone]
+        order = [*heads, *(one for one in staying if one not in heads)]
+        sizes = self._sizes(order)
+
+        def threshold(leader: int) -> float:
+            return rows[before[leader].group].threshold if leader in before else THRESHOLD
+
+        def counted(leader: int, others: Sequence[int]) -> dict[int, int]:
+            known = before.get(leader)
+            counts = {leader: sizes[leader]}
+            if known and rows[known.group].representative == leader and leader not in changed:
+                counts |= {
+                    one: before[one].shared
+                    for one in others
+                    if one in before and one not in changed and before[one].group == known.group
+                }
+            unknown = [one for one in others if one not in counts]
+            return counts | dict(zip(unknown, self._sets.shared(leader, unknown).tolist(), strict=True))
+
+        def near(leader: int, other: int, shared: int) -> bool:
+            return reaches(shared, sizes[leader], sizes[other], threshold(leader))
+
+        formed = form(order, Ties(self._read.decisions(order)), counted, near)
+        named = self._named([made for made in formed if not made.alone], rows, before, threshold)
+        self._apply(named, Before(rows, before, sizes), cause, gone, changed)
+
+    def _named(
+        self,
+        formed: Sequence[Formed],
+        rows: Mapping[int, GroupRow],
+        before: Mapping[int, MemberRow],
+        threshold: Callable[[int], float],
+    ) -> dict[int, Formed]:
+        """The groups by their ids: old ones, or new ones that are stored here."""
+        named: dict[int, Formed] = {}
+        for made in formed:
+            old = before[made.leader].group if made.leader in before else 0
+            if old in named or not old:
+                old = self._write.save(GroupRow(0, made.leader, threshold(made.leader)))
+            elif rows[old].representative != made.leader:
+                self._write.save(replace(rows[old], representative=made.leader))
+            named[old] = made
+        return named
+
+    def _apply(
+        self, named: Mapping[int, Formed], old: Before, cause: About, gone: set[int], changed: set[int]
+    ) -> None:
+        """Store and log what is different from before."""
+        now = {one: group for group, made in named.items() for one in made.shared}
+        leaving = [one for one, known in old.members.items() if now.get(one) != known.group]
+        for one in leaving:
+            own = About("removed", one) if one in gone else cause
+            self._journal.add("left", old.members[one].group, one, own)
+        self._write.leave([one for one in leaving if one not in now])
+        for group, row in old.groups.items():
+            if group not in named:
+                self._journal.add("ended", group, row.representative, cause)
+                self._write.end(group)
+        for group, made in named.items():
+            size = old.sizes[made.leader]
+            if group not in old.groups:
+                self._journal.add("made", group, made.leader, cause)
+            elif old.groups[group].representative != made.leader:
+                self._journal.add("leads", group, made.leader, cause)
+            for one, shared in made.shared.items():
+                known = old.members.get(one)
+                counts = cause.counted(shared, old.sizes[one], size)
+                if known is None or known.group != group:
+                    if one != made.leader or group in old.groups:
+                        self._journal.add("joined", group, one, counts)
+                elif one in changed:
+                    self._journal.add("changed", group, one, counts)
+            self._write.join([MemberRow(one, group, shared) for one, shared in made.shared.items()])
+
+    def _sizes(self, documents: Sequence[int]) -> dict[int, int]:
+        found = self._store.sizes(np.array(documents, np.int64))
+        return dict(zip(documents, found.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Before:
+    """Groups, members and the sizes of documents before a change."""
+
+    groups: Mapping[int, GroupRow]
+    members: Mapping[int, MemberRow]
+    sizes: Mapping[int, int]
+
+
+def _by_group(memberships: Mapping[int, MemberRow]) -> dict[int, list[int]]:
+    """The documents by their groups, both ascending."""
+    found: dict[int, list[int]] = {}
+    for document in sorted(memberships):
+        found.setdefault(memberships[document].group, []).append(document)
+    return dict(sorted(found.items()))

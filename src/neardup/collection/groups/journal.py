@@ -1,0 +1,88 @@
+"""The lines of the change log: what happened, why, and to whom, with ids that stay readable when documents go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from neardup.collection.contract import Store
+from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupWriting, Verdict
+
+_NAMED = 1000
+
+
+@dataclass(frozen=True)
+class About:
+    """Why something changed: the cause, the document it is about (a number; 0: none), counts, a decision."""
+
+    why: str
+    of: int = 0
+    shared: int | None = None
+    size: int | None = None
+    of_size: int | None = None
+    verdict: Verdict | None = None
+    by: str = ""
+    note: str = ""
+
+    @classmethod
+    def of_decision(cls, why: str, row: DecisionRow, by: str | None = None) -> About:
+        """A decision as a cause."""
+        return cls(why, verdict=row.verdict, by=row.by if by is None else by, note=row.note)
+
+    def counted(self, shared: int, size: int, of_size: int) -> About:
+        """The same with what was counted."""
+        return replace(self, shared=shared, size=size, of_size=of_size)
+
+    def about(self, document: int) -> About:
+        """The same for a document of several that went for this reason."""
+        return replace(self, of=document) if self.why in ("removed", "replaced") and self.of else self
+
+
+def now() -> str:
+    """The time, UTC, to the second; only told, nothing is ordered by it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Journal:
+    """Lines for the log; ``write`` looks up the ids, so that it comes before documents are removed."""
+
+    def __init__(self, store: Store, tables: GroupWriting) -> None:
+        self._store, self._tables = store, tables
+        self._lines: list[tuple[str, int, int, About]] = []
+
+    def add(self, what: str, group: int, document: int, about: About) -> None:
+        """A change of a group."""
+        self._lines.append((what, group, document, about))
+
+    def decision(self, what: str, row: DecisionRow, about: About) -> None:
+        """A change of a decision."""
+        by, note = about.by or row.by, about.note or row.note
+        self.add(what, 0, row.a, replace(about, verdict=row.verdict, of=row.b, by=by, note=note))
+
+    def write(self) -> None:
+        """Store the lines and forget them."""
+        at = now()
+        named = sorted({number for _, _, document, about in self._lines for number in (document, about.of)})
+        ids = self._ids(named)
+        self._tables.log(
+            ChangeRow(0, at, what, group, document, _plain(about, ids, document))
+            for what, group, document, about in self._lines
+        )
+        self._lines = []
+
+    def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for begin in range(0, len(numbers), _NAMED):
+            part = np.array(numbers[begin : begin + _NAMED], np.int64)
+            found.update((row.number, row.id) for row in self._store.rows(part))
+        return found
+
+
+def _plain(about: About, ids: dict[int, str], document: int) -> dict[str, Any]:
+    of = ids.get(about.of) if about.of != document else None
+    told = {**asdict(about), "document": ids.get(document, ""), "of": of}
+    return {name: value for name, value in told.items() if value not in (None, "")}

@@ -1,0 +1,177 @@
+"""What ``Collection`` offers about groups and decisions."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from neardup.collection.contract import Store
+from neardup.collection.groups.contract import DecisionRow, Verdict
+from neardup.collection.groups.grouping import Grouping
+from neardup.collection.groups.journal import now
+from neardup.collection.groups.reading import change_of, decisions_of, group_of_row, members_of
+from neardup.collection.groups.records import Change, Decision, Group, GroupPage, Member
+from neardup.collection.groups.ties import Ties
+from neardup.collection.ids import unknown, usable_id
+from neardup.collection.sets import Sets
+from neardup.errors import InputError, SettingError
+
+MOST = 10_000
+"""Rows of a page at most."""
+_LONGEST = 10_000
+"""Characters of a name or a note of a reviewer."""
+
+
+class GroupsAndDecisions:
+    """The part of a collection that is about groups; ``store`` holds them."""
+
+    store: Store
+
+    def groups(self, after: int | None = None, limit: int = 100) -> GroupPage:
+        """Groups by their ids, ``limit`` at a time; ``after`` is the ``next`` of the page before.
+
+        Ids grow, so that what is grouped meanwhile comes at the end.
+        """
+        begin, limit = _place(after or 0), _limit(limit)
+        with self.store.reading():
+            rows = self.store.groups.page(begin, limit + 1)
+            groups = tuple(group_of_row(self.store, row) for row in rows[:limit])
+        return GroupPage(groups, groups[-1].id if len(rows) > limit else None)
+
+    def group(self, group: int) -> Group:
+        """The group of this id. Raises InputError when there is none, or no longer."""
+        with self.store.reading():
+            row = self.store.groups.rows([_place(group)]).get(group)
+            if row is None:
+                raise InputError(f"There is no group {group}", "The id of a group", "See groups() and changes()")
+            return group_of_row(self.store, row)
+
+    def group_of(self, id: str | int) -> Group | None:
+        """The group that a document is in, or None. Raises InputError when there is no such document."""
+        with self.store.reading():
+            known = self.store.groups.memberships([self._number(id)])
+            return self.group(next(iter(known.values())).group) if known else None
+
+    def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[Member, ...]:
+        """Members of a group by the order in which they were first added, behind the document ``after``."""
+        with self.store.reading():
+            row = self.store.groups.rows([_place(group)]).get(group)
+            if row is None:
+                return self.group(group).members
+            begin = 0 if after is None else self._number(after)
+            return tuple(members_of(self.store, row, self.store.groups.members(group, begin, _limit(limit))))
+
+    def decide(self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = "") -> Decision:
+        """Say that two documents are the "same" or "different"; it is acted on at once, and from now on.
+
+        The same are in one group, whatever their similarity; different ones never are. What was decided about the
+        two before is replaced. Raises InputError when decisions contradict each other, naming the pairs;
+        nothing is stored then.
+
+        >>> import tempfile, os
+        >>> from neardup import Collection
+        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        ...     _ = mails.add(["the harbour office", "pay by Friday"])
+        ...     _ = mails.decide("#1", "#2", "same", by="ann")
+        ...     [(member.id, member.held_by) for member in mails.group_of("#2").members]
+        [('#1', 'representative'), ('#2', 'decision')]
+        """
+        if verdict not in get_args(Verdict):
+            raise SettingError(f"verdict is {verdict!r}", "One of same, different")
+        by, note = _told("by", by), _told("note", note)
+        with self.store.writing() as transaction:
+            first, second = sorted((self._number(a), self._number(b)))
+            if first == second:
+                raise InputError(f"{usable_id(a)!r} was given twice", "Two documents")
+            self._refuse_contradiction(first, second, verdict)
+            grouping = Grouping(self.store, transaction, Sets(self.store))
+            grouping.decide(DecisionRow(0, first, second, verdict, by, note, now()))
+            grouping.finish()
+            return decisions_of(self.store, self._about(first, second))[0]
+
+    def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
+        """Withdraw what was decided about two documents; False when there was nothing.
+
+        A group that only this decision held together is formed anew. That two documents are different no longer
+        moves none of them.
+        """
+        by = _told("by", by)
+        with self.store.writing() as transaction:
+            first, second = sorted((self._number(a), self._number(b)))
+            found = self._about(first, second)
+            if found:
+                grouping = Grouping(self.store, transaction, Sets(self.store))
+                grouping.withdraw(found[0], by)
+                grouping.finish()
+            return bool(found)
+
+    def decisions(self, after: int = 0, limit: int = 1000) -> tuple[Decision, ...]:
+        """What was decided and holds, by number; ``after``: the number of the last one seen."""
+        with self.store.reading():
+            return decisions_of(self.store, self.store.groups.decided(_place(after), _limit(limit)))
+
+    def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
+        """The change log of groups and decisions, by number; ``after``: the number of the last one seen."""
+        with self.store.reading():
+            return tuple(map(change_of, self.store.groups.changes(_place(after), _limit(limit))))
+
+    def _number(self, id: str | int) -> int:
+        name = usable_id(id)
+        number = self.store.numbers([name]).get(name)
+        if number is None:
+            raise unknown([name])
+        return number
+
+    def _about(self, a: int, b: int) -> list[DecisionRow]:
+        return [row for row in self.store.groups.decisions([a]) if (row.a, row.b) == (a, b)]
+
+    def _refuse_contradiction(self, a: int, b: int, verdict: Verdict) -> None:
+        """Raise InputError where the other decisions say the opposite."""
+        known = self.store.groups.memberships([a, b])
+        groups = {row.group for row in known.values()}
+        pool = [a, b, *(row.document for group in groups for row in self.store.groups.members(group))]
+        ties = Ties(row for row in self.store.groups.decisions(pool) if (row.a, row.b) != (a, b))
+        if verdict == "different":
+            chain = ties.chain(a, b)
+            if chain:
+                raise self._contradiction(verdict, (a, b), self._named("same", chain))
+            return
+        pair = ties.between(ties.bundle(a), set(ties.bundle(b)))
+        if pair:
+            others = [*ties.chain(a, pair[0]), *ties.chain(pair[1], b)]
+            raise self._contradiction(
+                verdict, (a, b), self._named("same", others) + self._named("different", [pair])
+            )
+
+    def _contradiction(self, verdict: Verdict, pair: tuple[int, int], others: list[str]) -> InputError:
+        shown = "; ".join(others[:5]) + (f"; and {len(others) - 5} more" if len(others) > 5 else "")
+        return InputError(
+            f"{self._named(verdict, [pair])[0]} contradicts what was decided: {shown}",
+            "Documents that are the same cannot be different; nothing was stored",
+            "Withdraw one of these decisions before",
+        )
+
+    def _named(self, verdict: Verdict, pairs: list[tuple[int, int]]) -> list[str]:
+        found = decisions_of(self.store, [DecisionRow(0, a, b, verdict, "", "", "") for a, b in pairs])
+        return [f"{one.a[:80]!r} and {one.b[:80]!r} are {verdict}" for one in found]
+
+
+def _place(number: Any) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
+        raise InputError(f"{number!r} is no place in a list", "A whole number from 0 on")
+    return number
+
+
+def _limit(limit: Any) -> int:
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST:
+        raise SettingError(f"limit is {limit!r}", f"A whole number from 1 to {MOST:,}")
+    return limit
+
+
+def _told(name: str, text: Any) -> str:
+    """What a reviewer said about a decision, in a form that can be stored."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise InputError(f"{name} is no text that can be kept", f"At most {_LONGEST:,} characters")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+__all__ = ["GroupsAndDecisions"]

@@ -1,0 +1,55 @@
+"""Rows of the group tables → groups, decisions and changes with ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from neardup.collection.contract import Row, Store
+from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
+from neardup.collection.groups.records import ABOUT, Change, Decision, Group, Member
+from neardup.collection.sets import reaches
+
+SHOWN = 1000
+"""Members that a group shows itself."""
+
+
+def group_of_row(store: Store, row: GroupRow) -> Group:
+    """A group with its first members."""
+    members = members_of(store, row, store.groups.members(row.number, limit=SHOWN))
+    [head] = _documents(store, [row.representative]).values()
+    return Group(row.number, head.id, row.threshold, store.groups.size(row.number), tuple(members))
+
+
+def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[Member]:
+    """Some members of a group."""
+    documents = _documents(store, [row.representative, *(one.document for one in found)])
+    of_size = documents[row.representative].shingles
+    return [_member(row, one, documents[one.document], of_size) for one in found]
+
+
+def _member(row: GroupRow, one: MemberRow, document: Row, of_size: int) -> Member:
+    if one.document == row.representative:
+        return Member(document.id, one.shared, document.shingles, of_size, "representative")
+    enough = reaches(one.shared, document.shingles, of_size, row.threshold)
+    return Member(document.id, one.shared, document.shingles, of_size, "resemblance" if enough else "decision")
+
+
+def decisions_of(store: Store, rows: Sequence[DecisionRow]) -> tuple[Decision, ...]:
+    """Decisions with ids."""
+    ids = _documents(store, [one for row in rows for one in (row.a, row.b)])
+    return tuple(
+        Decision(row.number, ids[row.a].id, ids[row.b].id, row.verdict, row.by, row.note, row.at) for row in rows
+    )
+
+
+def change_of(row: ChangeRow) -> Change:
+    """A line of the log; what a later program may add to it is left out."""
+    known = {name: value for name, value in row.about.items() if name in ABOUT}
+    return Change(row.number, row.at, row.what, row.group or None, **known)
+
+
+def _documents(store: Store, numbers: Iterable[int]) -> dict[int, Row]:
+    wanted = np.unique(np.fromiter(numbers, np.int64))
+    return {row.number: row for row in store.rows(wanted)}

@@ -1,0 +1,138 @@
+"""Groups, decisions and changes as people and programs read them: with the ids of the documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from neardup.collection.groups.contract import Verdict
+
+Held = Literal["representative", "resemblance", "decision"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A document of a group: what it shares with the representative, and what holds it there.
+
+    ``held_by``: it is the representative, it is at or above the threshold, or only a decision keeps it.
+    """
+
+    id: str
+    shared: int
+    size: int
+    of_size: int
+    held_by: Held
+
+    @property
+    def resemblance(self) -> float:
+        """|A∩B| / |A∪B| with the representative."""
+        return resemblance(self.shared, self.size, self.of_size)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "resemblance": self.resemblance}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group: its id, which stays; the representative; the threshold; how many members.
+
+    ``members``: by the order in which they were first added, at most the first 1 000; ``Collection.members`` gives
+    the others.
+    """
+
+    id: int
+    representative: str
+    threshold: float
+    size: int
+    members: tuple[Member, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "members": [member.as_dict() for member in self.members]}
+
+
+@dataclass(frozen=True)
+class GroupPage:
+    """Some groups by rising id, and the ``after`` of the next page; None where this is the last."""
+
+    groups: tuple[Group, ...]
+    next: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"groups": [group.as_dict() for group in self.groups], "next": self.next}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided about two documents, by whom and when (UTC)."""
+
+    number: int
+    a: str
+    b: str
+    verdict: Verdict
+    by: str
+    note: str
+    at: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line of the change log. Its ``number`` is the order; ``at`` is what the clock said (UTC).
+
+    ``what`` happened: a group was "made" or "ended"; the ``document`` "joined", "left", "leads" it now, or has
+    "changed" and stays; a pair was "decided", its decision "withdrawn", or it "stays" though the document was
+    replaced. ``group`` is None where no group was touched.
+
+    ``why``: "added" and near ``of``, "repeated" by ``of``, "replaced" or "removed" (it, or ``of``), "decided" or
+    "withdrawn". ``shared``, ``size``, ``of_size``: |A∩B|, |A| and |B|, for "added" and "repeated" counted with
+    ``of``, else with the representative; None where nothing was counted.
+    """
+
+    number: int
+    at: str
+    what: str
+    group: int | None
+    document: str
+    why: str
+    of: str | None = None
+    shared: int | None = None
+    size: int | None = None
+    of_size: int | None = None
+    verdict: Verdict | None = None
+    by: str = ""
+    note: str = ""
+
+    @property
+    def cause(self) -> str:
+        """The cause in words."""
+        resembles = ""
+        if self.shared is not None and self.size is not None and self.of_size is not None:
+            resembles = f", {resemblance(self.shared, self.size, self.of_size):.4f}"
+        if self.why in ("added", "repeated"):
+            return f"{self.why}: near {self.of}{resembles}"
+        if self.why in ("replaced", "removed"):
+            return f"{self.of or self.document} was {self.why}"
+        by = f" by {self.by}" if self.by else ""
+        if self.why == "withdrawn":
+            return f"a decision was withdrawn{by}"
+        return f"decided{by}: {self.verdict}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "cause": self.cause}
+
+
+ABOUT = frozenset(field.name for field in fields(Change)) - {"number", "at", "what", "group"}
+"""What a line of the log tells beside its columns."""
+
+
+def resemblance(shared: int, size: int, other: int) -> float:
+    """|A∩B| / |A∪B|; 0 for two documents without a word."""
+    whole = size + other - shared
+    return shared / whole if whole else 0.0

@@ -1,0 +1,226 @@
+"""Which stored document does a new one repeat? Asked for before the new one is stored.
+
+Two documents of resemblance t or more share at least ⌈t·n⌉ of the n shingles of either. The m sampled shingles of
+a new document below the limit of the sample are m drawn from its n at random, and whatever holds one of them has
+a posting for it. A candidate has h hits or more among them, h such that a document that resembles enough is one
+with the promised probability; any m − h + 1 of the m find it, so the rarest are read.
+
+Where a document is too short for that, the k smallest shingles of its sample are looked up, k the floor of the
+sample: each of the k smallest shingles of both documents together is shared with probability t or more, and one
+that is shared is in both samples, so a miss has at most probability (1 − t)ᵏ. Where even that is not enough, and
+for recall 1, look-ups are complete (``query/plan.py``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from neardup.collection.contract import Entries, Store
+from neardup.collection.entries import unpack
+from neardup.collection.evaluate import Evaluation
+from neardup.collection.query.plan import plan
+from neardup.collection.query.promise import most_hits
+from neardup.collection.query.syntax import Fingerprint, Pasted, Query
+from neardup.collection.sets import Sets, shared_with
+from neardup.collection.view import View
+from neardup.errors import SettingError
+from neardup.settings import ratio
+from neardup.tables import Int64s, UInt64s
+
+RECALL = 0.99
+READ = 128
+"""Documents that are read of each posting, and compared, before it is asked whether one was near."""
+_DRAWN = 32
+
+
+@dataclass(frozen=True)
+class Near:
+    """Which stored documents a new one repeats: those of resemblance ``threshold`` or more.
+
+    ``recall``: the probability, at least, with which one is found that has just this resemblance; 1: all are.
+
+    >>> Near(0.8)
+    Near(threshold=0.8, recall=0.99)
+    """
+
+    threshold: float
+    recall: float = RECALL
+
+    def __post_init__(self) -> None:
+        for name in ("threshold", "recall"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 < value <= 1 or Fraction(repr(float(value))).denominator > 1_000_000:
+                raise SettingError(
+                    f"{name} of near is {value!r}", "A number above 0, at most 1, of at most 6 decimals"
+                )
+
+    @classmethod
+    def of(cls, value: float | Near) -> Near:
+        """A threshold alone stands for the default recall."""
+        return value if isinstance(value, Near) else cls(value)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A stored document (its number) that a new one repeats: |A∩B| and |B|."""
+
+    number: int
+    shared: int
+    size: int
+
+
+class Finder:
+    """Asked about the documents of a transaction in their order, chunk by chunk.
+
+    ``begin`` takes the documents that are next; of each, in order, ``repeated`` tells what it repeats, and
+    ``accept`` that it will be stored; then they are stored, and ``stored`` is called.
+    """
+
+    def __init__(self, store: Store, near: Near, sets: Sets) -> None:
+        self._store, self._near, self._sets = store, near, sets
+        self._p, self._q = ratio(near.threshold)
+        settings = store.settings
+        self._limit, self._floor = settings.limit, settings.floor
+        self._smallest = (1 - near.threshold) ** settings.floor <= 1 - near.recall
+        self._needs_all = near.recall == 1 or not self._smallest
+        self._overlap = Decimal(repr(float(near.threshold))) * 100
+        self._hits = cache(self._hits_needed)
+
+    def begin(self, entries: Entries) -> None:
+        """These documents are next."""
+        self._entries = entries
+        self._gone: set[int] = set()
+        self._new: defaultdict[int, list[int]] = defaultdict(list)
+        self._new_sizes: dict[int, int] = {}
+        self._all: defaultdict[int, list[int]] = defaultdict(list)
+        hashes = np.unique(entries.hashes)
+        lists = [] if self._near.recall == 1 else self._store.postings(hashes, READ)
+        self._stored = dict(zip(hashes.tolist(), lists, strict=False))
+
+    def repeated(self, place: int, old: int) -> list[Repeated]:
+        """The stored documents that a document repeats, the most similar first, of equal ones the earliest.
+
+        ``old``: the number of the document that it would replace, 0 for none. Of more than 128 candidates those
+        that share most of the sample are compared first, and the others only while none is near.
+        """
+        n = int(self._entries.shingles[place])
+        if n == 0:
+            return []
+        hashes = self._sample(place)
+        below = int(np.searchsorted(hashes, np.uint64(self._limit - 1), side="right"))
+        drawn, hits = self._hits(n, below)
+        if not hits:
+            return self._completely(place, old)
+        return self._by_sample(place, hashes[:drawn], hits, old)
+
+    def accept(self, place: int, number: int, old: int) -> None:
+        """The document will be stored under this number, in place of the one of number ``old`` (0: of none)."""
+        if old:
+            self._gone.add(old)
+            self._sets.forget([old])
+        packed = self._entries.packed[place]
+        self._sets.waiting[number] = packed
+        self._new_sizes[number] = int(self._entries.shingles[place])
+        for hash in self._sample(place).tolist():
+            self._new[hash].append(number)
+        if self._needs_all:
+            for hash in self._sets.of([number])[0].tolist():
+                self._all[hash].append(number)
+
+    def stored(self) -> None:
+        """What was accepted is in the store now."""
+        self._sets.waiting.clear()
+
+    def _sample(self, place: int) -> UInt64s:
+        offsets = self._entries.offsets
+        return self._entries.hashes[offsets[place] : offsets[place + 1]]
+
+    def _hits_needed(self, n: int, below: int) -> tuple[int, int]:
+        """(look-ups, hits of a candidate among them); 0 hits: the sample does not suffice."""
+        if self._near.recall == 1:
+            return 0, 0
+        drawn = min(below, _DRAWN)
+        hits = most_hits(n, -(-self._p * n // self._q), drawn, self._near.recall)
+        if hits:
+            return drawn, hits
+        return (self._floor, 1) if self._smallest else (0, 0)
+
+    def _by_sample(self, place: int, hashes: UInt64s, hits: int, old: int) -> list[Repeated]:
+        asked = hashes.tolist()
+        stored, new = [self._stored[hash] for hash in asked], [self._new.get(hash, ()) for hash in asked]
+        lengths = [len(one) + len(other) for one, other in zip(stored, new, strict=True)]
+        if not any(lengths):
+            return []
+        rarest = sorted(range(len(asked)), key=lengths.__getitem__)[: len(asked) - hits + 1]
+        cut = [len(one) >= READ or len(other) > READ for one, other in zip(stored, new, strict=True)]
+        lists = [
+            np.concatenate((self._still(one), np.array(other[:READ], np.int64)))
+            for one, other in zip(stored, new, strict=True)
+        ]
+        found, counts = np.unique(np.concatenate(lists), return_counts=True)
+        read = np.isin(found, np.concatenate([lists[k] for k in rarest]))
+        enough = read & (counts + sum(cut) >= hits)
+        order = np.lexsort((found[enough], -counts[enough]))
+        candidates = found[enough][order]
+        near = self._compared(place, candidates, old)
+        if near or not any(cut[k] for k in rarest):
+            return near
+        scanned = np.array([asked[k] for k in rarest], np.uint64)
+        added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
+        everybody = np.unique(np.concatenate([self._still(self._store.holding(scanned).numbers), *added]))
+        return self._compared(place, np.setdiff1d(everybody, candidates), old)
+
+    def _completely(self, place: int, old: int) -> list[Repeated]:
+        text = unpack(self._entries.packed[place], self._entries.ids[place]).decode("utf-8", "replace")
+        clause = Fingerprint(Pasted(text), self._overlap, None, symmetric=True)
+        view = View(self._store)
+        stored = Evaluation(plan(Query(clause), view), view).documents() if view.total() else np.empty(0, np.int64)
+        hashes = self._sets.made(self._entries.packed[place])
+        least = -(-self._p * len(hashes) // self._q)
+        looked = hashes[: len(hashes) - least + 1].tolist()
+        new = {number for hash in looked for number in self._all.get(hash, ())}
+        candidates = np.union1d(self._still(stored), np.array(sorted(new), np.int64))
+        return self._compared(place, candidates, old, everybody=True)
+
+    def _still(self, documents: Int64s) -> Int64s:
+        """Without those whose text is another by now."""
+        return documents[[number not in self._gone for number in documents.tolist()]] if self._gone else documents
+
+    def _compared(self, place: int, candidates: Int64s, old: int, *, everybody: bool = False) -> list[Repeated]:
+        """Those of the candidates that are near, counted on the texts; some at a time, until there are some."""
+        fitting = self._of_possible_size(place, candidates[candidates != old])
+        if not fitting:
+            return []
+        n = int(self._entries.shingles[place])
+        hashes = self._sets.made(self._entries.packed[place])
+        near: list[Repeated] = []
+        for begin in range(0, len(fitting), READ):
+            part = fitting[begin : begin + READ]
+            sets = self._sets.of(part)
+            for number, other, shared in zip(part, sets, shared_with(hashes, sets).tolist(), strict=True):
+                if shared * self._q >= self._p * (n + len(other) - shared):
+                    near.append(Repeated(number, shared, len(other)))
+            if near and not everybody:
+                break
+        # equal ratios of whole numbers below 2²⁶ are equal as floats, different ones are not
+        return sorted(near, key=lambda one: (-one.shared / (n + one.size - one.shared), one.number))
+
+    def _of_possible_size(self, place: int, candidates: Int64s) -> list[int]:
+        """t·|A| ≤ |B| and t·|B| ≤ |A|."""
+        n = int(self._entries.shingles[place])
+        new = self._new_sizes
+        stored = np.array([number for number in candidates.tolist() if number not in new], np.int64)
+        sizes = dict(zip(stored.tolist(), self._store.sizes(stored).tolist(), strict=True))
+        return [
+            number
+            for number in candidates.tolist()
+            for size in (sizes[number] if number in sizes else new[number],)
+            if self._q * min(n, size) >= self._p * max(n, size)
+        ]

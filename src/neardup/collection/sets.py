@@ -1,0 +1,108 @@
+"""The shingle sets of documents of a store, counted from their texts, some of them held."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.collection.contract import Store
+from neardup.collection.entries import unpack
+from neardup.collection.stored import loaded
+from neardup.fingerprints import shingle_sets
+from neardup.kernels.sets import RESEMBLANCE, Criterion, verify_pairs
+from neardup.settings import ratio
+from neardup.tables import Int64s, UInt64s
+
+_BATCH = 256
+_HELD = 1 << 23
+"""Shingles that are held, 64 MB."""
+_ANY = Criterion(0, 1, RESEMBLANCE)
+
+
+class Sets:
+    """Sets by the numbers of documents, as of what the thread sees that asks.
+
+    ``waiting``: the compressed texts of documents that are not in the store yet.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: OrderedDict[int, UInt64s] = OrderedDict()
+        self._shingles = 0
+        self.waiting: dict[int, bytes] = {}
+
+    def of(self, documents: Sequence[int]) -> list[UInt64s]:
+        """The sets (uint64, sorted) in this order. Raises FormatError for damaged texts."""
+        missing = [number for number in dict.fromkeys(documents) if number not in self._held]
+        fetched: dict[int, UInt64s] = {}
+        for begin in range(0, len(missing), _BATCH):
+            fetched.update(self._read(missing[begin : begin + _BATCH]))
+        found = [fetched[number] if number in fetched else self._held[number] for number in documents]
+        for number, hashes in fetched.items():
+            self._held[number] = hashes
+            self._shingles += len(hashes)
+        while self._shingles > _HELD:
+            _, hashes = self._held.popitem(last=False)
+            self._shingles -= len(hashes)
+        return found
+
+    def forget(self, documents: Sequence[int]) -> None:
+        """Read these again when they are next asked for: their texts have changed."""
+        for number in documents:
+            self._shingles -= len(self._held.pop(number, ()))
+
+    def made(self, packed: bytes) -> UInt64s:
+        """The set of a compressed text."""
+        return self._made([unpack(packed, "")])[0]
+
+    def shared(self, document: int, others: Sequence[int]) -> Int64s:
+        """int64[n]: |A∩B| of a document with others."""
+        [hashes] = self.of([document])
+        parts = [others[begin : begin + _BATCH] for begin in range(0, len(others), _BATCH)]
+        counts = [shared_with(hashes, self.of(part)) for part in parts]
+        return np.concatenate([np.empty(0, np.int64), *counts])
+
+    def size(self, document: int) -> int:
+        """Number of different shingles."""
+        return len(self.of([document])[0])
+
+    def _read(self, documents: Sequence[int]) -> Mapping[int, UInt64s]:
+        texts = {number: unpack(self.waiting[number], "") for number in documents if number in self.waiting}
+        stored = [number for number in documents if number not in texts]
+        if stored:
+            read = loaded(self._store, np.array(stored, np.int64))
+            texts.update(zip(stored, (text for _, text in read), strict=True))
+        return dict(zip(texts, self._made(list(texts.values())), strict=True))
+
+    def _made(self, texts: Sequence[bytes]) -> list[UInt64s]:
+        array = pa.array(texts, pa.large_binary())
+        sets = shingle_sets(array, np.arange(len(texts)), self._store.settings.fingerprint)
+        # copies: a view of one would keep the sets of the whole batch
+        return [sets.hashes[begin:end].copy() for begin, end in pairwise(sets.offsets.tolist())]
+
+
+def shared_with(hashes: UInt64s, others: Sequence[UInt64s]) -> Int64s:
+    """int64[n]: how many elements a sorted set has in common with each of the others."""
+    offsets = np.zeros(len(others) + 2, np.int64)
+    np.cumsum([len(hashes), *map(len, others)], out=offsets[1:])
+    shared = np.empty(len(others), np.int64)
+    own = np.zeros(len(others), np.int64)
+    verify_pairs(np.concatenate([hashes, *others]), offsets, own, np.arange(1, len(others) + 1), _ANY, shared)
+    return shared
+
+
+def reaches(shared: int, size: int, other: int, threshold: float) -> bool:
+    """Whether |A∩B| / |A∪B| is at least the threshold, in whole numbers; documents without a word never are.
+
+    >>> reaches(8, 9, 9, 0.8), reaches(7, 9, 8, 0.8), reaches(0, 0, 0, 0.8)
+    (True, False, False)
+    """
+    numerator, denominator = ratio(threshold)
+    return shared > 0 and shared * denominator >= numerator * (size + other - shared)
+
+
+__all__ = ["Sets", "reaches", "shared_with"]

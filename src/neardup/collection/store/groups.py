@@ -1,0 +1,150 @@
+"""The tables of groups, decisions and changes. Each row has a seal: nothing else tells that it was changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
+from neardup.collection.store.failures import damaged
+from neardup.collection.store.schema import seal
+
+_LISTED = "(SELECT value FROM json_each(?))"
+_GROUP = "SELECT number, representative, threshold, seal FROM groups"
+_MEMBER = "SELECT document, group_number, shared, seal FROM members"
+_DECISION = "SELECT number, a, b, verdict, reviewer, note, at, seal FROM decisions"
+_CHANGE = "SELECT number, at, what, group_number, document, about, seal FROM changes"
+
+
+class GroupTables:
+    """The look-ups, given a way to run a statement with parameters that returns all rows."""
+
+    def __init__(self, run: Callable[..., list[Any]], where: Path) -> None:
+        self._run, self._where = run, where
+
+    def count(self) -> int:
+        """Number of groups."""
+        [(number,)] = self._run("SELECT COUNT(*) FROM groups")
+        return int(number)
+
+    def page(self, after: int, limit: int) -> list[GroupRow]:
+        """Groups by number."""
+        return [
+            GroupRow(*row)
+            for row in self._sealed(f"{_GROUP} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        ]
+
+    def rows(self, groups: Iterable[int]) -> dict[int, GroupRow]:
+        """Those of the groups that exist."""
+        found = self._sealed(f"{_GROUP} WHERE number IN {_LISTED}", json.dumps(list(groups)))
+        return {row[0]: GroupRow(*row) for row in found}
+
+    def members(self, group: int, after: int = 0, limit: int | None = None) -> list[MemberRow]:
+        """Members by number."""
+        statement = f"{_MEMBER} WHERE group_number = ? AND document > ? ORDER BY document LIMIT ?"
+        found = self._sealed(statement, group, after, -1 if limit is None else limit)
+        return [MemberRow(*row) for row in found]
+
+    def size(self, group: int) -> int:
+        """How many members."""
+        [(number,)] = self._run("SELECT COUNT(*) FROM members WHERE group_number = ?", group)
+        return int(number)
+
+    def memberships(self, documents: Sequence[int]) -> dict[int, MemberRow]:
+        """Those of the documents that are in a group."""
+        found = self._sealed(f"{_MEMBER} WHERE document IN {_LISTED}", json.dumps(list(documents)))
+        return {row[0]: MemberRow(*row) for row in found}
+
+    def decisions(self, documents: Sequence[int]) -> list[DecisionRow]:
+        """Decisions about any of the documents."""
+        asked = json.dumps(list(documents))
+        chosen = " UNION ".join(f"SELECT number FROM decisions WHERE {end} IN {_LISTED}" for end in ("a", "b"))
+        found = self._sealed(f"{_DECISION} WHERE number IN ({chosen}) ORDER BY number", asked, asked)
+        return [DecisionRow(*row) for row in found]
+
+    def decided(self, after: int, limit: int) -> list[DecisionRow]:
+        """Decisions by number."""
+        found = self._sealed(f"{_DECISION} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        return [DecisionRow(*row) for row in found]
+
+    def changes(self, after: int, limit: int) -> list[ChangeRow]:
+        """Changes by number."""
+        found = self._sealed(f"{_CHANGE} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        return [
+            ChangeRow(number, at, what, group, document, json.loads(about))
+            for number, at, what, group, document, about in found
+        ]
+
+    def _sealed(self, statement: str, *parameters: Any) -> list[list[Any]]:
+        """Rows without their seals, each proven by it."""
+        rows = []
+        for *row, stored in self._run(statement, *parameters):
+            if seal(row) != stored:
+                raise damaged(self._where, f"a row of its groups was changed ({row[0]})")
+            rows.append(row)
+        return rows
+
+
+class GroupTablesWriting:
+    """The changes, within the transaction of ``connection``."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def save(self, group: GroupRow) -> int:
+        """Store a group."""
+        number = group.number or self._next("groups")
+        row = (number, group.representative, float(group.threshold))
+        self._connection.execute("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?)", (*row, seal(row)))
+        return number
+
+    def end(self, group: int) -> None:
+        """Forget a group."""
+        self._connection.execute("DELETE FROM groups WHERE number = ?", (group,))
+
+    def join(self, members: Iterable[MemberRow]) -> None:
+        """Store memberships."""
+        rows = ((one.document, one.group, one.shared) for one in members)
+        self._many("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", rows)
+
+    def leave(self, documents: Iterable[int]) -> None:
+        """Forget memberships."""
+        self._connection.executemany("DELETE FROM members WHERE document = ?", ((one,) for one in documents))
+
+    def decide(self, decision: DecisionRow) -> None:
+        """Store a decision in place of the one about the pair."""
+        self.withdraw(decision.a, decision.b)
+        row = (
+            self._next("decisions"),
+            decision.a,
+            decision.b,
+            decision.verdict,
+            decision.by,
+            decision.note,
+            decision.at,
+        )
+        self._many("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row])
+
+    def withdraw(self, a: int, b: int) -> None:
+        """Forget a decision."""
+        self._connection.execute("DELETE FROM decisions WHERE a = ? AND b = ?", (a, b))
+
+    def log(self, changes: Iterable[ChangeRow]) -> None:
+        """Add lines to the log."""
+        number = self._next("changes")
+        rows = (
+            (place, one.at, one.what, one.group, one.document, json.dumps(dict(one.about), ensure_ascii=False))
+            for place, one in enumerate(changes, number)
+        )
+        self._many("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _next(self, table: str) -> int:
+        """The next number that was never given: AUTOINCREMENT remembers the last."""
+        rows = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchall()
+        return int(rows[0][0]) + 1 if rows else 1
+
+    def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._connection.executemany(statement, ((*row, seal(row)) for row in rows))

@@ -1,0 +1,41 @@
+"""Documents as a store holds them → their texts, and what was put for them, made again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from neardup.collection.contract import Entries, Row, Store
+from neardup.collection.entries import entries_of, unpack
+from neardup.errors import FormatError
+from neardup.tables import Int64s
+
+
+def entries_again(store: Store, numbers: Int64s) -> Entries:
+    """What was put for documents, worked out again from their texts, in the order of ``numbers``."""
+    read = loaded(store, numbers)
+    rows, texts = [row for row, _ in read], [text for _, text in read]
+    made = entries_of(
+        pa.array(texts, pa.large_binary()),
+        [row.id for row in rows],
+        [row.metadata for row in rows],
+        store.settings,
+    )
+    # as stored: another zlib may pack otherwise, and the totals count what was stored
+    return replace(made, packed=store.packed(numbers))
+
+
+def loaded(store: Store, numbers: Int64s) -> list[tuple[Row, bytes]]:
+    """Documents with their texts, in the order of ``numbers``. Raises FormatError where some are not whole."""
+    try:
+        rows, packed = store.rows(numbers), store.packed(numbers)
+        read = [(row, unpack(data, row.id)) for row, data in zip(rows, packed, strict=True)]
+    except (KeyError, ValueError) as error:
+        raise FormatError(
+            "The collection is damaged: documents lack their row or their text", "", "Restore it from a copy"
+        ) from error
+    for row, text in read:
+        if len(text) != row.size:
+            raise FormatError(f"The text of document {row.id!r} is not its own", "", "Restore it from a copy")
+    return read

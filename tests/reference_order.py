@@ -1,0 +1,67 @@
+"""Naive twins of the joins by the longest common subsequence: lengths, bounds and cuts by their definitions.
+
+See ``reference_matching.lcs`` for the textbook table of the subsequence itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+Tokens = Sequence[Any]
+
+
+def lcs_of_long(a: Tokens, b: Tokens) -> int:
+    """Return the length of the longest common subsequence: the table row by row as one long Python integer.
+
+    Bit i of ``row`` is 0 where the table has one more at a[i] than at a[i − 1] (Hyyrö 2004).
+    """
+    places: dict[Any, int] = {}
+    for i, token in enumerate(a):
+        places[token] = places.get(token, 0) | 1 << i
+    every = (1 << len(a)) - 1
+    row = every
+    for token in b:
+        matches = row & places.get(token, 0)
+        row = (row + matches | row - matches) & every
+    return len(a) - row.bit_count()
+
+
+def lcs_in_band(a: Tokens, b: Tokens, before: int, after: int) -> int:
+    """Return the same of the matches a[i] = b[j] with −before ≤ j − i ≤ after only."""
+    above = [0] * (len(b) + 1)
+    for i, token in enumerate(a):
+        row = [0]
+        for j, other in enumerate(b):
+            equal = token == other and -before <= j - i <= after
+            row.append(above[j] + 1 if equal else max(row[j], above[j + 1]))
+        above = row
+    return above[-1]
+
+
+def value(common: int, a: Tokens, b: Tokens) -> Fraction:
+    """Return the measure lcs."""
+    return Fraction(2 * common, len(a) + len(b))
+
+
+def holds(tokens: Tokens, piece: Tokens) -> bool:
+    """Return whether the piece stands in the tokens, one behind the other."""
+    size = len(piece)
+    return any(list(tokens[i : i + size]) == list(piece) for i in range(len(tokens) - size + 1))
+
+
+def cheapest(costs: Sequence[Sequence[int]], lengths: Sequence[int], n: int, wanted: int) -> int | None:
+    """Return the least that exactly ``wanted`` disjoint runs of n tokens can cost, None if so many do not fit.
+
+    ``costs[k][i]`` is that of the run of ``lengths[k]`` tokens from i on.
+    """
+    best: list[list[int | None]] = [[0] + [None] * wanted for _ in range(n + 1)]
+    for end in range(1, n + 1):
+        for count in range(1, wanted + 1):
+            ways = [best[end - 1][count]]
+            for k, length in enumerate(lengths):
+                if length <= end and (before := best[end - length][count - 1]) is not None:
+                    ways.append(before + costs[k][end - length])
+            best[end][count] = min((way for way in ways if way is not None), default=None)
+    return best[n][wanted]

@@ -1,0 +1,102 @@
+"""Near documents, groups and decisions from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import BASE, NEAR, OTHER, Run, write_rows
+
+from neardup.collection import Collection
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "mail.neardup"
+
+
+@pytest.fixture
+def first(run: Run, path: Path, tmp_path: Path) -> Path:
+    run("add", path, write_rows(tmp_path / "first.jsonl", [{"id": "a", "text": BASE}, {"id": "d", "text": OTHER}]))
+    return path
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    rows = [{"id": "b", "text": NEAR}, {"id": "c\x1b[2J", "text": BASE}, {"id": "e", "text": "something else"}]
+    return write_rows(tmp_path / "new.jsonl", rows)
+
+
+def test_near_documents_are_skipped(run: Run, first: Path, new: Path) -> None:
+    result = run("add", first, new, "--id", "id", "--text", "text", "--skip-near", "0.8")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.splitlines() == [
+        f"1 document added; {first} holds 3",
+        "2 documents near a stored one (recall 0.99 or more), 2 not stored",
+        "  b repeats a, 0.9793: rejected",
+        "  c\\x1b[2J repeats a, 1.0000: rejected",
+    ]
+
+
+def test_near_documents_are_linked_and_shown_as_groups(run: Run, first: Path, new: Path) -> None:
+    result = run("add", first, new, "--near", "0.8", "--on-near", "link", "--recall", "1", "--json")
+    told = json.loads(result.out)
+    assert (told["added"], told["repeats"], told["linked"], told["left_out"], told["recall"]) == (3, 2, 2, 0, 1.0)
+    assert [(one["id"], one["of"], one["action"], one["group"]) for one in told["near"]] == [
+        ("b", "a", "linked", 1),
+        ("c\x1b[2J", "a", "linked", 1),
+    ]
+    assert (told["near"][0]["shared"], told["near"][0]["size"], told["near"][0]["of_size"]) == (95, 96, 96)
+    shown = run("groups", first).out.splitlines()
+    assert shown == [
+        "group 1: 3 documents, threshold 0.8",
+        "  a  representative",
+        "  b  0.9793",
+        "  c\\x1b[2J  1.0000",
+    ]
+    with Collection(first) as collection:
+        assert json.loads(run("groups", first, "--json").out) == collection.groups().as_dict()
+    assert run("groups", first, "--after", "1").out == "no more groups\n"
+    assert json.loads(run("info", first, "--json").out)["groups"] == 1
+
+
+def test_groups_come_in_pages(run: Run, first: Path) -> None:
+    assert run("groups", first).out == "no groups\n"
+    with Collection(first) as collection:
+        collection.add([f"word{place // 2}" for place in range(4)], near=1, on_near="link")
+    assert run("groups", first, "--limit", "1").out.splitlines()[-1] == "more: --after 1"
+
+
+def test_near_is_only_told_unless_more_is_asked_for(run: Run, first: Path, new: Path) -> None:
+    result = run("add", first, new, "--near", "0.8")
+    assert "2 documents near a stored one (recall 0.99 or more)\n" in result.out
+    assert "b repeats a, 0.9793: kept" in result.out
+    assert run("groups", first).out == "no groups\n"
+    assert "near" not in run("add", first, new, "--replace", "--json").out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--skip-near", "0.8", "--near", "0.8"), "--skip-near was given with --near"),
+        (("--on-near", "link"), "given without --near"),
+        (("--near", "2"), "threshold of near is 2.0"),
+        (("--near", "0.5", "--recall", "0"), "recall of near is 0.0"),
+        (("--near", "0.5", "--on-near", "drop"), "on_near is 'drop'"),
+    ],
+)
+def test_options_that_make_no_sense(run: Run, first: Path, new: Path, options: tuple[str, ...], said: str) -> None:
+    result = run("add", first, new, *options)
+    assert (result.status, result.out) == (2, "")
+    assert said in result.err
+
+
+def test_decisions(run: Run, first: Path) -> None:
+    assert run("decide", first, "a", "d", "same", "--by", "ann").out == "a and d are same\n"
+    assert run("groups", first).out.splitlines()[-1] == "  d  0.0000, held by a decision"
+    assert run("decide", first, "a", "d", "different").status == 0
+    assert run("groups", first).out == "no groups\n"
+    assert run("decide", first, "a", "d", "undecided").out == "withdrawn\n"
+    assert run("decide", first, "a", "d", "undecided").out == "nothing was decided about them\n"
+    result = run("decide", first, "a", "d", "perhaps")
+    assert (result.status, "The verdict is 'perhaps'" in result.err) == (2, True)
+    assert "There is no document 'x'" in run("decide", first, "a", "x", "same").err

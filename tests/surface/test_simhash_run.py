@@ -1,0 +1,182 @@
+"""--sketch simhash from outside: what is typed, printed and written; the page shows what the program prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from command_line import ROWS, Run, write_rows
+
+import neardup as nd
+import shared_data
+from neardup.demo import documents_path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "simhash.md"
+OF_THE_MOMENT = ("time", "memory", "written")
+
+
+@pytest.fixture
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copy(documents_path(), "sample.jsonl"))
+
+
+def account(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def ids_in(table: Path) -> set[tuple[str, str]]:
+    rows = pq.read_table(table)
+    return set(zip(rows["id_a"].to_pylist(), rows["id_b"].to_pylist(), strict=True))
+
+
+def test_the_page_shows_what_the_command_prints(run: Run, sample: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("\n$ neardup group ")[2].partition("\n```")[0]
+    typed, *shown = text.splitlines()
+    result = run("group", *typed.split())
+    assert (result.status, result.err) == (0, "")
+    assert [line for line in result.out.splitlines() if not line.startswith(OF_THE_MOMENT)] == shown
+
+
+def test_the_table_of_the_page(run: Run, sample: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("## A run by SimHash")[2]
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\S+) \|$", text, flags=re.MULTILINE)
+    assert [row[0] for row in rows] == ["0", "3", "6", "10"]
+    for distance, compared, pairs, recall in rows:
+        told = run("group", sample, "--dry-run", "--sketch", "simhash", "--distance", distance, "--audit", 104)
+        assert f"{pairs} at resemblance 0.8 or above, of {compared} compared exactly" in told.out
+        assert f"recall {recall if recall[0] == '1' else '0' + recall}\n" in told.out
+
+
+def test_group_and_dedup_write_the_files_of_any_run(run: Run, sample: Path) -> None:
+    every = ids_in_found(nd.find(sample, text="text", id="id"))
+    texts = {row["id"]: row["text"] for row in map(json.loads, sample.read_text(encoding="utf-8").splitlines())}
+    family = nd.SimHash(128, "shingle:2")
+    near = {(a, b) for a, b in every if (family.of(texts[a]) ^ family.of(texts[b])).bit_count() <= 7}
+    assert 0 < len(near) < len(every)
+    asked = ("--sketch", "simhash", "--bits", "128", "--features", "shingle:2", "--distance", "7")
+    assert run("group", sample, "-o", "groups", *asked).status == 0
+    assert run("dedup", sample, "-o", "cleaned", *asked).status == 0
+    for folder in (Path("groups"), Path("cleaned")):
+        assert ids_in(folder / "pairs.parquet") == near
+        told = account(folder)
+        assert (told["choice"]["asked"], told["choice"]["method"]) == ("auto", "simhash")
+        assert (
+            told["choice"]["why"] == "asked for: Hamming distance at most 7 of 128-bit SimHash, features shingle:2"
+        )
+        assert {name: told["settings"][name] for name in ("sketch", "bits", "features", "distance")} == {
+            "sketch": "simhash",
+            "bits": 128,
+            "features": "shingle:2",
+            "distance": 7,
+        }
+        assert told["plan"] == nd.hamming_plan(told["counts"]["different"], 128, 7).as_dict()
+        assert told["recall"]["predicted"] is told["recall"]["missed"] is told["recall"]["planned"] is None
+    kept = [json.loads(line)["id"] for line in Path("cleaned/kept.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(kept) == account(Path("cleaned"))["counts"]["kept"] < 104
+
+
+def ids_in_found(found: nd.Found) -> set[tuple[str, str]]:
+    return set(zip(found.pairs["id_a"].to_pylist(), found.pairs["id_b"].to_pylist(), strict=True))
+
+
+def test_keys_of_such_a_run_are_documented(run: Run, sample: Path) -> None:
+    told = json.loads(run("group", sample, "--dry-run", "--json", "--sketch", "simhash").out)
+    page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8").partition("## run.json")[2]
+    keys = [*told["recall"], *told["hubs"], *told["choice"], *told["plan"], told["choice"]["method"]]
+    assert not [key for key in keys if f"`{key}`" not in page]
+
+
+@pytest.mark.parametrize("name", ["law_de", "django_docs"])
+def test_real_documents_from_a_file(run: Run, tmp_path: Path, name: str) -> None:
+    texts = shared_data.documents(name)
+    source = write_rows(tmp_path / "real.jsonl", [{"id": id, "text": text} for id, text in texts.items()])
+    ids = list(texts)
+    prints = nd.SimHash().sketch(list(texts.values())).tolist()
+    expected = {
+        (ids[a], ids[b])
+        for (a, b), counted in shared_data.all_pairs(name).items()
+        if 5 * counted.shared >= 4 * counted.union and (prints[a] ^ prints[b]).bit_count() <= 3
+    }
+    result = run("group", source, "-o", tmp_path / "out", "--sketch", "simhash", "--distance", "3")
+    assert result.status == 0
+    assert ids_in(tmp_path / "out" / "pairs.parquet") == expected != set()
+    assert "method        simhash (asked for: Hamming distance at most 3 of 64-bit SimHash" in result.out
+    assert "95 %" not in result.out  # no estimate of what was missed
+
+
+def test_stored_results_of_such_a_run(run: Run, sample: Path) -> None:
+    asked = ("--sketch", "simhash", "--distance", "10")
+    run("group", sample, "-o", "low", "--threshold", "0.5", *asked)
+    run("group", sample, "-o", "high", "--threshold", "0.9", *asked)
+    assert run("group", "--from", "low", "--threshold", "0.9", "-o", "made").status == 0
+    for table in ("pairs", "groups", "ranks", "copies"):
+        made, high = (pq.read_table(f"{folder}/{table}.parquet") for folder in ("made", "high"))
+        assert made.equals(high)
+    assert account(Path("made"))["recall"] == account(Path("high"))["recall"]
+    loaded, found = (
+        nd.load("high"),
+        nd.find(sample, text="text", id="id", sketch="simhash", distance=10, threshold=0.9),
+    )
+    assert loaded.pairs.equals(found.pairs)
+    assert "Hamming distance at most 10 of 64-bit SimHash" in loaded._repr_html_()
+    refused = run("group", "--from", "low", "--distance", "3", "--threshold", "0.9", "-o", "other")
+    assert (refused.status, refused.err.splitlines()[0]) == (
+        2,
+        "error: --distance cannot be given together with --from",
+    )
+
+
+def test_against_old_documents(run: Run, tmp_path: Path) -> None:
+    old, new = (
+        write_rows(tmp_path / f"{name}.jsonl", rows) for name, rows in (("old", ROWS[:1]), ("new", ROWS[1:]))
+    )
+    asked = ("--sketch", "simhash", "--distance", "16")
+    result = run("dedup", new, "-o", tmp_path / "out", "--against", old, *asked)
+    assert result.status == 0
+    kept = (tmp_path / "out" / "kept.jsonl").read_text(encoding="utf-8")
+    assert [json.loads(line)["id"] for line in kept.splitlines()] == ["d"]
+    assert ids_in(tmp_path / "out" / "pairs.parquet") == {("a", "b")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--sketch", "simhash", "--method", "exact"], "error: method is 'exact' and sketch is 'simhash'\n"),
+        (["--sketch", "simhash", "--slots", "64"], "error: slots is 64 and sketch is 'simhash'\n"),
+        (["--sketch", "simhash", "--recall", "0.9"], "error: recall is 0.9 and sketch is 'simhash'\n"),
+        (
+            ["--sketch", "simhash", "--measure", "chunk-union"],
+            "error: measure is 'chunk-union' and sketch is 'simhash'",
+        ),
+        (["--sketch", "simhash", "--distance", "17"], "error: distance is 17. Allowed: a number from 0 to 16"),
+        (["--sketch", "simhash", "--bits", "32"], "error: bits is 32. Allowed: 64 or 128."),
+        (["--sketch", "simhash", "--features", "words"], "error: features is 'words'. Allowed: char:N, word or"),
+        (["--distance", "5"], "error: distance is 5 and sketch is 'one-permutation'\n"),
+    ],
+)
+def test_refused(run: Run, mails: Path, arguments: list[str], said: str) -> None:
+    result = run("group", mails, "--dry-run", *arguments)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(said)
+
+
+def test_what_makes_no_sense_in_python() -> None:
+    with pytest.raises(nd.SettingError, match=r"sketch is 'simhash'\. one of one-permutation, classic"):
+        nd.MinHash(sketch="simhash")
+    with pytest.raises(nd.SettingError, match=r"sketch is 'simhash'\. Advice is on MinHash and the exact join"):
+        nd.advise(["one text"], sketch="simhash")
+
+
+def test_the_plan_names_the_run(run: Run) -> None:
+    told = run("plan", "--simhash", "--bits", "128", "--distance", "6").out.splitlines()[-1]
+    command = told.partition(": neardup ")[2].split()
+    assert command == "group IN -o DIR --sketch simhash --bits 128 --distance 6".split()  # noqa: SIM905
+    assert run("plan", "--simhash").out.endswith("--sketch simhash --distance 3\n")
