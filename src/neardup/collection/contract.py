@@ -29,6 +29,19 @@ Value: TypeAlias = str | int | float
 """What metadata is compared with: a string with strings, a number with numbers. Booleans are "true", "false"."""
 
 
+PLACE_PRIME, PLACE_FACTOR = (1 << 31) - 1, 1_103_515_245
+
+
+def place_value(documents: Int64s, places: Int64s) -> Int64s:
+    """A number from 1 to 2³¹ for each place (word from 0) in a document: sums of them tell wrong places.
+
+    >>> place_value(np.array([1, 1, 2]), np.array([0, 1, 0])).tolist()
+    [1685009739, 1744556583, 297588012]
+    """
+    mixed = (documents % PLACE_PRIME * PLACE_FACTOR + places) % PLACE_PRIME
+    return mixed * mixed % PLACE_PRIME + 1
+
+
 @dataclass(frozen=True, eq=False)
 class Entries:
     """Documents as a store takes them, column by column; all of the same length n.
@@ -212,6 +225,15 @@ class Store(Protocol):
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks: hashes and the numbers of their documents. For checks."""
+
+    def words(self) -> Iterator[list[tuple[bytes, int]]]:
+        """The full-text index in blocks: each word, and the sum of ``place_value`` over where it stands.
+
+        For checks. Words come as UTF-8, cut after 32 768 bytes.
+        """
+
+    def facts(self) -> Iterator[list[tuple[str, Value, int]]]:
+        """The metadata as it is looked up, in blocks of (key, value, document). For checks."""
 
     def faults(self) -> list[str]:
         """What is wrong with the store itself, as sentences; empty when nothing is."""

@@ -77,7 +77,7 @@ def unpack(packed: bytes, id: str) -> bytes:
     """The text again. Raises FormatError where the stored bytes were damaged."""
     try:
         return zlib.decompress(packed)
-    except zlib.error as error:
+    except (zlib.error, TypeError) as error:  # TypeError: a flipped bit made it no bytes
         raise FormatError(
             f"The stored text of document {id!r} is damaged: {error}",
             "",

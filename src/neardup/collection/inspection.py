@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 from itertools import islice
 
 import numpy as np
 
-from neardup.collection.contract import Entries, Store, Totals
+from neardup.collection.contract import Entries, Store, Totals, place_value
+from neardup.collection.facts import facts
 from neardup.collection.groups.checking import faults as group_faults
 from neardup.collection.stored import entries_again
 from neardup.errors import FormatError
@@ -19,6 +21,12 @@ from neardup.tables import Int64s, UInt64s
 _PAGE = 500
 _MOST = 20
 _WORD = 1 << 64
+_LONGEST_WORD = 32_768
+_POSTINGS, _WORDS, _FACTS = (
+    "postings of sampled shingles",
+    "words of the full-text index",
+    "facts of the metadata",
+)
 
 
 def faults(store: Store, progress: Progress) -> list[str]:
@@ -33,7 +41,7 @@ def faults(store: Store, progress: Progress) -> list[str]:
 
 def _derived(store: Store, progress: Progress) -> list[str]:
     counted = np.zeros(6, np.int64)
-    digest = 0
+    made = Counter[str]()
     found: list[str] = []
     totals = store.totals()
     with progress.stage("check", totals.documents, "documents") as advance:
@@ -41,17 +49,40 @@ def _derived(store: Store, progress: Progress) -> list[str]:
             entries = entries_again(store, numbers)
             found += _rows(store, entries, numbers)
             found += _words(store, entries, numbers)
-            digest += _digest(entries.hashes, np.repeat(numbers, np.diff(entries.offsets)))
+            made.update(_digests(entries, numbers))
             counted += _counts(entries)
             advance(len(numbers))
             if len(found) > _MOST:
                 return found
-    stored = 0
-    for hashes, numbers in store.sampled():
-        stored += _digest(hashes, numbers)
-    if (stored - digest) % _WORD:
-        found.append("The postings of sampled shingles are not those of the texts")
+    stored = _stored_digests(store)
+    found += [f"The {what} are not those of the texts" for what in stored if (stored[what] - made[what]) % _WORD]
     return found + _compared(totals, counted)
+
+
+def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:
+    """Of all that is looked up, worked out from documents: see ``_stored_digests``."""
+    words = [word.encode("utf-8")[:_LONGEST_WORD] for text in entries.streams for word in text.split(" ")[:-1]]
+    places = np.concatenate([np.arange(n) for n in entries.tokens.tolist()])
+    values = place_value(np.repeat(numbers, entries.tokens), places).astype(np.uint64)
+    said = [
+        (key, value, number)
+        for number, metadata in zip(numbers.tolist(), entries.metadata, strict=True)
+        for key, value in facts(metadata)
+    ]
+    return {
+        _POSTINGS: _digest(entries.hashes, np.repeat(numbers, np.diff(entries.offsets))),
+        _WORDS: int((np.fromiter(map(hash, words), np.int64, len(words)).astype(np.uint64) * values).sum()),
+        _FACTS: sum(map(hash, said)),
+    }
+
+
+def _stored_digests(store: Store) -> dict[str, int]:
+    """Sums of hashes over everything that is looked up: they do not depend on its order."""
+    return {
+        _POSTINGS: sum(_digest(hashes, numbers) for hashes, numbers in store.sampled()),
+        _WORDS: sum(hash(word) * total for block in store.words() for word, total in block),
+        _FACTS: sum(sum(map(hash, block)) for block in store.facts()),
+    }
 
 
 def _pages(store: Store) -> Iterator[Int64s]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from neardup.collection.contract import Operator, Store, Value, too_long
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
+from neardup.errors import FormatError
 from neardup.fingerprints import shingle_sets
 from neardup.tables import Int64s, UInt64s
 
@@ -55,7 +56,10 @@ class View:
 
     def ids(self, documents: Int64s) -> list[str]:
         """The ids of these documents, in their order."""
-        return [row.id for row in self._store.rows(documents)]
+        rows = self._store.rows(documents)
+        if len(rows) != len(documents):
+            raise _lost()
+        return [row.id for row in rows]
 
     def text(self, document: int) -> str:
         """The text of a document. Raises FormatError when it is damaged."""
@@ -64,7 +68,10 @@ class View:
 
     def sizes(self, documents: Int64s) -> Int64s:
         """Number of different shingles of each document."""
-        return self._store.sizes(documents)
+        try:
+            return self._store.sizes(documents)
+        except KeyError as error:
+            raise _lost() from error
 
     def shingle_sets(self, documents: Int64s) -> tuple[UInt64s, Int64s]:
         """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
@@ -96,3 +103,9 @@ class View:
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents (of ``among``) whose metadata has ``field`` with such a value; see ``Store.where``."""
         return self._store.where(field, operator, value, among)
+
+
+def _lost() -> FormatError:
+    return FormatError(
+        "The collection is damaged: an index names documents that are not there", "", "Restore it from a copy"
+    )

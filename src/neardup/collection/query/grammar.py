@@ -38,10 +38,18 @@ from neardup.errors import QueryError
 MOST_CHARACTERS = 1_000_000
 """Characters of a query, pasted text included."""
 MOST_CLAUSES = 1_000
+MOST_FINGERPRINTS = 100
+"""Fingerprint clauses: each compares documents, which takes milliseconds."""
 DEEPEST = 40
 """Brackets and NOTs inside one another."""
 
 _NUMBER = re.compile(r"[^_\s()\"]*")
+_SPACE = re.compile(r"\s*")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_BARE = {
+    ends: re.compile(rf"[^\s{re.escape(''.join(sorted(ends)))}]*")
+    for ends in (syntax.ENDS_WORD, syntax.ENDS_VALUE, syntax.ENDS_ID)
+}
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 _CODE_POINT = re.compile(r"u\{([0-9A-Fa-f]{1,6})\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -77,7 +85,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self.depth = self.clauses = 0
+        self.depth = self.clauses = self.fingerprints = 0
 
     def query(self) -> Query:
         explain = self.keyword("EXPLAIN")
@@ -156,6 +164,11 @@ class _Reader:
             self.fail(*reasons, begin)
 
     def fingerprint(self, begin: int, symmetric: bool) -> Fingerprint:
+        self.fingerprints += 1
+        if self.fingerprints > MOST_FINGERPRINTS:
+            self.fail(
+                f"There are more than {MOST_FINGERPRINTS} fingerprint clauses", "Ask in several queries", begin
+            )
         source, (overlap, probability) = self.source()
         return Fingerprint(source, overlap, probability, symmetric, (begin, self.at))
 
@@ -199,9 +212,7 @@ class _Reader:
 
     def operator(self) -> str:
         """The operator that comes next, if any; only a colon must follow without a space."""
-        after = self.at
-        while after < len(self.text) and self.text[after].isspace():
-            after += 1
+        after = self.behind_space()
         for operator in syntax.OPERATORS if after == self.at else _SPACED:
             if self.text.startswith(operator, after):
                 self.at = after + len(operator)
@@ -223,15 +234,16 @@ class _Reader:
 
     def bare(self, ends: frozenset[str], expected: str) -> str:
         """What stands here up to white space or one of ``ends``."""
-        begin = end = self.at
-        while end < len(self.text) and not (self.text[end].isspace() or self.text[end] in ends):
-            if not self.text[end].isprintable() and _is_control(self.text[end]):
-                self.fail("A control character stands here", "Quote the text and write it as \\u{…}", end)
-            end += 1
-        if begin == end:
+        found = _BARE[ends].match(self.text, self.at)
+        word = found[0] if found else ""
+        control = _CONTROL.search(word)
+        if control:
+            where = self.at + control.start()
+            self.fail("A control character stands here", "Quote the text and write it as \\u{…}", where)
+        if not word:
             self.fail(f"Here {expected} should stand", 'Write it, or put what is there in quotation marks "…"')
-        self.at = end
-        return self.text[begin:end]
+        self.at += len(word)
+        return word
 
     def string(self) -> str:
         r"""The text between the quotation marks that begin here; \" \\ \n \r \t \u{…} are undone."""
@@ -287,9 +299,13 @@ class _Reader:
 
     def peek(self) -> str:
         """The next character that is not white space; "" at the end."""
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+        self.at = self.behind_space()
         return self.text[self.at : self.at + 1]
+
+    def behind_space(self) -> int:
+        """Where the white space that begins here ends."""
+        found = _SPACE.match(self.text, self.at)
+        return found.end() if found else self.at
 
     def deeper(self) -> None:
         self.depth += 1
@@ -298,7 +314,3 @@ class _Reader:
 
     def fail(self, what: str, hint: str, position: int | None = None) -> NoReturn:
         raise QueryError(what, hint, query=self.text, position=self.at if position is None else position)
-
-
-def _is_control(char: str) -> bool:
-    return ord(char) < 0x20 or 0x7F <= ord(char) < 0xA0

@@ -33,6 +33,9 @@ COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 1, 5, 100, 100
 """About microseconds each; they choose between ways that all keep the promise."""
 COST_PHRASE_WORD = 0.05
 
+MOST_WORDS = 100
+"""Words of a phrase: each costs .2 MB and a pass over its list."""
+
 
 @dataclass(frozen=True, eq=False)
 class FingerprintStep:
@@ -175,6 +178,7 @@ class _Planner:
     def __init__(self, query: Query, lookups: Lookups, open_file: Open | None, taken: str) -> None:
         self.query, self.lookups, self.open_file, self.taken = query, lookups, open_file, taken
         self.fingerprints: list[FingerprintStep] = []
+        self.counts: dict[str, int] = {}
         self.total = lookups.total()
 
     def step(self, node: Node, negated: bool) -> Step:
@@ -199,7 +203,17 @@ class _Planner:
             raise self.error(
                 "There is no word in this", "Words are made of letters and digits of any script", node
             )
-        return WordsStep(node, wanted, float(self.lookups.word_counts(wanted).min()))
+        if len(wanted) > MOST_WORDS:
+            raise self.error(
+                f"These are {len(wanted):,} words",
+                f"A phrase has {MOST_WORDS} words at most",
+                node,
+                'Write TEXT:"…"_100 for documents that hold all of a longer text',
+            )
+        new = sorted(set(wanted) - self.counts.keys())
+        if new:
+            self.counts.update(zip(new, self.lookups.word_counts(new).tolist(), strict=True))
+        return WordsStep(node, wanted, float(min(self.counts[word] for word in wanted)))
 
     def comparison(self, node: Comparison) -> ComparisonStep:
         if not self.lookups.has_field(node.field):

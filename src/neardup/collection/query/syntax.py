@@ -220,6 +220,9 @@ def quoted(text: str) -> str:
     >>> print(quoted('say "no"\x1b'))
     "say \"no\"\u{1b}"
     """
+    if text.isprintable():  # and this is fast, for long texts
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
     return (
         '"'
         + "".join(_ESCAPES.get(char) or (char if char.isprintable() else f"\\u{{{ord(char):x}}}") for char in text)

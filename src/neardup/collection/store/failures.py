@@ -61,6 +61,20 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
     return OutputError(f"{path}: {error}", "", "Nothing of this batch was stored")
 
 
+@contextmanager
+def well_formed(path: Path) -> Iterator[None]:
+    """Raise FormatError where stored values are not of the type that was written.
+
+    SQLite keeps the type with the value: a flipped bit makes a number text, or nothing.
+    """
+    try:
+        yield
+    except NeardupError:
+        raise
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise damaged(path, f"a stored value is not what was written ({error})") from error
+
+
 def busy(path: Path, wait: float) -> OutputError:
     """Somebody else is writing."""
     return OutputError(

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from neardup.collection.contract import OPERATORS, Hits, Operator, Row, Totals, Value
+from neardup.collection.contract import OPERATORS, PLACE_FACTOR, PLACE_PRIME, Hits, Operator, Row, Totals, Value
 from neardup.collection.facts import facts, holds
-from neardup.collection.store.failures import damaged
+from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.schema import seal
 from neardup.errors import FormatError, InputError
 from neardup.tables import Int64s, UInt32s, UInt64s
@@ -39,10 +39,13 @@ _NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
 class Lookups:
     """The look-ups of the contract, given a way to run statements."""
 
-    def __init__(self, where: str, slots: int) -> None:
-        self._where, self._slots = where, slots
+    def __init__(self, path: Path, slots: int) -> None:
+        self._path, self._slots = path, slots
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def _blocks(self, statement: str) -> Iterator[list[Any]]:
         raise NotImplementedError
 
     def _settled(self) -> None:
@@ -50,9 +53,10 @@ class Lookups:
 
     def totals(self) -> Totals:
         """What there is."""
-        [(*counts, stored)] = self._all(f"SELECT {TOTALS}, seal FROM totals")
-        if seal(counts) != stored:
+        found = self._all(f"SELECT {TOTALS}, seal FROM totals")
+        if len(found) != 1 or seal(found[0][:-1]) != found[0][-1]:
             raise self._damaged("its totals were changed")
+        counts = found[0][:-1]
         [(pages,)], [(page,)] = self._all("PRAGMA page_count"), self._all("PRAGMA page_size")
         return Totals(*[*counts, pages * page])
 
@@ -69,11 +73,14 @@ class Lookups:
     def everything(self) -> Int64s:
         """The numbers of all documents."""
         # without ORDER BY it is read from the index of ids, which is a tenth of the rows
-        return np.sort(_column(self._all("SELECT number FROM documents")))
+        return np.sort(self._column("SELECT number FROM documents"))
 
     def page(self, after: int, limit: int) -> list[tuple[int, str]]:
         """(number, id) of the first documents behind a number."""
-        return self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        rows = self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        if not all(isinstance(id, str) for _, id in rows):
+            raise self._damaged("an id is no text")
+        return rows
 
     def rows(self, numbers: Int64s) -> list[Row]:
         """What is known of documents, in the order asked for."""
@@ -88,7 +95,7 @@ class Lookups:
         found = dict(
             self._all(f"SELECT number, shingles FROM documents WHERE number IN {_LISTED}", listed(numbers))
         )
-        return np.array([found[number] for number in numbers.tolist()], np.int64)
+        return self._integers([found[number] for number in numbers.tolist()])
 
     def signatures(self, numbers: Int64s) -> UInt32s:
         """The signatures, in the order asked for."""
@@ -112,7 +119,7 @@ class Lookups:
             "GROUP BY document HAVING COUNT(*) >= ? ORDER BY document",
             *(listed(signed(hashes)), *chosen[1:], least),
         )
-        pairs = np.array(found, np.int64).reshape(-1, 2)
+        pairs = self._integers(found).reshape(-1, 2)
         if among is not None and not probing:
             pairs = pairs[np.isin(pairs[:, 0], among)]
         return Hits(pairs[:, 0], pairs[:, 1])
@@ -120,13 +127,11 @@ class Lookups:
     def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
         """For each hash the number of documents, counted up to a bound."""
         self._settled()
-        return _column(
-            self._all(
-                "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM postings WHERE hash = asked.value LIMIT ?)) "
-                "FROM json_each(?) AS asked ORDER BY asked.key",
-                most,
-                listed(signed(hashes)),
-            )
+        return self._column(
+            "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM postings WHERE hash = asked.value LIMIT ?)) "
+            "FROM json_each(?) AS asked ORDER BY asked.key",
+            most,
+            listed(signed(hashes)),
         )
 
     def postings(self, hashes: UInt64s, most: int) -> list[Int64s]:
@@ -139,7 +144,8 @@ class Lookups:
             most,
             listed(signed(hashes)),
         )
-        return [np.array(json.loads(f"[{text or ''}]"), np.int64) for (text,) in found]
+        with well_formed(self._path):
+            return [np.array(json.loads(f"[{text or ''}]"), np.int64) for (text,) in found]
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
@@ -158,7 +164,7 @@ class Lookups:
 
     def _matching(self, phrase: str, limit: int) -> Int64s:
         statement = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? ORDER BY rowid LIMIT ?"
-        return _column(self._all(statement, phrase, limit))
+        return self._column(statement, phrase, limit)
 
     def _matching_among(self, phrase: str, among: Int64s) -> Int64s:
         """Each of the documents looked for in the index: CROSS JOIN keeps the order."""
@@ -166,7 +172,7 @@ class Lookups:
             "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN fulltext "
             "WHERE fulltext.rowid = asked.value AND fulltext MATCH ?"
         )
-        return _column(self._all(statement, listed(among), phrase))
+        return self._column(statement, listed(among), phrase)
 
     def occurrences(self, tokens: Sequence[str]) -> Int64s:
         """For each token the number of documents that hold it."""
@@ -187,16 +193,16 @@ class Lookups:
             return np.array([row.number for row in rows if _row_holds(row, key, operator, value)], np.int64)
         facts = "FROM facts WHERE key = (SELECT number FROM keys WHERE name = ?)"
         if operator == "!=":
-            found = self._all(
+            found = self._column(
                 f"SELECT document {facts} EXCEPT SELECT document {facts} AND value = ? ORDER BY document",
                 *(key, key, value),
             )
         else:
             kind = _STRINGS_ONLY if isinstance(value, str) else _NUMBERS_ONLY
-            found = self._all(
+            found = self._column(
                 f"SELECT DISTINCT document {facts} AND value {operator} ? {kind} ORDER BY document", key, value
             )
-        return _common(_column(found), among)
+        return _common(found, among)
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks."""
@@ -206,9 +212,22 @@ class Lookups:
             "SELECT hash, document FROM postings WHERE (hash, document) > (?, ?) ORDER BY hash, document LIMIT ?",
             *(hash, document, _BLOCK),
         ):
-            pairs = np.array(block, np.int64)
+            pairs = self._integers(block)
             yield pairs[:, 0].astype(np.uint64), pairs[:, 1]
             hash, document = block[-1]
+
+    def words(self) -> Iterator[list[tuple[bytes, int]]]:
+        """The full-text index in blocks: each word with the sum of ``place_value``."""
+        mixed = f"((doc % {PLACE_PRIME} * {PLACE_FACTOR} + offset) % {PLACE_PRIME})"
+        total = f"SUM({mixed} * {mixed} % {PLACE_PRIME} + 1)"
+        # as bytes: a word that was cut need not be UTF-8; places come in the order of words, so nothing is sorted
+        return self._blocks(f"SELECT CAST(term AS BLOB), {total} FROM places GROUP BY term")
+
+    def facts(self) -> Iterator[list[tuple[str, Value, int]]]:
+        """The metadata as it is looked up, in blocks."""
+        # a number without a name would be left out by a join
+        name = "(SELECT name FROM keys WHERE number = key)"
+        return self._blocks(f"SELECT {name}, value, document FROM facts ORDER BY key, value, document")
 
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each proven by its seal."""
@@ -218,8 +237,15 @@ class Lookups:
                 raise self._damaged(f"the row of document {row[1]!r} was changed")
         return rows
 
+    def _column(self, statement: str, *parameters: Any) -> Int64s:
+        return self._integers([value for (value,) in self._all(statement, *parameters)])
+
+    def _integers(self, values: list[Any]) -> Int64s:
+        with well_formed(self._path):
+            return np.array(values, np.int64)
+
     def _damaged(self, what: str) -> FormatError:
-        return damaged(Path(self._where), what)
+        return damaged(self._path, what)
 
 
 def require_comparable(operator: str, value: Any) -> None:
@@ -255,10 +281,6 @@ def _phrase(tokens: Sequence[str]) -> str:
 
 def _row_holds(row: Row, key: str, operator: Operator, value: Value) -> bool:
     return holds([known for name, known in facts(row.metadata) if name == key], operator, value)
-
-
-def _column(rows: list[Any]) -> Int64s:
-    return np.array([value for (value,) in rows], np.int64)
 
 
 def _common(numbers: Int64s, among: Int64s | None) -> Int64s:

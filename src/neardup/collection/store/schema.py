@@ -61,8 +61,12 @@ _PENDING_WORDS = 16 << 20
 
 
 def seal(values: Sequence[Any], more: bytes = b"") -> int:
-    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row."""
-    return zlib.crc32(more, zlib.crc32(json.dumps(list(values)).encode()))
+    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row.
+
+    A flipped bit may also make a value one of another type: such values have a CRC, too.
+    """
+    blob = more if isinstance(more, bytes) else repr(more).encode()
+    return zlib.crc32(blob, zlib.crc32(json.dumps(list(values), default=repr).encode()))
 
 
 def create(connection: sqlite3.Connection) -> None:

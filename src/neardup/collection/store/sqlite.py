@@ -13,7 +13,7 @@ from typing import Any
 
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
-from neardup.collection.store.failures import busy, damaged, explained
+from neardup.collection.store.failures import busy, damaged, explained, well_formed
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import Lookups
 from neardup.collection.store.writing import MissingError, SqliteWriting
@@ -21,6 +21,7 @@ from neardup.errors import FormatError, InputError, OutputError
 
 _STEPS = 10_000
 """Steps of SQLite's machine between two looks at the clock: less than a millisecond."""
+_BLOCK = 100_000
 
 
 class SqliteStore(Lookups):
@@ -49,13 +50,13 @@ class SqliteStore(Lookups):
             self._create(given)
         opening.require_collection(path)
         try:
-            with explained(path, wait):
+            with explained(path, wait), well_formed(path):
                 self.settings = opening.check(self._connection(), path, upgrade=upgrade)
             self.settings.require(given, str(path))
         except BaseException:
             self.close()
             raise
-        super().__init__(str(path), self.settings.slots)
+        super().__init__(path, self.settings.slots)
         self.groups = GroupTables(self._all, path)
 
     def _create(self, given: Mapping[str, Any]) -> None:
@@ -183,6 +184,12 @@ class SqliteStore(Lookups):
         with explained(self._path, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
 
+    def _blocks(self, statement: str) -> Iterator[list[Any]]:
+        with explained(self._path, self._wait):
+            cursor = self._connection().execute(statement)
+            while block := cursor.fetchmany(_BLOCK):
+                yield block
+
     def _settled(self) -> None:
         transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
         if transaction is not None:
@@ -204,6 +211,7 @@ class SqliteStore(Lookups):
         with explained(self._path, self._wait):
             made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fulltext, row)")
+            made.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, fulltext, instance)")
         with self._connections_lock:
             self._connections.append(made)
         return made

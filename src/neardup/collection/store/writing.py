@@ -30,8 +30,11 @@ class SqliteWriting:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.groups = GroupTablesWriting(connection)
-        rows = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchall()
-        self._next = rows[0][0] + 1 if rows else 1
+        # the larger one, should one of them be damaged: a number that is in use must not be given again
+        given = "(SELECT seq FROM sqlite_sequence WHERE name = 'documents')"
+        largest = f"SELECT MAX(IFNULL({given}, 0), IFNULL((SELECT MAX(number) FROM documents), 0))"
+        (last,) = connection.execute(largest).fetchone()
+        self._next = int(last) + 1
         self._keys: dict[str, int] = dict(connection.execute("SELECT name, number FROM keys"))
         self._waiting: list[tuple[Int64s, Int64s]] = []
         self._waiting_postings = 0
