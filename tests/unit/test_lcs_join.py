@@ -220,6 +220,19 @@ def test_long_sequences_have_the_length_of_the_twin(size: int, edits: int, kinds
     assert capped or bounded == true
 
 
+@pytest.mark.parametrize(("kinds", "size", "noise"), [(2, 3000, 700), (3, 1500, 600), (4, 1200, 500)])
+def test_a_narrow_band_is_not_taken_for_the_whole(kinds: int, size: int, noise: int) -> None:
+    """The longest is far from the diagonal, and beside it there is nearly as much by chance."""
+    chosen = random.Random(1)
+    moved, first, last = (chosen.choices(range(kinds), k=length) for length in (size, noise, noise))
+    a, b = [*moved, *last], [*first, *moved]
+    true = lcs_of_long(a, b)
+    names = np.array(a, np.int32), np.array(b, np.int32)
+    assert banded_length(*names, 256, 256, 0) < true
+    assert common_in_order(np.concatenate(names), len(a), 0, 10**9) == (true, False)
+    assert common_in_order(np.concatenate(names), len(a), true, 10**9) == (true, False)
+
+
 @given(alike())
 @settings(max_examples=100, deadline=None)
 def test_the_twin_of_long_sequences_is_the_table(pair: tuple[list[int], list[int]]) -> None:
