@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from neardup.collection.adding import entries_again
-from neardup.collection.contract import Entries, Store, Totals
+from neardup.collection.contract import KEPT, Entries, Store, Totals
 from neardup.errors import FormatError
 from neardup.kernels.shingles import mix_all
 from neardup.progress import Progress
@@ -38,14 +38,14 @@ def _derived(store: Store, progress: Progress) -> list[str]:
             entries = entries_again(store, numbers)
             found += _rows(store, entries, numbers)
             found += _words(store, entries, numbers)
-            digest += _digest(entries.hashes, np.repeat(numbers, np.diff(entries.offsets)))
+            digest += _digest(*_postings(entries, numbers))
             counted += _counts(entries)
             advance(len(numbers))
             if len(found) > _MOST:
                 return found
     stored = 0
     for hashes, numbers in store.sampled():
-        stored += _digest(hashes, numbers)
+        stored += _digest(hashes & KEPT, numbers)
     if (stored - digest) % _WORD:
         found.append("The postings of sampled shingles are not those of the texts")
     return found + _compared(totals, counted)
@@ -64,7 +64,7 @@ def _rows(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
         made = entries.sizes[place], entries.tokens[place], entries.shingles[place]
         if made != (row.size, row.tokens, row.shingles):
             yield f"The counts of document {row.id!r} are not those of its text"
-        if not np.array_equal(signatures[place], entries.signatures[place]):
+        if not np.array_equal(signatures[place], entries.signatures[place].astype(np.uint8)):
             yield f"The signature of document {row.id!r} is not that of its text"
 
 
@@ -74,6 +74,16 @@ def _words(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
         phrase = entries.streams[place].split(" ", 9)[:-1][:8]
         if phrase and not len(store.containing(phrase, among=np.array([number], np.int64))):
             yield f"The full-text index does not find document {entries.ids[place]!r} by its first words"
+
+
+def _postings(entries: Entries, numbers: Int64s) -> tuple[UInt64s, Int64s]:
+    """As the store keeps them: two hashes of a document that agree in what is kept are one posting."""
+    hashes, owners = entries.hashes & KEPT, np.repeat(np.arange(len(numbers)), np.diff(entries.offsets))
+    order = np.lexsort((hashes, owners))
+    hashes, owners = hashes[order], owners[order]
+    first = np.ones(len(hashes), np.bool_)
+    first[1:] = (hashes[1:] != hashes[:-1]) | (owners[1:] != owners[:-1])
+    return hashes[first], numbers[owners[first]]
 
 
 def _digest(hashes: UInt64s, numbers: Int64s) -> int:

@@ -105,7 +105,7 @@ class SqliteStore(Lookups):
         with self._exclusive() as connection:
             try:
                 with explained(self._path, self._wait):
-                    connection.execute("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')")
+                    connection.execute("INSERT INTO terms (terms) VALUES ('integrity-check')")
             except FormatError as error:
                 return [f"full-text index: {error.given}"]
             except OutputError:
@@ -116,7 +116,7 @@ class SqliteStore(Lookups):
     def compact(self) -> None:
         """Merge the full-text index, give back free pages, empty the log."""
         with self._exclusive() as connection, explained(self._path, self._wait):
-            connection.execute("INSERT INTO fulltext (fulltext) VALUES ('optimize')")
+            connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
             connection.execute("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
             connection.execute("VACUUM")
             (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -136,6 +136,10 @@ class SqliteStore(Lookups):
         with explained(self._path, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
 
+    def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
+        with explained(self._path, self._wait):
+            yield from self._connection().execute(statement, parameters)
+
     def _connection(self) -> sqlite3.Connection:
         """That of this thread: within a transaction the one that writes."""
         writer: sqlite3.Connection | None = getattr(self._local, "writer", None)
@@ -151,7 +155,7 @@ class SqliteStore(Lookups):
             raise InputError(f"The collection {self._path} is closed", "An open collection", "Open it again")
         with explained(self._path, self._wait):
             made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
-            made.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fulltext, row)")
+            made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
         return made
