@@ -2,9 +2,9 @@
 
     python benchmarks/recombined.py OUT.parquet SOURCE... [--documents 1000000]
 
-Sources are folders of text files (plain or .gz, such as /usr/share/doc), Parquet or JSONL files with a column ``text``,
-or text files. The draw has a fixed seed. Each paragraph of the sources is taken once, however often it stands there,
-so that what recurs is what is drawn again. Of the documents made
+Sources are folders of text files (plain or .gz, no markup, such as /usr/share/doc), Parquet or JSONL files with a column ``text``,
+or text files. The draw has a fixed seed. A paragraph of the sources is taken once, however often and with whatever
+changes behind its first 50 letters it stands there, so that what recurs is what is drawn again. Of the documents made
 
 - 45 % are consecutive paragraphs of a source,
 - 20 % are single paragraphs drawn from anywhere,
@@ -12,7 +12,7 @@ so that what recurs is what is drawn again. Of the documents made
 - 24 % are revisions of an earlier document, with .2 to 20 % of its words changed, left out or put in,
 - 1 % are copies;
 
-and 20 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 380 characters that
+and 20 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 300 characters that
 recur most in the sources (licences, mostly): each stands in thousands of a million documents.
 """
 
@@ -36,6 +36,10 @@ import pyarrow.parquet as pq
 PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 SHORTEST, LONGEST = 2000, 4000
 """Characters of a document."""
+LETTERS = re.compile(r"[^\W\d_]+")
+BEGIN = 50
+"""Letters by which paragraphs are taken for the same."""
+MARKUP = {".html", ".htm", ".xhtml", ".xml", ".svg"}
 HEADERS, HEADER_SHARE = 40, 0.2
 REMEMBERED = 100_000
 """Earlier documents that later ones are made from, drawn anew all the time."""
@@ -47,7 +51,8 @@ def sources(files: list[Path]) -> Iterator[str]:
     """The texts of the files; of folders, those of all their files that are text."""
     for file in files:
         if file.is_dir():
-            yield from sources(sorted(part for part in file.rglob("*") if part.is_file() and not part.is_symlink()))
+            parts = sorted(part for part in file.rglob("*") if part.is_file() and not part.is_symlink())
+            yield from sources([part for part in parts if not MARKUP & set(part.suffixes)])
         elif file.suffix == ".parquet":
             for batch in pq.ParquetFile(file).iter_batches(columns=["text"]):
                 yield from batch.column(0).to_pylist()
@@ -73,9 +78,10 @@ class Recombined:
     def __init__(self, texts: Iterator[str], seed: int = 1) -> None:
         self._draw = random.Random(seed)
         counted: Counter[str] = Counter()
-        self._sources = [found for text in texts if (found := _new_paragraphs(text, counted))]
+        first: dict[str, str] = {}
+        self._sources = [found for text in texts if (found := _new_paragraphs(text, counted, first))]
         self._draw.shuffle(self._sources)
-        self._headers = _headers(counted)
+        self._headers = _headers(counted, first)
         self._earlier: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
@@ -133,20 +139,23 @@ class Recombined:
         return " ".join(words)[: LONGEST + 200]
 
 
-def _new_paragraphs(text: str, counted: Counter[str]) -> list[str]:
-    """The paragraphs of a text that no text before has."""
+def _new_paragraphs(text: str, counted: Counter[str], first: dict[str, str]) -> list[str]:
+    """The paragraphs of a text that begin otherwise than all before, by their first letters."""
     new = []
     for part in PARAGRAPH_END.split(text):
         if len(part) > 60:
-            counted[part] += 1
-            if counted[part] == 1:
+            begin = "".join(LETTERS.findall(part[:300])).lower()[:BEGIN]
+            first[begin] = first.get(begin, part)
+            counted[begin] += 1
+            if counted[begin] == 1:
                 new.append(part)
     return new
 
 
-def _headers(counted: Counter[str]) -> tuple[list[str], list[float]]:
+def _headers(counted: Counter[str], first: dict[str, str]) -> tuple[list[str], list[float]]:
     """The paragraphs that recur most, and weights for drawing them."""
-    headers = [part for part, _ in counted.most_common(1000) if 120 <= len(part) <= 380][:HEADERS]
+    recurring = (first[begin] for begin, _ in counted.most_common(2000))
+    headers = [part for part in recurring if 120 <= len(part) <= 300][:HEADERS]
     return headers, [1 / (place + 5) for place in range(len(headers))]
 
 

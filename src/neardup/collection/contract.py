@@ -201,6 +201,9 @@ class Store(Protocol):
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks, each once: hashes, of which ``KEPT`` count, and their documents. For checks."""
 
+    def words(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each word of the full text, once, for checks: its first 32 768 bytes, documents, the sum of their numbers."""
+
     def faults(self) -> list[str]:
         """What is wrong with the store itself, as sentences; empty when nothing is."""
 

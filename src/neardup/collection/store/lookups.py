@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +217,20 @@ class Lookups:
         rows = self._each("SELECT term, doc FROM entries WHERE term >= '#' AND term < '$'")
         while block := list(islice(rows, _BLOCK)):
             keys, documents = zip(*block, strict=True)
-            yield read(keys), np.array(documents, np.int64)
+            try:
+                hashes = read(keys)
+            except ValueError as error:
+                raise self._damaged("its index holds postings of no shingle") from error
+            yield hashes, np.array(documents, np.int64)
+
+    def words(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each word, with the number of its documents and the sum of their numbers."""
+        # as bytes, for a word that was cut off may end within a character
+        statement = "SELECT CAST(term AS BLOB), doc FROM entries WHERE term {} ORDER BY term"
+        for part in ("< '#'", ">= '$'"):
+            for word, rows in groupby(self._each(statement.format(part)), itemgetter(0)):
+                documents = [document for _, document in rows]
+                yield word, len(documents), sum(documents)
 
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each proven by its seal."""
