@@ -3,8 +3,8 @@
     python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup [SOURCE...] [--documents 1000000]
         [--queries 1000] [--asked 40] [--complete 4] [--out benchmarks/results/collection.md]
 
-CORPUS is made by recombined.py from the SOURCEs if it is not there, with 10 000 documents more, which are added later.
-COLLECTION is loaded from it if it is not there; the rate of loading is kept next to it for later runs.
+CORPUS is made by recombined.py from the SOURCEs if it is not there, with 10 000 documents more, which are added
+later. COLLECTION is loaded from it if it is not there; the rate of loading is kept next to it for later runs.
 What is added here is removed again. Recall is counted against brute force: the shingles of --asked documents, of
 those of overlap 100 of --complete, are looked for in every document of the corpus.
 """
@@ -23,16 +23,16 @@ from time import perf_counter, process_time
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import recombined
 from numba import njit
-from table import Report
 
+import recombined
 from neardup.collection import Collection
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
 from neardup.fingerprints import shingle_sets
 from neardup.tables import Int64s, UInt64s
+from table import Report
 
 SPARE, BATCHES, SINGLES, WARM = 10_000, 40, 300, 50
 OVERLAPS, PROBABILITIES = (20, 50, 80), (80, 95, 100)
@@ -79,7 +79,9 @@ class Measurement:
     def spare(self) -> list[dict[str, str]]:
         """Documents that were not loaded."""
         file = pq.ParquetFile(self.given.corpus)
-        groups = [file.read_row_group(k).to_pylist() for k in range(max(0, file.num_row_groups - 2), file.num_row_groups)]
+        groups = [
+            file.read_row_group(k).to_pylist() for k in range(max(0, file.num_row_groups - 2), file.num_row_groups)
+        ]
         return [row for rows in groups for row in rows][-SPARE:]
 
     def writing(self, collection: Collection) -> None:
@@ -88,7 +90,9 @@ class Measurement:
         rows: list[list[object]] = []
         if loaded:
             each = 1e6 * loaded["processor"] / loaded["added"]
-            rows.append(["bulk load, documents/s", loaded["added"] / loaded["seconds"], "≥ 6 000", f"{each:.0f} µs"])
+            rows.append(
+                ["bulk load, documents/s", loaded["added"] / loaded["seconds"], "≥ 6 000", f"{each:.0f} µs"]
+            )
         spare = iter(self.spare())
         before = len(collection)
 
@@ -157,7 +161,9 @@ class Measurement:
                     promised = min(promised, planned.recall)
                     true, found, false = true + len(fits), found + len(got & fits), false + len(got - fits)
                 rate = found / true if true else 1.0
-                rows.append([f"_{overlap}_{probability}", len(asked), true, rate, promised, false, float(np.median(times))])
+                rows.append(
+                    [f"_{overlap}_{probability}", len(asked), true, rate, promised, false, float(np.median(times))]
+                )
         columns = ["query", "queries", "fit", "found", "promised at least", "false hits", "median ms"]
         self.report.table("Recall", columns, rows, note)
 
@@ -191,8 +197,8 @@ class Measurement:
             parts = dict(connection.execute("SELECT name, SUM(pgsize) FROM dbstat GROUP BY name"))
             pages = dict(
                 connection.execute(
-                    "SELECT CASE WHEN SUBSTR(CAST(term AS TEXT), 2, 1) = '#' THEN 'sample' ELSE 'words' END, COUNT(*) "
-                    "FROM terms_idx GROUP BY 1"
+                    "SELECT CASE WHEN SUBSTR(CAST(term AS TEXT), 2, 1) = '#' THEN 'sample' ELSE 'words' END, "
+                    "COUNT(*) FROM terms_idx GROUP BY 1"
                 )
             )
         terms = sum(value for name, value in parts.items() if name.startswith("terms_"))
@@ -214,7 +220,9 @@ class Measurement:
 
 
 @njit(cache=True, nogil=True)
-def _count(hashes: UInt64s, offsets: Int64s, wanted: UInt64s, marked: object, holders: object, shared: object) -> None:
+def _count(
+    hashes: UInt64s, offsets: Int64s, wanted: UInt64s, marked: object, holders: object, shared: object
+) -> None:
     """Count each document's wanted shingles for every query that holds them."""
     low = np.uint64(marked.size - 1)
     for d in range(offsets.size - 1):

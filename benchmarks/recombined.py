@@ -2,9 +2,10 @@
 
     python benchmarks/recombined.py OUT.parquet SOURCE... [--documents 1000000]
 
-Sources are folders of text files (plain or .gz, no markup, such as /usr/share/doc), Parquet or JSONL files with a column ``text``,
-or text files. The draw has a fixed seed. A paragraph of the sources is taken once, however often and with whatever
-changes behind its first 50 letters it stands there, so that what recurs is what is drawn again. Of the documents made
+Sources are folders of text files (plain or .gz, no markup, such as /usr/share/doc), Parquet or JSONL files with a
+column ``text``, or text files. The draw has a fixed seed. A paragraph of the sources is taken once, however often
+and with whatever changes behind its first 50 letters it stands there, so that what recurs is what is drawn again.
+Of the documents made
 
 - 45 % are consecutive paragraphs of a source,
 - 20 % are single paragraphs drawn from anywhere,
@@ -12,8 +13,8 @@ changes behind its first 50 letters it stands there, so that what recurs is what
 - 24 % are revisions of an earlier document, with .2 to 20 % of its words changed, left out or put in,
 - 1 % are copies;
 
-and 20 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 300 characters that
-recur most in the sources (licences, mostly): each stands in thousands of a million documents.
+and 20 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 300 characters
+that recur most in the sources (licences, mostly): each stands in thousands of a million documents.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ class Recombined:
     def __iter__(self) -> Iterator[str]:
         while True:
             text = self._next()
+            if len(text) < SHORTEST // 2:
+                continue
             if len(self._earlier) < REMEMBERED:
                 self._earlier.append(text)
             elif self._draw.random() < 0.5:

@@ -324,7 +324,26 @@ def test_words_of_hostile_texts_are_found_exactly(store: Store, texts: list[str]
         assert store.containing(run).tolist() == wanted
 
 
-@pytest.mark.parametrize("token", ["#", "#0000000", "A", "ab\u0000", '"', "*", "a b", "^a", "-", "tokens:", "NEAR(a b)", "a\0b", "\x00", "'", "()"])
+@pytest.mark.parametrize(
+    "token",
+    [
+        "#",
+        "#0000000",
+        "A",
+        "ab\u0000",
+        '"',
+        "*",
+        "a b",
+        "^a",
+        "-",
+        "tokens:",
+        "NEAR(a b)",
+        "a\0b",
+        "\x00",
+        "'",
+        "()",
+    ],
+)
 def test_what_is_no_token_cannot_become_a_query(store: Store, token: str) -> None:
     put(store, {"letters": "a b tokens near"})
     assert store.containing([token, "xyzzy"]).tolist() == []

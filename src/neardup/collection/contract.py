@@ -161,13 +161,13 @@ class Store(Protocol):
         """The compressed texts, in the order asked for; raises KeyError for a number that does not exist."""
 
     def signatures(self, numbers: Int64s) -> UInt8s:
-        """uint8[n, slots]: the low 8 bits of every slot, in the order asked for; KeyError for an unknown number."""
+        """uint8[n, slots]: the low 8 bits of every slot, in the order asked for; KeyError as for ``packed``."""
 
     def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
         """The documents whose sample holds at least ``least`` of the ``hashes`` (repeats do not count).
 
-        Only documents of ``among``, if given. A store may keep no more of a hash than ``KEPT``, and give a document
-        that holds another hash with these bits, too: it gives candidates.
+        Only documents of ``among``, if given. A store may keep no more of a hash than ``KEPT``, and give
+        documents that hold another hash with these bits, too: it gives candidates.
         """
 
     def postings(self, hashes: UInt64s, most: int) -> list[tuple[Int64s, int]]:
@@ -202,7 +202,7 @@ class Store(Protocol):
         """All postings in blocks, each once: hashes, of which ``KEPT`` count, and their documents. For checks."""
 
     def words(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each word of the full text, once, for checks: its first 32 768 bytes, documents, the sum of their numbers."""
+        """Each word of the full text once: its first 32 768 bytes, documents, sum of their numbers. For checks."""
 
     def faults(self) -> list[str]:
         """What is wrong with the store itself, as sentences; empty when nothing is."""

@@ -75,7 +75,7 @@ def _rows(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
 
 
 def _words_of(entries: Entries, numbers: Int64s) -> int:
-    """A sum over (word, document), as that over the index: of a word and document its hash · (a constant + number)."""
+    """A sum over words of documents, as that over the index: the hash of the word · (a constant + the number)."""
     return sum(
         sum(map(hash, {word[:_LONGEST_WORD] for word in stream.encode().split()})) * (_GOLD + number)
         for stream, number in zip(entries.streams, numbers.tolist(), strict=True)

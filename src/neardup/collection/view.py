@@ -20,7 +20,7 @@ _COUNTED = 300
 """Documents of a shingle or a word are counted up to so many; from there on their number is an estimate."""
 
 _KEPT_DOCUMENTS, _KEPT_BYTES = 4_096, 64 << 20
-"""So many documents of a search are kept as they are read, and so many bytes of texts: most are asked for again."""
+"""So many documents of a search are kept as they are read, and bytes of texts: most are asked for again."""
 
 _AT_ONCE = 256
 _READ = 100
@@ -99,7 +99,9 @@ class View:
             counts[value] = count
             if len(first) < _COUNTED:
                 self._lists[value] = first
-        return np.array([counts[value] if value in counts else len(self._lists[value]) for value in asked], np.int64)
+        return np.array(
+            [counts[value] if value in counts else len(self._lists[value]) for value in asked], np.int64
+        )
 
     def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         """The documents (of ``among``) that have a posting for some of these shingles, and for how many each."""
@@ -107,7 +109,10 @@ class View:
             return self._held_by(hashes, among)
         known = [self._lists[value] for value in hashes.tolist() if value in self._lists]
         rest = [value for value in hashes.tolist() if value not in self._lists]
-        lists = [np.empty(0, np.int64), *(known if among is None else [found[np.isin(found, among)] for found in known])]
+        lists = [
+            np.empty(0, np.int64),
+            *(known if among is None else [found[np.isin(found, among)] for found in known]),
+        ]
         if rest:
             hits = self._store.holding(np.array(rest, np.uint64), among=among)
             lists.append(np.repeat(hits.numbers, hits.counts))

@@ -8,11 +8,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def longest_run(shingles, places, found, most):
-    """(begin in A, begin in B, shingles) of the longest common run of consecutive shingles, (−1, −1, 0) without any.
+    """(begin in A, begin in B, shingles) of the longest common run of shingles; (−1, −1, 0) without any.
 
-    ``shingles`` (uint64, sorted) and ``places`` (int64) are the shingles of A and where in A each begins, those that
-    are equal in order of place; ``found`` (uint64) are the shingles of B in text order. Of runs of equal length the
-    first in B, there the first in A. (−1, −1, −1) where more than ``most`` places would have to be compared.
+    ``shingles`` (uint64, sorted) and ``places`` (int64) are the shingles of A and where in A each begins, equal
+    ones in order of place; ``found`` (uint64) are the shingles of B in text order. Of runs of equal length it is
+    the first in B, there the first in A. (−1, −1, −1) where more than ``most`` places would be compared.
     """
     # run[i]: length of the run that ends at place i of A and at the place before of B
     run = np.zeros(shingles.size + 1, np.int64)

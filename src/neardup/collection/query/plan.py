@@ -1,9 +1,9 @@
 """Syntax tree + collection → what to look up, with the recall it guarantees and the candidates to expect.
 
 Sampled look-ups keep the promise of ``promise.py``. Where the sample is too small for it, what is missing of the
-smallest shingles is looked up by their words in the full text: a document that holds a shingle holds its words. For
-100 % the look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is. These are
-the rarest, again by postings or by words.
+smallest shingles is looked up by words in the full text: a document that holds a shingle holds its words. For
+100 % the look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is. These
+are the rarest, again by postings or by words.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class FingerprintStep:
     ``least``: shingles that must be shared at least. A candidate holds ``hits`` or more of the shingles
     ``scanned`` (uint64, their documents are read) and ``probed`` (uint64, the ``hits`` − 1 longest postings, only
     asked about documents that hold a scanned one), or all words of any of ``phrases``: of shingles that have no
-    posting in every document that holds them. ``recall`` is guaranteed, ``candidates`` expected. ``negated``: stands under NOT, where a miss would be a false hit.
+    posting in every document that holds them. ``recall`` is guaranteed, ``candidates`` expected. ``negated``:
+    stands under NOT, where a miss would be a false hit.
     """
 
     clause: Fingerprint
@@ -259,7 +260,7 @@ class _Worded:
         """The words that are worth it, rarest first; ``counted``: about how many documents hold each."""
         rarest = sorted(counted, key=lambda word: (counted[word], word))
         words = [word for place, word in enumerate(rarest) if place < 2 or counted[word] * COMMON <= total]
-        # words of one text are not independent; the usual way out: each counts with half the weight of the one before
+        # words of a text are not independent; the usual way out: each has half the weight of the one before
         shares = [min(1.0, counted[word] / max(1, total)) ** 0.5**place for place, word in enumerate(words)]
         cost = COST_PHRASE + COST_PHRASE_WORD * counted[words[0]]
         return cls(tuple(words), cost, total * math.prod(shares))

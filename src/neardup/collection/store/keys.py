@@ -36,4 +36,5 @@ def read(keys: Sequence[str]) -> UInt64s:
     [33]
     """
     digits = np.frombuffer("".join(keys).encode("ascii"), np.uint8).reshape(len(keys), KEY_LENGTH - 1)[:, 1:]
-    return (_VALUES[digits] << _SHIFTS).sum(axis=1, dtype=np.uint64)
+    found: UInt64s = (_VALUES[digits] << _SHIFTS).sum(axis=1, dtype=np.uint64)
+    return found

@@ -128,7 +128,9 @@ class Lookups:
         """For each hash the first documents, and about how many there are."""
         asked = json.dumps([_all_of(key) for key in _keys(hashes)])
         # one statement for all, and text instead of rows: half the time of a statement for each (measured)
-        statement = f"SELECT (SELECT GROUP_CONCAT(rowid) FROM ({_FIRST})) FROM json_each(?) AS asked ORDER BY asked.key"
+        statement = (
+            f"SELECT (SELECT GROUP_CONCAT(rowid) FROM ({_FIRST})) FROM json_each(?) AS asked ORDER BY asked.key"
+        )
         lists = [np.array(row.split(",") if row else [], np.int64) for (row,) in self._all(statement, most, asked)]
         last = self._last()
         return [(found, _estimated(len(found), found[-1] if len(found) else 0, most, last)) for found in lists]

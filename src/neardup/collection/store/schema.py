@@ -20,8 +20,8 @@ FORMAT_VERSION = 1
 # The sampled shingles are terms, too: a # (which no token holds) and seven digits. One index for both is merged in
 # large sorted parts: against a B-tree of (hash, document), a third of the bytes and a sixth of the time to add
 # (measured on a million documents). Contentless: it is made from the texts, which are kept compressed.
-# columnsize=0: no ranking by length. detail=none: which documents hold a term, not where, for a quarter of the bytes;
-# whether words stand one after the other is seen in the texts.
+# columnsize=0: no ranking by length. detail=none: which documents hold a term, not where, for a quarter of the
+# bytes; whether words stand one after the other is seen in the texts.
 TERMS = (
     "CREATE VIRTUAL TABLE terms USING fts5(tokens, content='', columnsize=0, detail=none, "
     "tokenize=\"ascii tokenchars '_#'\")"
