@@ -1,118 +1,259 @@
-"""How fast a collection takes documents in, and how large it gets.
+"""A collection of a million documents: loading, adding, searching, its recall and its size.
 
-    python benchmarks/collection.py DOCUMENTS.jsonl... [--documents 20000] [--bytes 3000] [--scale N ...]
+    python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup [SOURCE...] [--documents 1000000]
+        [--queries 1000] [--asked 40] [--complete 4] [--out benchmarks/results/collection.md]
 
-Documents are made of paragraphs of real ones, drawn at random (a fixed seed), so that shingles recur as they do in
-practice. Prints one row a measurement. Loading is one call of ``add`` on a Parquet file.
+CORPUS is made by recombined.py from the SOURCEs if it is not there, with 10 000 documents more, which are added
+later. COLLECTION is loaded from it if it is not there; the rate of loading is kept next to it for later runs.
+What is added here is removed again. Recall is counted against brute force: the shingles of --asked documents, of
+those of overlap 100 of --complete, are looked for in every document of the corpus.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import random
-import re
-import tempfile
-from collections.abc import Callable, Iterator
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numba import njit
 
+import recombined
 from neardup.collection import Collection
-from neardup.text import tokens
+from neardup.collection.evaluate import Evaluation
+from neardup.collection.query import parse
+from neardup.collection.query.plan import plan
+from neardup.fingerprints import shingle_sets
+from neardup.tables import Int64s, UInt64s
+from table import Report
 
-PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-BATCHES, SINGLES, LOOKUPS = 20, 300, 500
-
-
-def paragraphs(files: list[Path]) -> list[str]:
-    """All paragraphs of more than 80 characters of JSONL files with a field text."""
-    texts = (json.loads(line)["text"] for file in files for line in file.open(encoding="utf-8"))
-    return [part for text in texts for part in PARAGRAPH_END.split(text) if len(part) > 80]
-
-
-def documents(parts: list[str], least: int) -> Iterator[str]:
-    """Endless documents of at least ``least`` characters."""
-    draw = random.Random(1)
-    while True:
-        chosen, size = [], 0
-        while size < least:
-            chosen.append(draw.choice(parts))
-            size += len(chosen[-1]) + 2
-        yield "\n\n".join(chosen)
+SPARE, BATCHES, SINGLES, WARM = 10_000, 40, 300, 50
+OVERLAPS, PROBABILITIES = (20, 50, 80), (80, 95, 100)
+WANTED = {"50_95": "p50 ≤ 3, p99 ≤ 15", "20_80": "p99 ≤ 30"}
+_FILTER = 24
 
 
-def write(path: Path, made: Iterator[str], count: int) -> int:
-    """A Parquet file of ``count`` documents named 0, 1, 2 …; their bytes."""
-    schema = pa.schema([("id", pa.string()), ("text", pa.large_string())])
-    total = 0
-    with pq.ParquetWriter(path, schema) as writer:
-        for begin in range(0, count, 10_000):
-            texts = [next(made) for _ in range(min(10_000, count - begin))]
-            total += sum(len(text.encode()) for text in texts)
-            ids = [str(begin + place) for place in range(len(texts))]
-            writer.write_table(pa.table({"id": ids, "text": texts}, schema=schema))
-    return total
+class Measurement:
+    """One collection, its corpus, and the report."""
 
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given, self.draw = given, random.Random(11)
+        self.note = given.collection.with_suffix(".load.json")
+        self.report = Report("Collections", f"{platform.machine()}, Python {platform.python_version()}")
 
-def rate(work: Callable[[], int], what: str) -> None:
-    """Print how many documents a second, and the processor time of one."""
-    began, used = perf_counter(), process_time()
-    count = work()
-    wall, used = perf_counter() - began, process_time() - used
-    print(f"{what:34s}{count / wall:10,.0f} documents/s{1e6 * used / count:10.0f} µs of processor each")
+    def load(self) -> None:
+        """Make what is not there."""
+        given = self.given
+        if not given.corpus.exists():
+            made = iter(recombined.Recombined(recombined.sources(given.sources)))
+            recombined.write(given.corpus, made, given.documents + SPARE)
+        if not given.collection.exists():
+            with Collection(given.collection) as collection:
+                collection.add(["compiles the kernels", "ä and their other half"])
+                collection.remove(["#1", "#2"])
+                began, used = perf_counter(), process_time()
+                done = collection.add(self._first(), text="text", id="id")
+                rate = {"seconds": perf_counter() - began, "processor": process_time() - used, "added": done.added}
+            self.note.write_text(json.dumps(rate))
 
+    def _first(self) -> pa.RecordBatchReader:
+        """All documents of the corpus but the spare ones."""
+        file = pq.ParquetFile(self.given.corpus)
 
-def delay(work: Callable[[int], object], count: int, what: str) -> None:
-    """Print the median and the 99th percentile of the time of one call."""
-    times = []
-    for number in range(count):
+        def batches() -> Iterator[pa.RecordBatch]:
+            left = self.given.documents
+            for batch in file.iter_batches(batch_size=10_000):
+                if left > 0:
+                    yield batch.slice(0, left)
+                left -= len(batch)
+
+        return pa.RecordBatchReader.from_batches(file.schema_arrow, batches())
+
+    def spare(self) -> list[dict[str, str]]:
+        """Documents that were not loaded."""
+        file = pq.ParquetFile(self.given.corpus)
+        groups = [
+            file.read_row_group(k).to_pylist() for k in range(max(0, file.num_row_groups - 2), file.num_row_groups)
+        ]
+        return [row for rows in groups for row in rows][-SPARE:]
+
+    def writing(self, collection: Collection) -> None:
+        """Rates of loading and adding."""
+        loaded = json.loads(self.note.read_text()) if self.note.exists() else None
+        rows: list[list[object]] = []
+        if loaded:
+            each = 1e6 * loaded["processor"] / loaded["added"]
+            rows.append(
+                ["bulk load, documents/s", loaded["added"] / loaded["seconds"], "≥ 6 000", f"{each:.0f} µs"]
+            )
+        spare = iter(self.spare())
+        before = len(collection)
+
+        def add(count: int) -> float:
+            batch = [next(spare) for _ in range(count)]
+            table = pa.table({"id": [f"new {row['id']}" for row in batch], "text": [row["text"] for row in batch]})
+            began = perf_counter()
+            collection.add(table, text="text", id="id")
+            return perf_counter() - began
+
+        used = process_time()
+        batches = [add(100) for _ in range(BATCHES)]
+        used = (process_time() - used) / (100 * BATCHES)
+        rate = 100 * BATCHES / sum(batches)
+        rows.append([f"batches of 100, added to {before:,}, documents/s", rate, "≥ 1 000", f"{1e6 * used:.0f} µs"])
+        rows.append(["… slowest batch, ms", 1e3 * max(batches), "", ""])
+        singles = [add(1) for _ in range(SINGLES)]
+        rows.append(["one document, durable, median ms", 1e3 * float(np.median(singles)), "≤ 5", ""])
+        rows.append(["… 99th percentile, ms", 1e3 * float(np.quantile(singles, 0.99)), "", ""])
+        new = [f"new {row['id']}" for row in self.spare()[: 100 * BATCHES + SINGLES]]
         began = perf_counter()
-        work(number)
-        times.append(perf_counter() - began)
-    print(f"{what:34s}{1e3 * np.median(times):10.3f} ms median{1e3 * np.quantile(times, 0.99):10.3f} ms p99")
+        gone = collection.remove(new)
+        rows.append(["remove, documents/s", gone / (perf_counter() - began), "", ""])
+        self.report.table("Writing", ["", "measured", "wanted", "processor a document"], rows)
+
+    def searching(self, collection: Collection) -> None:
+        """Times of whole searches, the first page with its passages."""
+        rows: list[list[object]] = []
+        for numbers in ("50_95", "20_80", "80_95", "20_95"):
+            times, used, found = [], [], []
+            for k in range(WARM + self.given.queries):
+                id = f"d{self.draw.randrange(self.given.documents)}"
+                began, cpu = perf_counter(), process_time()
+                page = collection.search(f'FINGERPRINT:"{id}"_{numbers}')
+                if k >= WARM:
+                    times.append(1e3 * (perf_counter() - began))
+                    used.append(1e3 * (process_time() - cpu))
+                    found.append(page.found or 0)
+            quantiles = [float(np.quantile(times, q)) for q in (0.5, 0.9, 0.99, 1)]
+            cpus = [float(np.quantile(used, q)) for q in (0.5, 0.99)]
+            hits = [float(np.quantile(found, q)) for q in (0.5, 0.99)]
+            rows.append([f"FINGERPRINT:id_{numbers}", *quantiles, *cpus, *hits, WANTED.get(numbers, "")])
+        columns = ["query", "p50", "p90", "p99", "most", "processor p50", "p99", "found p50", "p99", "wanted"]
+        note = f"Milliseconds over {self.given.queries:,} random documents; found: documents that fit."
+        self.report.table("Searching", columns, rows, note)
+
+    def recall(self, collection: Collection) -> None:
+        """What is found of what there is."""
+        ids = sorted(self.draw.sample(range(self.given.documents), self.given.asked))
+        began = perf_counter()
+        sizes, shared, names = self._brute_force(collection, ids)
+        note = f"Every document compared by brute force in {perf_counter() - began:.0f} s."
+        rows: list[list[object]] = []
+        for overlap in OVERLAPS:
+            for probability in PROBABILITIES:
+                asked = range(len(ids)) if probability < 100 else range(self.given.complete)
+                true = found = false = 0
+                promised, times = 1.0, []
+                for k in asked:
+                    fits = {int(n) for n in names[shared[k] * 100 >= overlap * sizes[k]]} - {int(names[ids[k]])}
+                    began = perf_counter()
+                    with collection.view() as view:
+                        planned = plan(parse(f"FINGERPRINT:d{ids[k]}_{overlap}_{probability}"), view)
+                        got = set(Evaluation(planned, view).documents().tolist())
+                    times.append(1e3 * (perf_counter() - began))
+                    promised = min(promised, planned.recall)
+                    true, found, false = true + len(fits), found + len(got & fits), false + len(got - fits)
+                rate = found / true if true else 1.0
+                rows.append(
+                    [f"_{overlap}_{probability}", len(asked), true, rate, promised, false, float(np.median(times))]
+                )
+        columns = ["query", "queries", "fit", "found", "promised at least", "false hits", "median ms"]
+        self.report.table("Recall", columns, rows, note)
+
+    def _brute_force(self, collection: Collection, ids: list[int]) -> tuple[Int64s, Int64s, Int64s]:
+        """|A| of each query document, |A∩B| int32[query, document], and the numbers of the documents."""
+        texts = [collection.get(f"d{k}").text for k in ids]
+        sets = shingle_sets(pa.array(texts), np.arange(len(texts)), collection.settings.fingerprint)
+        wanted, place = np.unique(sets.hashes, return_inverse=True)
+        holders = np.zeros((len(ids), len(wanted)), np.bool_)
+        holders[np.repeat(np.arange(len(ids)), np.diff(sets.offsets)), place] = True
+        marked = np.zeros(1 << _FILTER, np.bool_)
+        marked[(wanted & np.uint64((1 << _FILTER) - 1)).astype(np.int64)] = True
+        shared = np.zeros((len(ids), self.given.documents), np.int32)
+        begin = 0
+        for batch in self._first():
+            held = shingle_sets(batch.column("text"), np.arange(len(batch)), collection.settings.fingerprint)
+            _count(held.hashes, held.offsets, wanted, marked, holders, shared[:, begin : begin + len(batch)])
+            begin += len(batch)
+        numbers: list[int] = []
+        for first in range(0, self.given.documents, 10_000):
+            names = [f"d{k}" for k in range(first, min(first + 10_000, self.given.documents))]
+            known = collection.store.numbers(names)
+            numbers += [known[name] for name in names]
+        return sets.sizes, shared, np.array(numbers, np.int64)
+
+    def size(self, collection: Collection) -> None:
+        """Bytes of each part of the file, a byte of text."""
+        text = collection.info()["bytes"]["text"]
+        signatures = collection.info()["bytes"]["signatures"]
+        with sqlite3.connect(f"file:{self.given.collection}?mode=ro", uri=True) as connection:
+            parts = dict(connection.execute("SELECT name, SUM(pgsize) FROM dbstat GROUP BY name"))
+            pages = dict(
+                connection.execute(
+                    "SELECT CASE WHEN SUBSTR(CAST(term AS TEXT), 2, 1) = '#' THEN 'sample' ELSE 'words' END, "
+                    "COUNT(*) FROM terms_idx GROUP BY 1"
+                )
+            )
+        terms = sum(value for name, value in parts.items() if name.startswith("terms_"))
+        sample = terms * pages.get("sample", 0) / sum(pages.values())
+        rows = sum(value for name, value in parts.items() if "documents" in name) - signatures
+        facts = sum(parts.get(name, 0) for name in ("facts", "keys"))
+        index = terms + rows + signatures + facts
+        shown: list[list[object]] = [
+            ["sampled shingles", sample / text, ""],
+            ["signatures", signatures / text, ""],
+            ["fingerprint: both", (sample + signatures) / text, "≤ 0.15"],
+            ["full text: words", (terms - sample) / text, ""],
+            ["rows, ids, metadata", (rows + facts) / text, ""],
+            ["all without the text", index / text, "≤ 0.25"],
+            ["text, compressed", parts["texts"] / text, ""],
+            ["file", self.given.collection.stat().st_size / text, ""],
+        ]
+        self.report.table("Size", ["part", "bytes a byte of text", "wanted"], shown)
 
 
-def measure(collection: Collection, source: Path, made: Iterator[str], count: int) -> None:
-    """All measurements of one collection."""
-
-    def batch(name: str, size: int) -> int:
-        ids = [f"{name}.{place}" for place in range(size)]
-        return collection.add(pa.table({"id": ids, "text": [next(made) for _ in ids]})).added
-
-    collection.add(["compiles the kernels", "ä and their other half"])
-    rate(lambda: collection.add(source).added, "load")
-    rate(lambda: sum(batch(f"b{number}", 100) for number in range(BATCHES)), "batches of 100")
-    delay(lambda number: batch(f"s{number}", 1), SINGLES, "one document, durable")
-    asked = [tokens(collection.get(str(number * 7 % count)).text) for number in range(LOOKUPS)]
-    delay(lambda number: collection.get(str(number * 7 % count)), LOOKUPS, "get")
-    delay(lambda number: collection.store.containing(asked[number][7:12]), LOOKUPS, "five words in a row")
-    hashes = [collection.settings.sample.of(" ".join(words)).hashes[:8] for words in asked]
-    delay(lambda number: collection.store.holding(hashes[number]), LOOKUPS, "eight sampled shingles")
-    rate(lambda: collection.remove(f"b{n}.{k}" for n in range(BATCHES) for k in range(100)), "remove")
-    size = collection.info()["bytes"]
-    shares = (f"{name} {size[name] / size['text']:.3f}" for name in ("file", "text_packed", "signatures"))
-    print(f"bytes a byte of text: {', '.join(shares)}")
+@njit(cache=True, nogil=True)
+def _count(
+    hashes: UInt64s, offsets: Int64s, wanted: UInt64s, marked: object, holders: object, shared: object
+) -> None:
+    """Count each document's wanted shingles for every query that holds them."""
+    low = np.uint64(marked.size - 1)
+    for d in range(offsets.size - 1):
+        for at in range(offsets[d], offsets[d + 1]):
+            if marked[hashes[at] & low]:
+                k = np.searchsorted(wanted, hashes[at])
+                if k < wanted.size and wanted[k] == hashes[at]:
+                    for q in range(holders.shape[0]):
+                        shared[q, d] += holders[q, k]
 
 
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--bytes", type=int, default=3000, dest="least")
-    parser.add_argument("--scale", type=int, default=32)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("collection", type=Path)
+    parser.add_argument("sources", nargs="*", type=Path)
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--asked", type=int, default=40)
+    parser.add_argument("--complete", type=int, default=4)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "collection.md")
     given = parser.parse_args()
-    made = documents(paragraphs(given.files), given.least)
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "in.parquet")
-        total = write(source, made, given.documents)
-        print(f"{given.documents:,} documents of {total / given.documents:,.0f} bytes, scale {given.scale}")
-        with Collection(Path(folder, "made.neardup"), scale=given.scale) as collection:
-            measure(collection, source, made, given.documents)
+    measured = Measurement(given)
+    measured.load()
+    with Collection(given.collection) as collection:
+        measured.size(collection)
+        measured.searching(collection)
+        measured.recall(collection)
+        measured.writing(collection)
+    measured.report.write(given.out)
 
 
 if __name__ == "__main__":

@@ -111,6 +111,10 @@ class MemoryCollection:
     def word_counts(self, words: Sequence[str]) -> Int64s:
         return np.array([len(self.held.get(word, ())) for word in words], np.int64)
 
+    def having(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
+        self.asked["words"] += 1
+        return _sorted(set.intersection(*(self.held.get(word, set()) for word in words)), among)
+
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
         self.asked["phrases"] += 1
         if len(words) == self.sampling.length:

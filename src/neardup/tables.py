@@ -15,6 +15,7 @@ Int32s = NDArray[np.int32]
 UInt64s = NDArray[np.uint64]
 UInt32s = NDArray[np.uint32]
 UInt16s = NDArray[np.uint16]
+UInt8s = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 

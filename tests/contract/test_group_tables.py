@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from test_store import STORES, TEXTS
 
-from made_collections import put
 from neardup.collection.contract import Store
 from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
 
@@ -98,23 +97,12 @@ def _fail(store: Store) -> None:
         raise RuntimeError
 
 
-def test_the_first_documents_of_each_posting(store: Store) -> None:
-    given = put(store, {f"{name} {copy}": text for copy in range(3) for name, text in TEXTS.items()})
-    for hashes, documents in store.sampled():
-        asked = np.concatenate((np.unique(hashes)[::-1], np.array([1], np.uint64)))
-        for most in (1, 2, 100):
-            wanted: Callable[[int], list[int]] = lambda hash: sorted(documents[hashes == hash].tolist())  # noqa: B023, E731
-            found = store.postings(asked, most)
-            assert [one.tolist() for one in found] == [wanted(hash)[:most] for hash in asked]
-    assert len(given) == 15
-
-
 def test_postings_of_the_transaction_are_seen_in_it(store: Store) -> None:
     from made_collections import made
 
     with store.writing() as transaction:
         entries = made({"dog": TEXTS["dog"]}, store.settings)
         [number] = transaction.put(entries, np.zeros(1, np.int64)).tolist()
-        assert [one.tolist() for one in store.postings(entries.hashes[:1], 5)] == [[number]]
+        assert [(one.tolist(), n) for one, n in store.postings(entries.hashes[:1], 5)] == [([number], 1)]
         assert store.holding(entries.hashes).numbers.tolist() == [number]
-        assert store.frequencies(entries.hashes[:1], 5).tolist() == [1]
+        assert store.occurrences(["dog"], 5).tolist() == [1]

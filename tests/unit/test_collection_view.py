@@ -74,6 +74,58 @@ def test_holders_are_those_whose_sample_holds_it(collection: Collection, texts: 
             assert view.posting_counts(asked).tolist() == held
 
 
+def test_what_is_kept_of_a_search_changes_nothing(
+    collection: Collection, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = all_sets(texts)
+    with collection.view() as view:
+        documents = view.everything()
+        for kept in (0, 10, 1_000):
+            monkeypatch.setattr("neardup.collection.view._KEPT_DOCUMENTS", kept)
+            monkeypatch.setattr("neardup.collection.view._KEPT_BYTES", kept * 1_000)
+            for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
+                hashes, offsets = view.shingle_sets(documents[begin::step])
+                for mine, theirs in zip(np.split(hashes, offsets[1:-1]), sets[begin::step], strict=True):
+                    assert np.array_equal(mine, theirs)
+                assert view.text(int(documents[begin])) == list(texts.values())[begin]
+
+
+def test_hits_counted_on_texts_are_those_of_the_postings(
+    collection: Collection, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with collection.view() as view:
+        documents = view.everything()
+        for own in all_sets(texts)[::9]:
+            asked = own[own < view.sampling.limit][:20]
+            found = []
+            for cost in (0, 10**9):
+                monkeypatch.setattr("neardup.collection.view._READ", cost)
+                found.append([part.tolist() for part in view.holders(asked, documents[::2])])
+            assert found[0] == found[1]
+
+
+def test_phrases_stand_one_after_the_other(collection: Collection, texts: dict[str, str]) -> None:
+    words = [tokens(text) for text in texts.values()]
+    with collection.view() as view:
+        documents = view.everything()
+        for own in words[::5]:
+            for begin in range(0, len(own) - 4, max(1, len(own) // 4)):
+                run = own[begin : begin + 3]
+                wanted = [n for n, held in zip(documents, words, strict=True) if holds(held, run)]
+                assert view.phrase(run).tolist() == wanted
+                assert view.phrase(run, documents[::3]).tolist() == sorted({*wanted} & {*documents[::3].tolist()})
+                assert set(view.having(run[::-1]).tolist()) == {
+                    n for n, held in zip(documents, words, strict=True) if set(run) <= set(held)
+                }
+        assert view.phrase(["words", "two"]).tolist() == []
+        twice = [n for n, held in zip(documents, words, strict=True) if holds(held, ["two", "two"])]
+        assert view.phrase(["two", "two"]).tolist() == twice
+
+
+def holds(words: list[str], run: list[str]) -> bool:
+    return any(words[start : start + len(run)] == run for start in range(len(words)))
+
+
 def test_words_and_fields(collection: Collection, texts: dict[str, str]) -> None:
     words = [tokens(text) for text in texts.values()]
     with collection.view() as view:

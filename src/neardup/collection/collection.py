@@ -245,7 +245,7 @@ class Collection(GroupsAndDecisions):
             "bytes": {
                 "text": totals.text_bytes,
                 "text_packed": totals.packed_bytes,
-                "signatures": 4 * self.settings.slots * totals.documents,
+                "signatures": self.settings.slots * totals.documents,
                 "file": totals.file_bytes,
             },
             "changes": totals.change,

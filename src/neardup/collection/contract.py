@@ -20,26 +20,16 @@ import numpy as np
 from neardup.collection.groups.contract import GroupLookups, GroupWriting
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import LimitError
-from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.tables import Int64s, UInt8s, UInt32s, UInt64s
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 OPERATORS: tuple[Operator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 
+KEPT = np.uint64((1 << 35) - 1)
+"""The bits of a hash that a store keeps at least."""
+
 Value: TypeAlias = str | int | float
 """What metadata is compared with: a string with strings, a number with numbers. Booleans are "true", "false"."""
-
-
-PLACE_PRIME, PLACE_FACTOR = (1 << 31) - 1, 1_103_515_245
-
-
-def place_value(documents: Int64s, places: Int64s) -> Int64s:
-    """A number from 1 to 2³¹ for each place (word from 0) in a document: sums of them tell wrong places.
-
-    >>> place_value(np.array([1, 1, 2]), np.array([0, 1, 0])).tolist()
-    [1685009739, 1744556583, 297588012]
-    """
-    mixed = (documents % PLACE_PRIME * PLACE_FACTOR + places) % PLACE_PRIME
-    return mixed * mixed % PLACE_PRIME + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,38 +170,42 @@ class Store(Protocol):
     def rows(self, numbers: Int64s) -> list[Row]:
         """What is known of the documents, in the order asked for; those that do not exist are left out."""
 
+    def ids(self, numbers: Int64s) -> list[str]:
+        """The ids of the documents, in the order asked for; KeyError for an unknown one. Lighter than ``rows``."""
+
     def sizes(self, numbers: Int64s) -> Int64s:
         """Number of different shingles of each document, in the order asked for; KeyError for an unknown one."""
 
     def packed(self, numbers: Int64s) -> list[bytes]:
         """The compressed texts, in the order asked for; raises KeyError for a number that does not exist."""
 
-    def signatures(self, numbers: Int64s) -> UInt32s:
-        """uint32[n, slots], in the order asked for; raises KeyError for a number that does not exist."""
+    def signatures(self, numbers: Int64s) -> UInt8s:
+        """uint8[n, slots]: the low 8 bits of every slot, in the order asked for; KeyError as for ``packed``."""
 
     def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
         """The documents whose sample holds at least ``least`` of the ``hashes`` (repeats do not count).
 
-        Only documents of ``among``, if given.
+        Only documents of ``among``, if given. A store may keep no more of a hash than ``KEPT``, and give
+        documents that hold another hash with these bits, too: it gives candidates.
         """
 
-    def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
-        """For each hash the number of documents whose sample holds it, counted up to ``most``."""
+    def postings(self, hashes: UInt64s, most: int) -> list[tuple[Int64s, int]]:
+        """For each hash the first ``most`` documents whose sample holds it, and how many hold it.
 
-    def postings(self, hashes: UInt64s, most: int) -> list[Int64s]:
-        """For each hash the first ``most`` documents whose sample holds it."""
+        The number is exact below ``most``, above that an estimate.
+        """
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
     ) -> Int64s:
-        """The documents with these tokens in a row; with ``prefix`` the last one need only begin so.
+        """The documents with all these tokens, in any order; with ``prefix`` the last one need only begin so.
 
         Only documents of ``among``, if given, and only the first ``limit``. Tokens are told apart by their first
         32 768 bytes. No token: no document.
         """
 
-    def occurrences(self, tokens: Sequence[str]) -> Int64s:
-        """For each token the number of documents that hold it. Reads its whole list: costly for common words."""
+    def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
+        """For each token the number of documents that hold it: exact below ``most``, above that an estimate."""
 
     def has_key(self, key: str) -> bool:
         """Whether the metadata of any document has this key, with a value."""
@@ -224,16 +218,13 @@ class Store(Protocol):
         """
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
-        """All postings in blocks: hashes and the numbers of their documents. For checks."""
+        """All postings in blocks, each once: hashes, of which ``KEPT`` count, and their documents. For checks."""
 
-    def words(self) -> Iterator[list[tuple[bytes, int]]]:
-        """The full-text index in blocks: each word, and the sum of ``place_value`` over where it stands.
+    def words(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each word of the full text once: its first 32 768 bytes, documents, sum of their numbers. For checks."""
 
-        For checks. Words come as UTF-8, cut after 32 768 bytes.
-        """
-
-    def facts(self) -> Iterator[list[tuple[str, Value, int]]]:
-        """The metadata as it is looked up, in blocks of (key, value, document). For checks."""
+    def facts(self) -> Iterator[tuple[str, Value, int]]:
+        """The metadata as it is looked up: (key, value, document). For checks."""
 
     def faults(self) -> list[str]:
         """What is wrong with the store itself, as sentences; empty when nothing is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +33,7 @@ def entries_of(
     Releases the GIL for most of its time.
     """
     batch = text_batch(texts)
-    streams, ends, tokens = token_streams(batch, unicode_tables())
-    written = streams.tobytes()
-    stops = ends.tolist()
+    streams = token_stream(texts)
     sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint)
     hashes, offsets = sample(sets, settings.sample)
     bounds = batch.offsets.tolist()
@@ -44,14 +42,28 @@ def entries_of(
         ids=ids,
         packed=[pack(whole[begin:end]) for begin, end in pairwise(bounds)],
         metadata=metadata,
-        streams=[written[begin:end].decode("utf-8") for begin, end in pairwise([0, *stops])],
+        streams=streams.texts,
         sizes=np.diff(batch.offsets),
-        tokens=tokens,
+        tokens=streams.tokens,
         shingles=sets.sizes,
         hashes=hashes,
         offsets=offsets,
         signatures=_signatures(sets, settings.slots),
     )
+
+
+class TokenStream(NamedTuple):
+    """Of each text its tokens, a space behind each, and how many they are (int64[n])."""
+
+    texts: list[str]
+    tokens: Int64s
+
+
+def token_stream(texts: pa.Array) -> TokenStream:
+    """The tokens of texts as text again."""
+    streams, ends, tokens = token_streams(text_batch(texts), unicode_tables())
+    whole = streams.tobytes()
+    return TokenStream([whole[begin:end].decode("utf-8") for begin, end in pairwise([0, *ends.tolist()])], tokens)
 
 
 def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]:
@@ -93,4 +105,4 @@ def _signatures(sets: ShingleSets, slots: int) -> UInt32s:
     return signatures
 
 
-__all__ = ["entries_of", "pack", "sample", "unpack"]
+__all__ = ["TokenStream", "entries_of", "pack", "sample", "token_stream", "unpack"]

@@ -20,6 +20,7 @@ from neardup.collection.query.plan import (
     WordsStep,
 )
 from neardup.errors import QueryError
+from neardup.kernels.sets import count_shared
 from neardup.tables import Bools, Int64s
 
 BATCH = 256
@@ -123,7 +124,7 @@ class Evaluation:
             hits = hits.copy()
             hits[np.searchsorted(documents, also)] += more
             documents = documents[hits >= step.hits]
-        return np.unique(np.concatenate([documents, *map(self.lookups.phrase, step.phrases)]))
+        return np.unique(np.concatenate([documents, *map(self.lookups.having, step.phrases)]))
 
     def _of_possible_size(self, step: FingerprintStep, documents: Int64s) -> Int64s:
         smallest, largest = step.possible_sizes()
@@ -145,9 +146,8 @@ class Evaluation:
         for begin in range(0, len(documents), BATCH):
             batch = slice(begin, begin + BATCH)
             found, offsets = self.lookups.shingle_sets(documents[batch])
-            places = np.minimum(np.searchsorted(hashes, found), len(hashes) - 1)
-            before = np.concatenate((np.zeros(1, np.int64), np.cumsum(hashes[places] == found)))
-            shared[batch], sizes[batch] = np.diff(before[offsets]), np.diff(offsets)
+            count_shared(hashes, found, offsets, shared[batch])
+            sizes[batch] = np.diff(offsets)
         return Counts(documents, shared, sizes)
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from neardup.collection.contract import Entries, Store, Totals, place_value
+from neardup.collection.contract import KEPT, Entries, Store, Totals
 from neardup.collection.facts import facts
 from neardup.collection.groups.checking import faults as group_faults
 from neardup.collection.stored import entries_again
@@ -21,7 +21,9 @@ from neardup.tables import Int64s, UInt64s
 _PAGE = 500
 _MOST = 20
 _WORD = 1 << 64
+_GOLD = 0x9E37_79B9_7F4A_7C15
 _LONGEST_WORD = 32_768
+"""Bytes of a word that the full-text index tells apart."""
 _POSTINGS, _WORDS, _FACTS = (
     "postings of sampled shingles",
     "words of the full-text index",
@@ -48,7 +50,6 @@ def _derived(store: Store, progress: Progress) -> list[str]:
         for numbers in _pages(store):
             entries = entries_again(store, numbers)
             found += _rows(store, entries, numbers)
-            found += _words(store, entries, numbers)
             made.update(_digests(entries, numbers))
             counted += _counts(entries)
             advance(len(numbers))
@@ -61,17 +62,14 @@ def _derived(store: Store, progress: Progress) -> list[str]:
 
 def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:
     """Of all that is looked up, worked out from documents: see ``_stored_digests``."""
-    words = [word.encode("utf-8")[:_LONGEST_WORD] for text in entries.streams for word in text.split(" ")[:-1]]
-    places = np.concatenate([np.arange(n) for n in entries.tokens.tolist()])
-    values = place_value(np.repeat(numbers, entries.tokens), places).astype(np.uint64)
     said = [
         (key, value, number)
         for number, metadata in zip(numbers.tolist(), entries.metadata, strict=True)
         for key, value in facts(metadata)
     ]
     return {
-        _POSTINGS: _digest(entries.hashes, np.repeat(numbers, np.diff(entries.offsets))),
-        _WORDS: int((np.fromiter(map(hash, words), np.int64, len(words)).astype(np.uint64) * values).sum()),
+        _POSTINGS: _digest(*_postings(entries, numbers)),
+        _WORDS: _words_of(entries, numbers),
         _FACTS: sum(map(hash, said)),
     }
 
@@ -79,9 +77,9 @@ def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:
 def _stored_digests(store: Store) -> dict[str, int]:
     """Sums of hashes over everything that is looked up: they do not depend on its order."""
     return {
-        _POSTINGS: sum(_digest(hashes, numbers) for hashes, numbers in store.sampled()),
-        _WORDS: sum(hash(word) * total for block in store.words() for word, total in block),
-        _FACTS: sum(sum(map(hash, block)) for block in store.facts()),
+        _POSTINGS: sum(_digest(hashes & KEPT, numbers) for hashes, numbers in store.sampled()),
+        _WORDS: sum(hash(word) * (count * _GOLD + total) for word, count, total in store.words()),
+        _FACTS: sum(map(hash, store.facts())),
     }
 
 
@@ -98,23 +96,33 @@ def _rows(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
         made = entries.sizes[place], entries.tokens[place], entries.shingles[place]
         if made != (row.size, row.tokens, row.shingles):
             yield f"The counts of document {row.id!r} are not those of its text"
-        if not np.array_equal(signatures[place], entries.signatures[place]):
+        if not np.array_equal(signatures[place], entries.signatures[place].astype(np.uint8)):
             yield f"The signature of document {row.id!r} is not that of its text"
 
 
-def _words(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
-    """Of every document the first words, and where they stand must be the document."""
-    for place, number in enumerate(numbers.tolist()):
-        phrase = entries.streams[place].split(" ", 9)[:-1][:8]
-        if phrase and not len(store.containing(phrase, among=np.array([number], np.int64))):
-            yield f"The full-text index does not find document {entries.ids[place]!r} by its first words"
+def _words_of(entries: Entries, numbers: Int64s) -> int:
+    """A sum over words of documents, as that over the index: the hash of the word · (a constant + the number)."""
+    return sum(
+        sum(map(hash, {word[:_LONGEST_WORD] for word in stream.encode().split()})) * (_GOLD + number)
+        for stream, number in zip(entries.streams, numbers.tolist(), strict=True)
+    )
+
+
+def _postings(entries: Entries, numbers: Int64s) -> tuple[UInt64s, Int64s]:
+    """As the store keeps them: two hashes of a document that agree in what is kept are one posting."""
+    hashes, owners = entries.hashes & KEPT, np.repeat(np.arange(len(numbers)), np.diff(entries.offsets))
+    order = np.lexsort((hashes, owners))
+    hashes, owners = hashes[order], owners[order]
+    first = np.ones(len(hashes), np.bool_)
+    first[1:] = (hashes[1:] != hashes[:-1]) | (owners[1:] != owners[:-1])
+    return hashes[first], numbers[owners[first]]
 
 
 def _digest(hashes: UInt64s, numbers: Int64s) -> int:
     """A sum over postings, modulo 2⁶⁴: does not depend on their order, and changes with any of them."""
     mixed = np.empty(len(hashes), np.uint64)
     mix_all(np.ascontiguousarray(hashes), mixed)
-    mixed += numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed += numbers.astype(np.uint64) * np.uint64(_GOLD)
     out = np.empty(len(mixed), np.uint64)
     mix_all(mixed, out)
     return int(out.sum(dtype=np.uint64))

@@ -62,10 +62,7 @@ class Lookups(Protocol):
         """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """About how many documents have a posting for each of these shingles: it steers the cost, no result.
-
-        Counting may stop at a bound.
-        """
+        """About how many documents have a posting for each of these shingles: it steers the cost, no result."""
 
     def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         """The documents that have a posting for some of these distinct shingles, and for how many each.
@@ -75,6 +72,12 @@ class Lookups(Protocol):
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
         """About how many documents hold each of these tokens: it steers the cost, no result."""
+
+    def having(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
+        """The documents that hold all these tokens, one or more, in any order.
+
+        ``among``: only these documents.
+        """
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
         """The documents that hold these tokens (``text.tokens``), one or more, one after the other.

@@ -101,7 +101,7 @@ class Finder:
         self._new_sizes: dict[int, int] = {}
         self._all: defaultdict[int, list[int]] = defaultdict(list)
         hashes = np.unique(entries.hashes)
-        lists = [] if self._near.recall == 1 else self._store.postings(hashes, READ)
+        lists = [] if self._near.recall == 1 else [found for found, _ in self._store.postings(hashes, READ)]
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:

@@ -11,14 +11,17 @@ from neardup.collection.pages import Cursor, Evidence, Hit, Page, Passage, read_
 from neardup.collection.query import Query, parse
 from neardup.collection.query.plan import FingerprintStep, Plan, plan
 from neardup.collection.query.syntax import clause_text
-from neardup.collection.query.target import Open
+from neardup.collection.query.target import Open, shingles_in_order
 from neardup.errors import InputError, SettingError
+from neardup.kernels.passages import longest_run
 from neardup.tables import Floats, Int64s
 from neardup.units import Units, words
 
 LIMIT, MOST_LIMIT = 20, 1_000
 PASSAGE_SHOWN = 240
 """Characters of a passage that are shown."""
+MOST_COMPARED = 20_000_000
+"""Places of equal shingles, beyond which a passage is looked for in another way."""
 
 
 def search(
@@ -112,11 +115,18 @@ class _Ranking:
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
     """The longest passage of the query document that stands in ``text``, too."""
-    a, b = step.target.units, words(text)
-    tiles = matching.literal(matching.pair_of(a.hashes, b.hashes), step.target.length).tiles
-    if not len(tiles):
+    a, b, least = step.target.units, words(text), step.target.length
+    in_b = length = -1
+    if min(len(a), len(b)) >= least:
+        found = shingles_in_order(b.hashes, least)
+        in_a, in_b, length = map(int, longest_run(*step.target.placed, found, MOST_COMPARED))
+        length += least - 1
+    if in_b < 0 and length != least - 1:  # a text without a whole shingle, or one of endless repeats
+        tiles = matching.literal(matching.pair_of(a.hashes, b.hashes), least).tiles
+        if len(tiles):
+            in_a, in_b, length = map(int, tiles[np.argmax(tiles[:, 2])])
+    if in_b < 0:
         return None
-    in_a, in_b, length = map(int, tiles[np.argmax(tiles[:, 2])])
     shown = b.quote(in_b, in_b + length)
     if len(shown) > PASSAGE_SHOWN:
         shown = shown[:PASSAGE_SHOWN] + " …"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from time import monotonic
 
@@ -9,14 +10,23 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection.contract import Operator, Store, Value, too_long
+from neardup.collection.entries import token_stream
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
 from neardup.fingerprints import shingle_sets
+from neardup.kernels.sets import count_shared
 from neardup.tables import Int64s, UInt64s
 
-_COUNTED = 10_000
-"""Postings are counted up to so many: more are many, whatever they are."""
+_COUNTED = 300
+"""Documents of a shingle or a word are counted up to so many; from there on their number is an estimate."""
+
+_KEPT_DOCUMENTS, _KEPT_BYTES = 4_096, 64 << 20
+"""So many documents of a search are kept as they are read, and bytes of texts: most are asked for again."""
+
+_AT_ONCE = 256
+_READ = 100
+"""To look into a text costs as much as to read so many postings (measured)."""
 
 
 class View:
@@ -29,6 +39,11 @@ class View:
 
     def __init__(self, store: Store, until: float | None = None) -> None:
         self._all, self._until = store, until
+        self._total: int | None = None
+        self._texts: dict[int, bytes] = {}
+        self._texts_bytes = 0
+        self._sets: dict[int, UInt64s] = {}
+        self._lists: dict[int, Int64s] = {}
 
     @property
     def _store(self) -> Store:
@@ -44,7 +59,9 @@ class View:
 
     def total(self) -> int:
         """Number of documents."""
-        return self._store.totals().documents
+        if self._total is None:
+            self._total = self._store.totals().documents
+        return self._total
 
     def everything(self) -> Int64s:
         """All documents."""
@@ -56,14 +73,14 @@ class View:
 
     def ids(self, documents: Int64s) -> list[str]:
         """The ids of these documents, in their order."""
-        rows = self._store.rows(documents)
-        if len(rows) != len(documents):
-            raise _lost()
-        return [row.id for row in rows]
+        try:
+            return self._store.ids(documents)
+        except KeyError as error:
+            raise _lost() from error
 
     def text(self, document: int) -> str:
         """The text of a document. Raises FormatError when it is damaged."""
-        [(_, text)] = loaded(self._store, np.array([document], np.int64))
+        [text] = self._loaded([document])
         return text.decode("utf-8", "replace")
 
     def sizes(self, documents: Int64s) -> Int64s:
@@ -75,26 +92,78 @@ class View:
 
     def shingle_sets(self, documents: Int64s) -> tuple[UInt64s, Int64s]:
         """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
-        texts = pa.array([text for _, text in loaded(self._store, documents)], pa.large_binary())
+        asked = documents.tolist()
+        missing = [number for number in asked if number not in self._sets]
+        texts = pa.array(self._loaded(missing), pa.large_binary())
         sets = shingle_sets(texts, np.arange(len(texts)), self._store.settings.fingerprint)
-        return sets.hashes, sets.offsets
+        if len(missing) == len(asked) and len(self._sets) + len(missing) > _KEPT_DOCUMENTS:
+            return sets.hashes, sets.offsets
+        bounds = sets.offsets.tolist()
+        read = {number: sets.hashes[bounds[k] : bounds[k + 1]] for k, number in enumerate(missing)}
+        found = [np.empty(0, np.uint64), *(read[n] if n in read else self._sets[n] for n in asked)]
+        if len(self._sets) + len(read) <= _KEPT_DOCUMENTS:
+            self._sets |= read
+        return np.concatenate(found), np.cumsum([len(hashes) for hashes in found])
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """How many documents have a posting for each of these shingles, counted up to 10 000."""
-        return self._store.frequencies(hashes, _COUNTED)
+        """About how many documents have a posting for each of these shingles; exact below 300."""
+        asked = hashes.tolist()
+        missing = [value for value in asked if value not in self._lists]
+        counts = {}
+        for value, (first, count) in zip(
+            missing, self._store.postings(np.array(missing, np.uint64), _COUNTED), strict=True
+        ):
+            counts[value] = count
+            if len(first) < _COUNTED:
+                self._lists[value] = first
+        return np.array(
+            [counts[value] if value in counts else len(self._lists[value]) for value in asked], np.int64
+        )
 
     def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         """The documents (of ``among``) that have a posting for some of these shingles, and for how many each."""
-        hits = self._store.holding(hashes, among=among)
-        return hits.numbers, hits.counts
+        if among is not None and len(among) * _READ < self.posting_counts(hashes).sum():
+            return self._held_by(hashes, among)
+        known = [self._lists[value] for value in hashes.tolist() if value in self._lists]
+        rest = [value for value in hashes.tolist() if value not in self._lists]
+        lists = [
+            np.empty(0, np.int64),
+            *(known if among is None else [found[np.isin(found, among)] for found in known]),
+        ]
+        if rest:
+            hits = self._store.holding(np.array(rest, np.uint64), among=among)
+            lists.append(np.repeat(hits.numbers, hits.counts))
+        numbers, counts = np.unique(np.concatenate(lists), return_counts=True)
+        return numbers, counts.astype(np.int64)
+
+    def _held_by(self, hashes: UInt64s, among: Int64s) -> tuple[Int64s, Int64s]:
+        """The same from the texts: the sample holds whatever of the text is below the limit."""
+        counts = np.empty(len(among), np.int64)
+        for begin in range(0, len(among), _AT_ONCE):
+            found, offsets = self.shingle_sets(among[begin : begin + _AT_ONCE])
+            count_shared(np.sort(hashes), found, offsets, counts[begin : begin + _AT_ONCE])
+        return among[counts > 0], counts[counts > 0]
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
-        """How many documents hold each of these tokens."""
-        return self._store.occurrences(words)
+        """About how many documents hold each of these tokens; exact below 300."""
+        return self._store.occurrences(words, _COUNTED)
+
+    def having(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
+        """The documents (of ``among``) that hold all these tokens, in any order."""
+        return self._store.containing(words, among=among)
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
-        """The documents (of ``among``) that hold these tokens, one after the other."""
-        return self._store.containing(words, among=among)
+        """The documents (of ``among``) that hold these tokens, one after the other; seen in their texts."""
+        documents = self.having(words, among)
+        if len(set(words)) == len(words) == 1:
+            return documents
+        wanted = f" {' '.join(words)} "
+        holds = np.zeros(len(documents), np.bool_)
+        for begin in range(0, len(documents), _AT_ONCE):
+            texts = self._loaded(documents[begin : begin + _AT_ONCE].tolist())
+            streams = token_stream(pa.array(texts, pa.large_binary()))
+            holds[begin : begin + _AT_ONCE] = [wanted in f" {stream}" for stream in streams.texts]
+        return documents[holds]
 
     def has_field(self, field: str) -> bool:
         """Whether the metadata of any document has this field."""
@@ -103,6 +172,20 @@ class View:
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents (of ``among``) whose metadata has ``field`` with such a value; see ``Store.where``."""
         return self._store.where(field, operator, value, among)
+
+    def _loaded(self, numbers: list[int]) -> list[bytes]:
+        missing = [number for number in numbers if number not in self._texts]
+        asked = np.array(missing, np.int64)
+        try:
+            read = dict(zip(missing, map(zlib.decompress, self._store.packed(asked)), strict=True))
+        except (KeyError, zlib.error):
+            read = dict(zip(missing, (text for _, text in loaded(self._store, asked)), strict=True))  # it says why
+        found = [read[number] if number in read else self._texts[number] for number in numbers]
+        size = sum(map(len, read.values()))
+        if self._texts_bytes + size <= _KEPT_BYTES:
+            self._texts |= read
+            self._texts_bytes += size
+        return found
 
 
 def _lost() -> FormatError:

@@ -133,12 +133,12 @@ class _Inquiry:
         return [self._missed(step) for step in positive if not self._is_found_by(step)]
 
     def _is_found_by(self, step: FingerprintStep) -> bool:
-        by_sample = self.evaluation.letters[step] in (LETTERS["one hit"], LETTERS["several hits"])
-        return not by_sample or self._hits(step) >= step.hits
+        complete = self.evaluation.letters[step] in (LETTERS["complete"], LETTERS["every document"])
+        return complete or self._hits(step) >= step.hits
 
     def _hits(self, step: FingerprintStep) -> int:
         _, hits = self.lookups.holders(np.concatenate((step.scanned, step.probed)), self.document)
-        return int(hits.sum())
+        return int(hits.sum()) + sum(len(self.lookups.having(words, self.document)) for words in step.phrases)
 
     def _missed(self, step: FingerprintStep) -> Cause:
         held = self._hits(step)

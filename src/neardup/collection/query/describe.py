@@ -107,11 +107,16 @@ def _lookups(step: FingerprintStep) -> str:
             f"look up its {step.n_lookups} sampled shingles of smallest hash; {step.hits} hits make a candidate "
             f"(read the {len(step.scanned)} rarest, ask for the others)"
         )
+    if step.way == "one hit or words":
+        return (
+            f"look up its {step.n_lookups} shingles of smallest hash, {len(step.scanned)} in the sample and "
+            f"{len(step.phrases)} by their words; one hit makes a candidate"
+        )
     if step.way == "every document":
         return "compare every document, which costs less here than complete look-ups"
     return (
         f"look up the {step.n_lookups} rarest of its shingles, at least one of which every such document holds: "
-        f"{len(step.scanned)} by postings, {len(step.phrases)} as phrases of the full text"
+        f"{len(step.scanned)} by postings, {len(step.phrases)} by their words"
     )
 
 
@@ -121,7 +126,7 @@ def _asked(step: FingerprintStep) -> str:
     if step.target.probability is None:
         return "for no probability is given"
     asked = f"{step.target.probability:f} % asked for"
-    sampled = step.way in ("one hit", "several hits") or step.target.probability == 100
+    sampled = step.way in ("one hit", "several hits", "one hit or words") or step.target.probability == 100
     return asked if sampled else f"{asked}, for which its sampled shingles are too few"
 
 

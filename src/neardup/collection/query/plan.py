@@ -1,13 +1,15 @@
 """Syntax tree + collection → what to look up, with the recall it guarantees and the candidates to expect.
 
-Sampled look-ups keep the promise of ``promise.py``. Where the sample is too small for it, and for 100 %, the
-look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is. These are the
-rarest; a shingle that has no posting in every document that holds it is looked up as a phrase of the full text.
+Sampled look-ups keep the promise of ``promise.py``. Where the sample is too small for it, what is missing of the
+smallest shingles is looked up by words in the full text: a document that holds a shingle holds its words. For
+100 % the look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is. These
+are the rarest, again by postings or by words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -15,23 +17,34 @@ from typing import Literal
 import numpy as np
 
 from neardup.collection.lookups import Lookups
-from neardup.collection.query.promise import ways
+from neardup.collection.query.promise import fewest_lookups, passing, ways
 from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Query, Words
 from neardup.collection.query.target import Open, Target, target_of
 from neardup.errors import QueryError
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text import tokens
 
-Way = Literal["one hit", "several hits", "complete", "every document"]
-"""One hit or several among sampled shingles; complete look-ups; every document compared."""
-LETTERS: dict[Way, str] = {"one hit": "1", "several hits": "s", "complete": "c", "every document": "e"}
+Way = Literal["one hit", "several hits", "one hit or words", "complete", "every document"]
+"""One hit or several among sampled shingles; some by their words; complete look-ups; every document compared."""
+LETTERS: dict[Way, str] = {
+    "one hit": "1",
+    "several hits": "s",
+    "one hit or words": "w",
+    "complete": "c",
+    "every document": "e",
+}
 """The ways in short, for page tokens."""
 
-FEW = 10
+FEW = 40
 """So few postings are read without asking whether there is a cheaper way."""
-COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 1, 5, 100, 100
+COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 0.4, 40, 300, 40
 """About microseconds each; they choose between ways that all keep the promise."""
-COST_PHRASE_WORD = 0.05
+COST_PHRASE_WORD = 1
+COST_SMALL = 20_000
+"""A way that costs no more is taken without asking what complete look-ups would cost."""
+MOST_BY_WORDS = 16
+COMMON = 8
+"""A word that more than one in so many documents hold is no help in looking up a shingle by its words."""
 
 MOST_WORDS = 100
 """Words of a phrase: each costs .2 MB and a pass over its list."""
@@ -43,8 +56,9 @@ class FingerprintStep:
 
     ``least``: shingles that must be shared at least. A candidate holds ``hits`` or more of the shingles
     ``scanned`` (uint64, their documents are read) and ``probed`` (uint64, the ``hits`` − 1 longest postings, only
-    asked about documents that hold a scanned one), or any of ``phrases``. ``recall`` is guaranteed, ``candidates``
-    expected. ``negated``: stands under NOT, where a miss would be a false hit.
+    asked about documents that hold a scanned one), or all words of any of ``phrases``: of shingles that have no
+    posting in every document that holds them. ``recall`` is guaranteed, ``candidates`` expected. ``negated``:
+    stands under NOT, where a miss would be a false hit.
     """
 
     clause: Fingerprint
@@ -247,6 +261,25 @@ def _recall(parts: Sequence[Step], *, all_needed: bool) -> float:
     return min(part.recall for part in parts)
 
 
+@dataclass(frozen=True)
+class _Worded:
+    """A shingle as words to look up, what the look-up costs, and how many documents it is going to give."""
+
+    words: tuple[str, ...]
+    cost: float
+    candidates: float
+
+    @classmethod
+    def of(cls, counted: Mapping[str, int], total: int) -> _Worded:
+        """The words that are worth it, rarest first; ``counted``: about how many documents hold each."""
+        rarest = sorted(counted, key=lambda word: (counted[word], word))
+        words = [word for place, word in enumerate(rarest) if place < 2 or counted[word] * COMMON <= total]
+        # words of a text are not independent; the usual way out: each has half the weight of the one before
+        shares = [min(1.0, counted[word] / max(1, total)) ** 0.5**place for place, word in enumerate(words)]
+        cost = COST_PHRASE + COST_PHRASE_WORD * counted[words[0]]
+        return cls(tuple(words), cost, total * math.prod(shares))
+
+
 class _Choice:
     """The choice among the ways to look up one query document."""
 
@@ -269,6 +302,8 @@ class _Choice:
             found = ways(self.target.n, self.empty.least, self.sampled, float(asked))
             if found:
                 return self.by_sample(found.single, found.several, found.recall, taken)
+            if taken != LETTERS["complete"]:
+                return self.with_words(float(asked), taken)
         return self.completely(taken)
 
     def by_sample(
@@ -298,38 +333,57 @@ class _Choice:
     def _few(self, hashes: UInt64s) -> bool:
         return bool(self.lookups.posting_counts(hashes).sum() <= FEW)
 
+    def with_words(self, asked: float, taken: str) -> FingerprintStep:
+        """The shingles of smallest hash; those that the sample does not have by their words."""
+        n, least, n_sampled = self.target.n, self.empty.least, self.sampled
+        single = fewest_lookups(n, least, asked, n_sampled + MOST_BY_WORDS)
+        if single > n_sampled + MOST_BY_WORDS:
+            return self.completely("")
+        known = self.lookups.posting_counts(self.target.hashes[:n_sampled])
+        worded = self._worded(range(n_sampled, single))
+        candidates = float(known.sum()) + sum(one.candidates for one in worded)
+        cost = COST_LOOKUP * n_sampled + COST_VERIFY * candidates + sum(one.cost for one in worded)
+        if not taken and cost > COST_SMALL:
+            sure = self.completely("")
+            if sure.candidates <= candidates:
+                return sure
+        return replace(
+            self.empty,
+            way="one hit or words",
+            scanned=self.target.hashes[:n_sampled],
+            phrases=tuple(one.words for one in worded),
+            recall=float(passing(n, least, single, single)[1]),
+            candidates=min(candidates, float(self.total)),
+        )
+
     def completely(self, taken: str) -> FingerprintStep:
         """n − least + 1 look-ups of the rarest, or every document where these cost more."""
         target, n_lookups = self.target, self.target.n - self.empty.least + 1
         if not taken and n_lookups * COST_LOOKUP > self.total * COST_VERIFY:
             return self.empty
-        counts, n_sampled = self._counts(), self.sampled
-        rarest = np.argsort(counts, kind="stable")[:n_lookups]
-        known = counts[rarest[rarest < n_sampled]]
-        phrases = rarest[rarest >= n_sampled]
-        # what the shingles with exact counts have on average stands for those of which only words are counted
-        each = float(counts[:n_sampled].mean()) if n_sampled else float(counts[rarest].mean())
-        candidates = min(float(self.total), known.sum() + len(phrases) * each)
-        cost = COST_LOOKUP * len(known) + COST_VERIFY * candidates
-        cost += COST_PHRASE * len(phrases) + COST_PHRASE_WORD * float(counts[phrases].sum())
-        if not taken and cost > self.total * COST_VERIFY:
+        n_sampled = self.sampled
+        worded = self._worded(range(n_sampled, target.n))
+        known = self.lookups.posting_counts(target.hashes[:n_sampled])
+        costs = [COST_LOOKUP + (COST_POSTING + COST_VERIFY) * count for count in known.tolist()]
+        costs += [one.cost + COST_VERIFY * one.candidates for one in worded]
+        cheapest = np.argsort(costs, kind="stable")[:n_lookups]
+        scanned = cheapest[cheapest < n_sampled]
+        phrases = [worded[k - n_sampled] for k in cheapest.tolist() if k >= n_sampled]
+        candidates = min(float(self.total), float(known[scanned].sum()) + sum(one.candidates for one in phrases))
+        if not taken and sum(costs[k] for k in cheapest.tolist()) > self.total * COST_VERIFY:
             return self.empty
         return replace(
             self.empty,
             way="complete",
-            scanned=target.hashes[rarest[rarest < n_sampled]],
-            phrases=tuple(target.words_of(int(k)) for k in phrases),
+            scanned=target.hashes[scanned],
+            phrases=tuple(one.words for one in phrases),
             candidates=candidates,
         )
 
-    def _counts(self) -> Int64s:
-        """int64[n]: documents with each shingle; where it has no posting for certain, with its rarest word."""
-        target, n_sampled = self.target, self.sampled
-        known = self.lookups.posting_counts(target.hashes[:n_sampled])
-        shingles = [target.words_of(k) for k in range(n_sampled, target.n)]
+    def _worded(self, places: Sequence[int]) -> list[_Worded]:
+        """How to look up shingles by their words."""
+        shingles = [tuple(dict.fromkeys(self.target.words_of(k))) for k in places]
         vocabulary = sorted({word for shingle in shingles for word in shingle})
-        counted = (
-            dict(zip(vocabulary, self.lookups.word_counts(vocabulary).tolist(), strict=True)) if shingles else {}
-        )
-        bounds = np.array([min(counted[word] for word in shingle) for shingle in shingles], np.int64)
-        return np.concatenate((known, bounds))
+        counts = self.lookups.word_counts(vocabulary).tolist() if vocabulary else []
+        counted = dict(zip(vocabulary, counts, strict=True))
+        return [_Worded.of({word: counted[word] for word in shingle}, self.total) for shingle in shingles]

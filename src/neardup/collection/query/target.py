@@ -55,12 +55,18 @@ class Target:
         return words(self.text)
 
     @cached_property
+    def placed(self) -> tuple[UInt64s, Int64s]:
+        """All its shingles, sorted, and the token at which each begins; equal ones in the order of the text."""
+        found = shingles_in_order(self.units.hashes, self.length)
+        order = np.argsort(found, kind="stable")
+        return found[order], order.astype(np.int64)
+
+    @cached_property
     def _shingles(self) -> tuple[UInt64s, Int64s]:
-        tokens = self.units.hashes
-        out = np.empty(max(len(tokens), 1), np.uint64)
-        found = out[: shingle_hashes(tokens, len(tokens), self.length, out)]
-        hashes, first = np.unique(found, return_index=True)
-        return hashes, first.astype(np.int64)
+        hashes, places = self.placed
+        first = np.ones(len(hashes), np.bool_)
+        first[1:] = hashes[1:] != hashes[:-1]
+        return hashes[first], places[first]
 
     @property
     def hashes(self) -> UInt64s:
@@ -81,6 +87,12 @@ class Target:
         """The words of shingle k in the order of the hashes."""
         start = int(self._shingles[1][k])
         return tuple(self.units.strings[start : start + self.length])
+
+
+def shingles_in_order(tokens: UInt64s, length: int) -> UInt64s:
+    """The shingles of tokens (uint64) in the order of the text, with repeats."""
+    out = np.empty(max(len(tokens), 1), np.uint64)
+    return out[: shingle_hashes(tokens, len(tokens), length, out)]
 
 
 def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:

@@ -20,6 +20,8 @@ def explained(path: Path, wait: float) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(error, path, wait) from error
+    except UnicodeDecodeError as error:  # SQLite quotes what it cannot read
+        raise damaged(path, "what is read is no UTF-8") from error
 
 
 def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:

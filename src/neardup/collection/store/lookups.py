@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from neardup.collection.contract import OPERATORS, PLACE_FACTOR, PLACE_PRIME, Hits, Operator, Row, Totals, Value
+from neardup.collection.contract import OPERATORS, Hits, Operator, Row, Totals, Value
 from neardup.collection.facts import facts, holds
 from neardup.collection.store.failures import damaged, well_formed
+from neardup.collection.store.keys import read, written
 from neardup.collection.store.schema import seal
 from neardup.errors import FormatError, InputError
-from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.tables import Int64s, UInt8s, UInt64s
 
 All = Callable[..., list[Any]]
 """Runs a statement with parameters and returns all rows."""
@@ -23,7 +27,7 @@ FEW = 1000
 """Of so many documents the metadata is read; of more the whole answer is looked up and compared."""
 
 _PROBE = 30
-"""To look for a phrase in one document costs as much as to read so many documents that hold it (measured)."""
+"""To look for words in one document costs as much as to read so many documents that hold them (measured)."""
 
 TOTALS = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
 
@@ -31,6 +35,12 @@ _BLOCK = 100_000
 _PARAMETERS = 500
 _ROW = "SELECT number, id, size, tokens, shingles, metadata, signature, seal FROM documents"
 _LISTED = "(SELECT value FROM json_each(?))"
+_MATCHING = "SELECT rowid FROM terms WHERE terms MATCH ?"
+_FIRST = "SELECT rowid FROM terms WHERE terms MATCH asked.value ORDER BY rowid LIMIT ?"
+
+# What the tokenizer of the index takes for one word and leaves as it is; nothing else can be in there as a word.
+_TOKEN = re.compile(r"[0-9_a-z\u0080-\U0010ffff]+")
+_TERMS_AT_ONCE = 60
 
 # A number is below every string in SQLite, and '' is the first string: this keeps the comparison within its kind.
 _NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
@@ -45,11 +55,8 @@ class Lookups:
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         raise NotImplementedError
 
-    def _blocks(self, statement: str) -> Iterator[list[Any]]:
+    def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
         raise NotImplementedError
-
-    def _settled(self) -> None:
-        """Called before postings are looked up: they may wait to be written."""
 
     def totals(self) -> Totals:
         """What there is."""
@@ -90,6 +97,11 @@ class Lookups:
             found[number] = Row(number, id, json.loads(metadata), size, tokens, shingles)
         return [found[number] for number in numbers.tolist() if number in found]
 
+    def ids(self, numbers: Int64s) -> list[str]:
+        """The ids, in the order asked for."""
+        found = dict(self._all(f"SELECT number, id FROM documents WHERE number IN {_LISTED}", listed(numbers)))
+        return [found[number] for number in numbers.tolist()]
+
     def sizes(self, numbers: Int64s) -> Int64s:
         """Number of different shingles, in the order asked for."""
         found = dict(
@@ -97,11 +109,11 @@ class Lookups:
         )
         return self._integers([found[number] for number in numbers.tolist()])
 
-    def signatures(self, numbers: Int64s) -> UInt32s:
+    def signatures(self, numbers: Int64s) -> UInt8s:
         """The signatures, in the order asked for."""
         found = {row[0]: row[6] for row in self._rows(numbers)}
         joined = b"".join(found[number] for number in numbers.tolist())
-        return np.frombuffer(joined, "<u4").astype(np.uint32).reshape(-1, self._slots)
+        return np.frombuffer(joined, np.uint8).reshape(-1, self._slots)
 
     def packed(self, numbers: Int64s) -> list[bytes]:
         """The compressed texts, in the order asked for."""
@@ -110,74 +122,75 @@ class Lookups:
 
     def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
         """Documents by how many of the hashes their sample holds."""
-        self._settled()
-        # each document is looked for in each list, where the lists are longer than that
-        probing = among is not None and self.frequencies(hashes, len(among) + 1).sum() > len(hashes) * len(among)
-        chosen = [f"AND document IN {_LISTED}", listed(among)] if among is not None and probing else [""]
-        found = self._all(
-            f"SELECT document, COUNT(*) FROM postings WHERE hash IN {_LISTED} {chosen[0]} "
-            "GROUP BY document HAVING COUNT(*) >= ? ORDER BY document",
-            *(listed(signed(hashes)), *chosen[1:], least),
-        )
-        pairs = self._integers(found).reshape(-1, 2)
-        if among is not None and not probing:
-            pairs = pairs[np.isin(pairs[:, 0], among)]
-        return Hits(pairs[:, 0], pairs[:, 1])
+        asked = map(_all_of, _keys(np.unique(hashes)))
+        found = [np.empty(0, np.int64), *(self._holding(match, among) for match in asked)]
+        numbers, counts = np.unique(np.concatenate(found), return_counts=True)
+        enough = counts >= least
+        return Hits(numbers[enough], counts[enough].astype(np.int64))
 
-    def frequencies(self, hashes: UInt64s, most: int) -> Int64s:
-        """For each hash the number of documents, counted up to a bound."""
-        self._settled()
-        return self._column(
-            "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM postings WHERE hash = asked.value LIMIT ?)) "
-            "FROM json_each(?) AS asked ORDER BY asked.key",
-            most,
-            listed(signed(hashes)),
+    def postings(self, hashes: UInt64s, most: int) -> list[tuple[Int64s, int]]:
+        """For each hash the first documents, and about how many there are."""
+        asked = json.dumps([_all_of(key) for key in _keys(hashes)])
+        # one statement for all, and text instead of rows: half the time of a statement for each (measured)
+        statement = (
+            f"SELECT (SELECT GROUP_CONCAT(rowid) FROM ({_FIRST})) FROM json_each(?) AS asked ORDER BY asked.key"
         )
-
-    def postings(self, hashes: UInt64s, most: int) -> list[Int64s]:
-        """For each hash the first documents."""
-        self._settled()
-        found = self._all(
-            "SELECT (SELECT group_concat(document) FROM "
-            "(SELECT document FROM postings WHERE hash = asked.value ORDER BY document LIMIT ?)) "
-            "FROM json_each(?) AS asked ORDER BY asked.key",
-            most,
-            listed(signed(hashes)),
-        )
-        with well_formed(self._path):
-            return [np.array(json.loads(f"[{text or ''}]"), np.int64) for (text,) in found]
+        lists = [np.array(row.split(",") if row else [], np.int64) for (row,) in self._all(statement, most, asked)]
+        last = self._last()
+        return [(found, _estimated(len(found), found[-1] if len(found) else 0, most, last)) for found in lists]
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
     ) -> Int64s:
-        """The documents with these tokens in a row."""
-        if not tokens:
+        """The documents with all these tokens."""
+        wanted = list(dict.fromkeys(tokens))
+        if not wanted or not all(map(_TOKEN.fullmatch, wanted)):
             return np.empty(0, np.int64)
-        phrase = _phrase(tokens) + " *" * prefix
+        begin = [wanted.pop()] if prefix else []
+        parts = [_all_of(wanted[k : k + _TERMS_AT_ONCE]) for k in range(0, len(wanted), _TERMS_AT_ONCE)]
+        parts += [_all_of(begin) + " *"] if begin else []
+        for part in parts[:-1]:
+            among = self._holding(part, among)
+        return self._holding(parts[-1], among, limit)
+
+    def _holding(self, match: str, among: Int64s | None, limit: int | None = None) -> Int64s:
+        """The documents that an FTS5 expression matches."""
         if among is None:
-            return self._matching(phrase, -1 if limit is None else limit)
+            return self._matching(match, -1 if limit is None else limit)
         bound = _PROBE * len(among) + 100
-        found = self._matching(phrase, bound)
+        found = self._matching(match, bound)
         if len(found) == bound:
-            found = self._matching_among(phrase, among)
+            found = self._matching_among(match, among)
         return np.intersect1d(found, among)[:limit]
 
-    def _matching(self, phrase: str, limit: int) -> Int64s:
-        statement = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? ORDER BY rowid LIMIT ?"
-        return self._column(statement, phrase, limit)
+    def _matching(self, match: str, limit: int) -> Int64s:
+        return self._column(f"{_MATCHING} ORDER BY rowid LIMIT ?", match, limit)
 
-    def _matching_among(self, phrase: str, among: Int64s) -> Int64s:
+    def _matching_among(self, match: str, among: Int64s) -> Int64s:
         """Each of the documents looked for in the index: CROSS JOIN keeps the order."""
         statement = (
-            "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN fulltext "
-            "WHERE fulltext.rowid = asked.value AND fulltext MATCH ?"
+            "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN terms "
+            "WHERE terms.rowid = asked.value AND terms MATCH ?"
         )
-        return self._column(statement, listed(among), phrase)
+        return self._column(statement, listed(among), match)
 
-    def occurrences(self, tokens: Sequence[str]) -> Int64s:
-        """For each token the number of documents that hold it."""
-        found = dict(self._all(f"SELECT term, doc FROM words WHERE term IN {_LISTED}", json.dumps(list(tokens))))
-        return np.array([found.get(token, 0) for token in tokens], np.int64)
+    def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
+        """For each token about the number of documents that hold it, exact up to a bound."""
+        if not tokens:
+            return np.empty(0, np.int64)
+        last = self._last()
+        # what is no token is asked for as a key of no shingle
+        asked = json.dumps([_all_of([token if _TOKEN.fullmatch(token) else "#"]) for token in tokens])
+        statement = (
+            f"SELECT (SELECT COUNT(*) || ' ' || COALESCE(MAX(rowid), 0) FROM ({_FIRST})) "
+            "FROM json_each(?) AS asked ORDER BY asked.key"
+        )
+        found = [map(int, row.split()) for (row,) in self._all(statement, most, asked)]
+        return np.array([_estimated(count, reached, most, last) for count, reached in found], np.int64)
+
+    def _last(self) -> int:
+        [(last,)] = self._all("SELECT MAX(number) FROM documents")
+        return last or 0
 
     def has_key(self, key: str) -> bool:
         """Whether any document has this key."""
@@ -206,28 +219,30 @@ class Lookups:
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks."""
-        self._settled()
-        hash, document = -(1 << 63), 0
-        while block := self._all(
-            "SELECT hash, document FROM postings WHERE (hash, document) > (?, ?) ORDER BY hash, document LIMIT ?",
-            *(hash, document, _BLOCK),
-        ):
-            pairs = self._integers(block)
-            yield pairs[:, 0].astype(np.uint64), pairs[:, 1]
-            hash, document = block[-1]
+        # not a LIMIT at a time: the last term of a block may be that of a million documents
+        rows = self._each("SELECT term, doc FROM entries WHERE term >= '#' AND term < '$'")
+        while block := list(islice(rows, _BLOCK)):
+            keys, documents = zip(*block, strict=True)
+            try:
+                hashes = read(keys)
+            except ValueError as error:
+                raise self._damaged("its index holds postings of no shingle") from error
+            yield hashes, np.array(documents, np.int64)
 
-    def words(self) -> Iterator[list[tuple[bytes, int]]]:
-        """The full-text index in blocks: each word with the sum of ``place_value``."""
-        mixed = f"((doc % {PLACE_PRIME} * {PLACE_FACTOR} + offset) % {PLACE_PRIME})"
-        total = f"SUM({mixed} * {mixed} % {PLACE_PRIME} + 1)"
-        # as bytes: a word that was cut need not be UTF-8; places come in the order of words, so nothing is sorted
-        return self._blocks(f"SELECT CAST(term AS BLOB), {total} FROM places GROUP BY term")
+    def words(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each word, with the number of its documents and the sum of their numbers."""
+        # as bytes, for a word that was cut off may end within a character
+        statement = "SELECT CAST(term AS BLOB), doc FROM entries WHERE term {} ORDER BY term"
+        for part in ("< '#'", ">= '$'"):
+            for word, rows in groupby(self._each(statement.format(part)), itemgetter(0)):
+                documents = [document for _, document in rows]
+                yield word, len(documents), sum(documents)
 
-    def facts(self) -> Iterator[list[tuple[str, Value, int]]]:
-        """The metadata as it is looked up, in blocks."""
+    def facts(self) -> Iterator[tuple[str, Value, int]]:
+        """The metadata as it is looked up."""
         # a number without a name would be left out by a join
         name = "(SELECT name FROM keys WHERE number = key)"
-        return self._blocks(f"SELECT {name}, value, document FROM facts ORDER BY key, value, document")
+        return self._each(f"SELECT {name}, value, document FROM facts ORDER BY key, value, document")
 
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each proven by its seal."""
@@ -269,14 +284,18 @@ def listed(numbers: Int64s) -> str:
     return json.dumps(numbers.tolist())
 
 
-def signed(hashes: UInt64s) -> Int64s:
-    """The hashes as SQLite's integers: the same 64 bits."""
-    return np.ascontiguousarray(hashes, np.uint64).view(np.int64)
+def _all_of(terms: Sequence[str]) -> str:
+    """An FTS5 expression. Terms are as ``_TOKEN`` has them, or keys, and hold no quotation mark."""
+    return " AND ".join(f'"{term}"' for term in terms)
 
 
-def _phrase(tokens: Sequence[str]) -> str:
-    """An FTS5 string. Our tokens hold no quotation mark; what is no token of ours cannot break out either."""
-    return '"' + " ".join(tokens).replace('"', '""').replace("\0", " ") + '"'
+def _keys(hashes: UInt64s) -> list[list[str]]:
+    return [[key] for key in written(hashes).split()]
+
+
+def _estimated(count: int, reached: int, most: int, last: int) -> int:
+    """How many documents there are, if the rest up to number ``last`` is like those up to ``reached``."""
+    return count if count < most else max(most, round(most * last / reached))
 
 
 def _row_holds(row: Row, key: str, operator: Operator, value: Value) -> bool:

@@ -21,7 +21,6 @@ from neardup.errors import FormatError, InputError, OutputError
 
 _STEPS = 10_000
 """Steps of SQLite's machine between two looks at the clock: less than a millisecond."""
-_BLOCK = 100_000
 
 
 class SqliteStore(Lookups):
@@ -153,7 +152,7 @@ class SqliteStore(Lookups):
         with self._exclusive() as connection:
             try:
                 with explained(self._path, self._wait):
-                    connection.execute("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')")
+                    connection.execute("INSERT INTO terms (terms) VALUES ('integrity-check')")
             except FormatError as error:
                 return [f"full-text index: {error.given}"]
             except OutputError:
@@ -164,7 +163,7 @@ class SqliteStore(Lookups):
     def compact(self) -> None:
         """Merge the full-text index, give back free pages, empty the log."""
         with self._exclusive() as connection, explained(self._path, self._wait):
-            connection.execute("INSERT INTO fulltext (fulltext) VALUES ('optimize')")
+            connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
             connection.execute("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
             connection.execute("VACUUM")
             (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -184,16 +183,9 @@ class SqliteStore(Lookups):
         with explained(self._path, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
 
-    def _blocks(self, statement: str) -> Iterator[list[Any]]:
+    def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
         with explained(self._path, self._wait):
-            cursor = self._connection().execute(statement)
-            while block := cursor.fetchmany(_BLOCK):
-                yield block
-
-    def _settled(self) -> None:
-        transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
-        if transaction is not None:
-            transaction.flush()
+            yield from self._connection().execute(statement, parameters)
 
     def _connection(self) -> sqlite3.Connection:
         """That of this thread: within a transaction the one that writes."""
@@ -210,8 +202,7 @@ class SqliteStore(Lookups):
             raise InputError(f"The collection {self._path} is closed", "An open collection", "Open it again")
         with explained(self._path, self._wait):
             made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
-            made.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fulltext, row)")
-            made.execute("CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, fulltext, instance)")
+            made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
         return made

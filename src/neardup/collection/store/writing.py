@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,10 @@ import numpy as np
 from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
 from neardup.collection.store.groups import GroupTablesWriting
-from neardup.collection.store.lookups import TOTALS, signed
+from neardup.collection.store.keys import KEY_LENGTH, written
+from neardup.collection.store.lookups import TOTALS
 from neardup.collection.store.schema import seal
 from neardup.tables import Int64s
-
-# Postings wait until so many can be put in at once in the order of the index: neighbours share pages. 64 MB.
-_WAITING = 4_000_000
 
 
 class MissingError(Exception):
@@ -36,8 +35,6 @@ class SqliteWriting:
         (last,) = connection.execute(largest).fetchone()
         self._next = int(last) + 1
         self._keys: dict[str, int] = dict(connection.execute("SELECT name, number FROM keys"))
-        self._waiting: list[tuple[Int64s, Int64s]] = []
-        self._waiting_postings = 0
         self._changes = np.zeros(6, np.int64)
 
     def next_number(self) -> int:
@@ -59,23 +56,20 @@ class SqliteWriting:
 
     def remove(self, entries: Entries, numbers: Int64s) -> None:
         """Remove documents; ``entries`` are what was put for them."""
-        self.flush()
         order = np.argsort(numbers)
         entries, numbers = entries.take(order.tolist()), numbers[order]
         named = numbers.tolist()
         self._connection.executemany(
-            "INSERT INTO fulltext (fulltext, rowid, tokens) VALUES ('delete', ?, ?)",
-            zip(named, entries.streams, strict=True),
+            "INSERT INTO terms (terms, rowid, tokens) VALUES ('delete', ?, ?)",
+            zip(named, _terms(entries), strict=True),
         )
-        self._delete("DELETE FROM postings WHERE hash = ? AND document = ?", _pairs(*_postings(entries, numbers)))
         self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
         for table, column in (("texts", "number"), ("documents", "number")):
             self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
         self._changes -= _counts(entries)
 
     def finish(self) -> None:
-        """Write what waits, and the totals."""
-        self.flush()
+        """Write the totals."""
         [before] = self._connection.execute(f"SELECT {TOTALS} FROM totals")
         after = [count + change for count, change in zip(before, [*self._changes.tolist(), 1], strict=True)]
         self._connection.execute(
@@ -89,22 +83,10 @@ class SqliteWriting:
         )
         self._connection.executemany("INSERT INTO texts VALUES (?, ?)", zip(named, entries.packed, strict=True))
         self._connection.executemany(
-            "INSERT INTO fulltext (rowid, tokens) VALUES (?, ?)", zip(named, entries.streams, strict=True)
+            "INSERT INTO terms (rowid, tokens) VALUES (?, ?)", zip(named, _terms(entries), strict=True)
         )
         self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", self._facts(entries, named))
-        self._waiting.append(_postings(entries, numbers))
-        self._waiting_postings += len(entries.hashes)
-        if self._waiting_postings > _WAITING:
-            self.flush()
         self._changes += _counts(entries)
-
-    def flush(self) -> None:
-        """Put the postings that wait into the table."""
-        if not self._waiting:
-            return
-        hashes, numbers = (np.concatenate([pair[i] for pair in self._waiting]) for i in (0, 1))
-        self._waiting, self._waiting_postings = [], 0
-        self._connection.executemany("INSERT INTO postings VALUES (?, ?)", _pairs(hashes, numbers))
 
     def _delete(self, statement: str, rows: Iterable[Any]) -> None:
         wanted = list(rows)
@@ -130,7 +112,7 @@ class SqliteWriting:
 
 def _rows(entries: Entries, named: list[int]) -> Iterator[tuple[Any, ...]]:
     counts = (column.tolist() for column in (entries.sizes, entries.tokens, entries.shingles))
-    signatures = entries.signatures.astype("<u4")
+    signatures = entries.signatures.astype(np.uint8)  # the low bits
     for number, id, size, tokens, shingles, metadata, signature in zip(
         named, entries.ids, *counts, entries.metadata, signatures, strict=True
     ):
@@ -143,16 +125,12 @@ def _json(metadata: Mapping[str, Any]) -> str:
     return json.dumps(metadata, ensure_ascii=False, allow_nan=False) if metadata else "{}"
 
 
-def _postings(entries: Entries, numbers: Int64s) -> tuple[Int64s, Int64s]:
-    return signed(entries.hashes), np.repeat(numbers, np.diff(entries.offsets))
-
-
-def _pairs(hashes: Int64s, numbers: Int64s) -> Iterator[tuple[int, int]]:
-    """In the order of the index, some at a time."""
-    order = np.lexsort((numbers, hashes))
-    for begin in range(0, len(order), 100_000):
-        part = order[begin : begin + 100_000]
-        yield from zip(hashes[part].tolist(), numbers[part].tolist(), strict=True)
+def _terms(entries: Entries) -> Iterator[str]:
+    """The terms of each document: its words and its sampled shingles."""
+    keys = written(entries.hashes)
+    ends = (KEY_LENGTH * entries.offsets).tolist()
+    for stream, (begin, end) in zip(entries.streams, pairwise(ends), strict=True):
+        yield stream + keys[begin:end]
 
 
 def _counts(entries: Entries) -> Int64s:
