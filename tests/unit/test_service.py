@@ -24,6 +24,10 @@ def done(added: int, replaced: int, skipped: int) -> dict[str, Any]:
 HOSTILE = [
     "a/b",
     "/",
+    "a\n",
+    "\n",
+    "a\r\nb",
+    "a\u2028",
     "..",
     ".",
     "../../etc/passwd",

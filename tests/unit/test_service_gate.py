@@ -33,8 +33,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Bodies of 10 kB, two requests at a time, 0.2 seconds."""
-    limits = {"largest_body": 0.01, "requests": 2, "seconds": 0.2, "threads": 1, "most_hits": 3}
+    """Bodies of 10 kB, two requests at a time, one thread."""
+    limits = {"largest_body": 0.01, "requests": 2, "threads": 1, "most_hits": 3}
     with serving(tmp_path_factory.mktemp("small") / "mail.neardup", **limits) as made:
         yield made
 
@@ -198,6 +198,7 @@ def test_more_hits_than_allowed(small: Service) -> None:
 
 def test_what_takes_too_long_is_stopped(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     small.add(slow="one two three four five six")
+    monkeypatch.setattr(small.desk, "limits", Limits.of(seconds=0.2))
     from neardup.collection.view import View
 
     whole = View.everything
@@ -217,6 +218,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
     small: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[int] = []
+    monkeypatch.setattr(small.desk, "limits", Limits.of(seconds=0.2))
 
     def endless(_: Any) -> dict[str, Any]:
         begun.append(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from neardup.collection.ids import LONGEST_ID
@@ -14,6 +15,21 @@ from neardup.service.desk import Desk, answer, unknown
 
 InPath = Annotated[models.Id, Path(min_length=1, max_length=LONGEST_ID, description="Percent-encoded.")]
 InQuery = Annotated[models.Id, Query(min_length=1, max_length=LONGEST_ID)]
+
+
+class _Anything(Convertor[str]):
+    """The rest of an address, whatever it holds: for the framework's own ``path`` it ends at a line end."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("anything", _Anything())
 
 
 def add_to(app: FastAPI, desk: Desk) -> None:
@@ -40,17 +56,17 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         return answer(await desk.remove(id))
 
     # the same by path: an id may hold slashes, and what comes to the router is decoded
-    @app.get("/v1/documents/{id:path}", **described(answers.Document, 404))
+    @app.get("/v1/documents/{id:anything}", **described(answers.Document, 404))
     async def get_document_by_path(id: InPath) -> Response:
         """Get a document."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents/{id:path}", **described(answers.Added, body=True))
+    @app.put("/v1/documents/{id:anything}", **described(answers.Added, body=True))
     async def put_document_by_path(id: InPath, content: models.Content) -> Response:
         """Add a document, or replace the one of this id."""
         return await _put(desk, id, content)
 
-    @app.delete("/v1/documents/{id:path}", **described(answers.Removed, 404))
+    @app.delete("/v1/documents/{id:anything}", **described(answers.Removed, 404))
     async def remove_document_by_path(id: InPath) -> Response:
         """Remove a document and everything that was derived from it."""
         return answer(await desk.remove(id))
