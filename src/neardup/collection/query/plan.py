@@ -32,6 +32,8 @@ FEW = 10
 COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 1, 5, 100, 100
 """About microseconds each; they choose between ways that all keep the promise."""
 COST_PHRASE_WORD = 0.05
+MOST_LOOKUPS = 200_000
+"""To choose among more shingles takes more memory than to compare every document."""
 
 MOST_WORDS = 100
 """Words of a phrase: each costs .2 MB and a pass over its list."""
@@ -301,7 +303,7 @@ class _Choice:
     def completely(self, taken: str) -> FingerprintStep:
         """n − least + 1 look-ups of the rarest, or every document where these cost more."""
         target, n_lookups = self.target, self.target.n - self.empty.least + 1
-        if not taken and n_lookups * COST_LOOKUP > self.total * COST_VERIFY:
+        if not taken and (n_lookups > MOST_LOOKUPS or n_lookups * COST_LOOKUP > self.total * COST_VERIFY):
             return self.empty
         counts, n_sampled = self._counts(), self.sampled
         rarest = np.argsort(counts, kind="stable")[:n_lookups]
