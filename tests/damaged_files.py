@@ -18,15 +18,15 @@ BTREES = {0x02: "inner index page", 0x05: "inner table page", 0x0A: "index leaf"
 QUERIES = (
     "FINGERPRINT:d3",
     "FINGERPRINT:d3_20_95",
-    "FINGERPRINT:long_50",
-    "SIMILAR:d5_10_90",
+    "FINGERPRINT:long_1",
+    "SIMILAR:d3_10_90",
     "word7",
     '"of its own word8"',
     '"common words common words"',
     "from:ann",
     "year>=2003 AND word9",
     "from!=ann AND NOT year<2002",
-    "NOT common",
+    "NOT word9",
 )
 
 

@@ -2,12 +2,8 @@
 
 import json
 import os
-import random
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -18,7 +14,7 @@ import pytest
 
 from neardup.collection import Collection
 from neardup.collection.store import migrations, opening, schema
-from neardup.errors import FormatError, NeardupError, OutputError
+from neardup.errors import FormatError, OutputError
 
 TEXTS = {f"id {place}": f"text {place} with some words of its own, word{place} among them" for place in range(40)}
 
@@ -148,46 +144,6 @@ def test_upgrading_a_current_file_opens_it(path: Path) -> None:
         assert len(collection) == len(TEXTS)
 
 
-def test_a_truncated_file_is_refused_not_misread(path: Path) -> None:
-    data = path.read_bytes()
-    for size in (50, 100, 4095, 4096, len(data) // 2, len(data) - 4096, len(data) - 1):
-        path.write_bytes(data[:size])
-        with pytest.raises(NeardupError):
-            require_all(path)
-        assert path.read_bytes()[:50] == data[:50]
-        for other in path.parent.glob("*-*"):
-            other.unlink()
-
-
-def require_all(path: Path) -> None:
-    with Collection(path) as collection:
-        assert {id: collection.get(id).text for id in TEXTS} == TEXTS
-        assert collection.check() == []
-
-
-def test_a_flipped_bit_is_noticed_or_harmless(path: Path) -> None:
-    data = path.read_bytes()
-    noticed = 0
-    draw = random.Random(7)
-    for _ in range(250):
-        place = draw.randrange(len(data))
-        changed = bytearray(data)
-        changed[place] ^= 1 << draw.randrange(8)
-        path.write_bytes(changed)
-        try:
-            with Collection(path) as collection:
-                read = {id: collection.get(id).text for id in collection}
-                faults = collection.check()
-                found = [len(collection.store.containing([f"word{number}"])) for number in range(40)]
-            if not faults:
-                assert read == TEXTS, place
-                assert found == [1] * 40, place
-            noticed += bool(faults)
-        except NeardupError:
-            noticed += 1
-    assert noticed > 20
-
-
 def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
     wrong = {
         "INSERT INTO terms (rowid, tokens) VALUES (50, '#0000001')": "The postings of sampled shingles",
@@ -227,60 +183,6 @@ def test_a_second_process_that_writes_is_waited_for(path: Path) -> None:
         assert len(collection) == len(TEXTS), "readers are not held up"
         other.execute("ROLLBACK")
         collection.add(["x"])
-
-
-CHILD = """
-import sys
-import pyarrow as pa
-from neardup.collection import Collection
-path, first = sys.argv[1], int(sys.argv[2])
-with Collection(path, scale=2, length=1) as collection:
-    while True:
-        ids = [f"{first}.{k}" for k in range(7)]
-        texts = [f"text {id} and common words, own{first}x{k} " * 9 for k, id in enumerate(ids)]
-        collection.add(pa.table({"id": ids, "text": texts}), near=0.4, on_near="link")
-        print(first, flush=True)
-        collection.decide(ids[1], ids[2], "same" if first % 2 else "different")
-        if first % 5 == 4:
-            collection.remove([f"{first}.0"])
-            print(-first, flush=True)
-        first += 1
-"""
-
-
-def test_killed_at_any_moment_it_has_lost_nothing(tmp_path: Path) -> None:
-    path, first = tmp_path / "killed.neardup", 0
-    draw = random.Random(3)
-    done: set[int] = set()
-    for _ in range(8):
-        child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, path, str(first)], stdout=subprocess.PIPE, text=True
-        )
-        assert child.stdout is not None
-        line = child.stdout.readline()  # it works by now; what comes before is mostly imports
-        time.sleep(draw.random() * 0.12)
-        child.send_signal(signal.SIGKILL)
-        said = [line, *child.stdout]
-        child.stdout.close()
-        child.wait()
-        done |= {int(number) for number in said if number.endswith("\n")}
-        first = max(done) + 2
-        require_whole(path, done)
-    assert len(done) > 10
-
-
-def require_whole(path: Path, done: set[int]) -> None:
-    with Collection(path) as collection:
-        ids = set(collection)
-        batches = {int(id.split(".")[0]) for id in ids}
-        assert {number for number in done if number >= 0} <= batches
-        for number in batches:
-            removed = {f"{number}.0"} if -number in done and number else set()
-            whole = {f"{number}.{k}" for k in range(7)}
-            assert ids & whole in (
-                [whole - removed] if removed or number % 5 != 4 else [whole, whole - {f"{number}.0"}]
-            )
-        assert collection.check() == []
 
 
 def test_an_interrupted_creation_leaves_no_collection(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

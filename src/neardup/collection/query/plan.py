@@ -45,6 +45,8 @@ COST_SMALL = 20_000
 MOST_BY_WORDS = 16
 COMMON = 8
 """A word that more than one in so many documents hold is no help in looking up a shingle by its words."""
+MOST_LOOKUPS = 200_000
+"""To choose among more shingles takes more memory than to compare every document."""
 
 MOST_WORDS = 100
 """Words of a phrase: each costs .2 MB and a pass over its list."""
@@ -359,7 +361,7 @@ class _Choice:
     def completely(self, taken: str) -> FingerprintStep:
         """n − least + 1 look-ups of the rarest, or every document where these cost more."""
         target, n_lookups = self.target, self.target.n - self.empty.least + 1
-        if not taken and n_lookups * COST_LOOKUP > self.total * COST_VERIFY:
+        if not taken and (n_lookups > MOST_LOOKUPS or n_lookups * COST_LOOKUP > self.total * COST_VERIFY):
             return self.empty
         n_sampled = self.sampled
         worded = self._worded(range(n_sampled, target.n))

@@ -45,7 +45,7 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return OutputError(
                 f"{path} cannot be written to",
-                "A file and a folder that may be written to",
+                "A file and a folder that may be written to (readers put locks there, too)",
                 "Change their permissions, or work on a copy",
             )
         case sqlite3.SQLITE_CANTOPEN:
@@ -56,6 +56,12 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
             )
         case sqlite3.SQLITE_NOTADB:
             return not_a_collection(path, "it is no SQLite database, or its first bytes are damaged")
+        case sqlite3.SQLITE_IOERR:
+            return OutputError(
+                f"{path} could not be read or written: {error}",
+                "Nothing of this batch was stored; what was there before is unharmed",
+                "Look after the disk and its quotas, then check the collection",
+            )
         case sqlite3.SQLITE_CORRUPT:
             return damaged(path, str(error))
         case sqlite3.SQLITE_TOOBIG:
