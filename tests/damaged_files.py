@@ -52,17 +52,20 @@ def make(path: Path) -> None:
         "text": list(known.values()),
         "from": [("ann", "bob")[k % 2] for k in range(len(known))],
         "year": [2000 + k % 5 for k in range(len(known))],
+        "tags": [[f"tag {k} {place} of a document" for place in range(8)] for k in range(len(known))],
     }
     some = pa.table({name: values[:9] for name, values in rows.items()})
     with Collection(path, scale=4, slots=16) as collection:
         gone = {f"gone{k}": f"{known['long']} {k}" for k in range(4)}
         collection.add(pa.table({"id": list(gone), "text": list(gone.values())}))
-        collection.add(pa.table(rows), metadata=["from", "year"])
+        collection.add(pa.table(rows), metadata=["from", "year", "tags"])
         collection.remove(list(gone))
-        collection.add(some.drop_columns(["from", "year"]), on_duplicate="replace")
-        collection.add(some, metadata=["from", "year"], on_duplicate="replace")
+        collection.add(some.drop_columns(["from", "year", "tags"]), on_duplicate="replace")
+        collection.add(some, metadata=["from", "year", "tags"], on_duplicate="replace")
         collection.add(pa.table({"id": ["near"], "text": [known["d7"] + " and more"]}), near=0.8, on_near="link")
         collection.decide("d1", "d2", "different", by="ann")
+        collection.add(pa.table({"id": ["late"], "text": [gone["gone0"][::-1]]}))
+        collection.remove("late")
 
 
 def places(data: bytes, packed: Sequence[bytes]) -> Mapping[str, list[int]]:
