@@ -329,7 +329,8 @@ with Collection(os.path.join(folder, "x.neardup")) as collection:
     said["added"] = mb() - start
     [hit] = collection.search(f'TEXT:"{fragment}"_80_95').hits
     said["words"] = [hit.evidence.passage.words, len(fragment.split()), hit.evidence.shared, hit.evidence.size_a]
-    said["found"] = [hit.id == os.path.join(folder, "large.txt"), hit.evidence.passage.text[:100] == fragment[:100]]
+    begins = hit.evidence.passage.text[:100] == fragment[:100]
+    said["found"] = [hit.id == os.path.join(folder, "large.txt"), begins]
     said["why"] = collection.why_not(f'TEXT:"{fragment} and more of it and more"_100', hit.id).reason
     said["searched"] = mb() - start
     collection.remove(hit.id)

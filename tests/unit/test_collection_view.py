@@ -81,7 +81,7 @@ def test_what_is_kept_of_a_search_changes_nothing(
     with collection.view() as view:
         documents = view.everything()
         for kept in (0, 10, 1_000):
-            monkeypatch.setattr("neardup.collection.view._KEPT_DOCUMENTS", kept)
+            monkeypatch.setattr("neardup.collection.view._KEPT_SHINGLES", kept * 100)
             monkeypatch.setattr("neardup.collection.view._KEPT_BYTES", kept * 1_000)
             for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
                 hashes, offsets = view.shingle_sets(documents[begin::step])

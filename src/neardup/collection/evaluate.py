@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,8 @@ from neardup.errors import QueryError
 from neardup.kernels.sets import count_shared
 from neardup.tables import Bools, Int64s
 
-BATCH = 256
-"""Documents whose shingle sets are held at a time."""
+BATCH, MOST_SHINGLES = 256, 4_000_000
+"""So many documents, and shingles of more than one, are held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +144,21 @@ class Evaluation:
             )
         shared, sizes = np.empty(len(documents), np.int64), np.empty(len(documents), np.int64)
         hashes = step.target.hashes
-        for begin in range(0, len(documents), BATCH):
-            batch = slice(begin, begin + BATCH)
+        for batch in batches(self.lookups.sizes(documents)):
             found, offsets = self.lookups.shingle_sets(documents[batch])
             count_shared(hashes, found, offsets, shared[batch])
             sizes[batch] = np.diff(offsets)
         return Counts(documents, shared, sizes)
+
+
+def batches(sizes: Int64s) -> Iterator[slice]:
+    """Slices of documents of these numbers of shingles, so that what is held at a time is bounded."""
+    begin = 0
+    while begin < len(sizes):
+        fit = np.searchsorted(np.cumsum(sizes[begin : begin + BATCH]), MOST_SHINGLES, side="right")
+        end = begin + max(1, int(fit))
+        yield slice(begin, end)
+        begin = end
 
 
 def _without(documents: Int64s, others: Int64s) -> Int64s:

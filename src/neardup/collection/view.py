@@ -21,8 +21,8 @@ from neardup.tables import Int64s, UInt64s
 _COUNTED = 300
 """Documents of a shingle or a word are counted up to so many; from there on their number is an estimate."""
 
-_KEPT_DOCUMENTS, _KEPT_BYTES = 4_096, 64 << 20
-"""So many documents of a search are kept as they are read, and bytes of texts: most are asked for again."""
+_KEPT_BYTES, _KEPT_SHINGLES = 64 << 20, 4_000_000
+"""Of the documents of a search so much is kept as it was read: most are asked for again."""
 
 _AT_ONCE = 256
 _READ = 100
@@ -43,6 +43,7 @@ class View:
         self._texts: dict[int, bytes] = {}
         self._texts_bytes = 0
         self._sets: dict[int, UInt64s] = {}
+        self._sets_shingles = 0
         self._lists: dict[int, Int64s] = {}
 
     @property
@@ -96,13 +97,15 @@ class View:
         missing = [number for number in asked if number not in self._sets]
         texts = pa.array(self._loaded(missing), pa.large_binary())
         sets = shingle_sets(texts, np.arange(len(texts)), self._store.settings.fingerprint)
-        if len(missing) == len(asked) and len(self._sets) + len(missing) > _KEPT_DOCUMENTS:
+        room = self._sets_shingles + len(sets.hashes) <= _KEPT_SHINGLES
+        if len(missing) == len(asked) and not room:
             return sets.hashes, sets.offsets
         bounds = sets.offsets.tolist()
         read = {number: sets.hashes[bounds[k] : bounds[k + 1]] for k, number in enumerate(missing)}
         found = [np.empty(0, np.uint64), *(read[n] if n in read else self._sets[n] for n in asked)]
-        if len(self._sets) + len(read) <= _KEPT_DOCUMENTS:
+        if room:
             self._sets |= read
+            self._sets_shingles += len(sets.hashes)
         return np.concatenate(found), np.cumsum([len(hashes) for hashes in found])
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
