@@ -312,25 +312,26 @@ def test_pages_while_documents_come_and_go(tmp_path: Path, query: str) -> None:
 
 LARGE = """
 import resource
+from pathlib import Path
 def mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> (20 if sys.platform == "darwin" else 10)
 draw = random.Random(1)
 vocabulary = [f"{k:x}".rjust(6, "q") + "x" * (k % 60) for k in range(40_000)]
 text = " ".join(draw.choices(vocabulary, k=1_400_000))
 fragment = " ".join(text[30_000_000:30_003_000].split()[1:-1])
+name = os.path.join(folder, "large.txt")
 said = {"bytes": len(text)}
-with open(os.path.join(folder, "large.txt"), "w") as file:
+with open(name, "w") as file:
     file.write(text)
 del text
 with Collection(os.path.join(folder, "x.neardup")) as collection:
     collection.add(["a small one"])
     start = mb()
-    collection.add(os.path.join(folder, "large.txt"))
+    collection.add(Path(name))
     said["added"] = mb() - start
     [hit] = collection.search(f'TEXT:"{fragment}"_80_95').hits
     said["words"] = [hit.evidence.passage.words, len(fragment.split()), hit.evidence.shared, hit.evidence.size_a]
-    begins = hit.evidence.passage.text[:100] == fragment[:100]
-    said["found"] = [hit.id == os.path.join(folder, "large.txt"), begins]
+    said["found"] = [hit.id == name, hit.evidence.passage.text[:100] == fragment[:100]]
     said["why"] = collection.why_not(f'TEXT:"{fragment} and more of it and more"_100', hit.id).reason
     said["searched"] = mb() - start
     collection.remove(hit.id)

@@ -27,7 +27,7 @@ def table(texts: dict[str, str]) -> pa.Table:
 def path(tmp_path: Path) -> Path:
     made = tmp_path / "made.neardup"
     with Collection(made, scale=2) as collection:
-        collection.add(table(TEXTS))
+        collection.add(table(TEXTS).append_column("year", [list(range(len(TEXTS)))]), metadata=["year"])
     return made
 
 
@@ -152,6 +152,16 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
         "DELETE FROM texts WHERE number = 5": "documents lack their row or their text",
         "UPDATE documents SET tokens = 1 WHERE number = 2": "the row of document 'id 1' was changed",
         "UPDATE totals SET documents = 41": "its totals were changed",
+        "UPDATE facts SET value = 99 WHERE document = 4": "The facts of the metadata are not those",
+        "DELETE FROM facts WHERE document = 4": "The facts of the metadata are not those",
+        "UPDATE keys SET name = 'yeer'": "The facts of the metadata are not those",
+        "DELETE FROM keys": "The facts of the metadata are not those",
+        "UPDATE documents SET id = x'00' WHERE number = 2": "an id is no text",
+        "UPDATE documents SET shingles = 'x' WHERE number = 2": "the row of document 'id 1' was changed",
+        "UPDATE totals SET seal = 'x'": "its totals were changed",
+        "INSERT INTO postings VALUES (2, x'00')": "a stored value is not what was written",
+        "INSERT INTO fulltext (rowid, tokens) VALUES (7, 'twice ')": "The words of the full-text index are not",
+        "INSERT INTO fulltext (rowid, tokens) VALUES (77, 'word ')": "The words of the full-text index are not",
     }
     data = path.read_bytes()
     for statement, says in wrong.items():
@@ -159,6 +169,33 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
         change(path, statement)
         with Collection(path) as collection:
             assert says in "\n".join(collection.check()), statement
+
+
+def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:
+    wrong = {
+        "INSERT INTO postings SELECT hash, 99 FROM postings WHERE document = 3": 'FINGERPRINT:"id 2"_20_80',
+        "INSERT INTO fulltext (rowid, tokens) VALUES (99, 'word2 ')": "word2",
+        "INSERT INTO facts SELECT key, value, 99 FROM facts WHERE document = 3": "year:2",
+    }
+    data = path.read_bytes()
+    for statement, query in wrong.items():
+        path.write_bytes(data)
+        with Collection(path) as collection:
+            assert collection.search(query, include_self=True).found
+        change(path, statement)
+        with Collection(path) as collection:
+            with pytest.raises(FormatError, match="names documents that are not there"):
+                collection.search(query)
+            assert collection.check()
+
+
+def test_a_number_in_use_is_not_given_again(path: Path) -> None:
+    for statement in ("UPDATE sqlite_sequence SET seq = 3", "DELETE FROM sqlite_sequence"):
+        change(path, statement)
+        with Collection(path) as collection:
+            collection.add([f"one more after {statement}"])
+            assert collection.store.numbers(["id 0"]) == {"id 0": 1}
+            assert collection.check() == []
 
 
 def test_a_full_disk_stores_nothing_of_the_batch(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

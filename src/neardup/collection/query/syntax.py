@@ -134,6 +134,10 @@ class Query:
     explain: bool = False
     text: str = dataclasses.field(default="", compare=False, repr=False)
 
+    def __str__(self) -> str:
+        """The canonical form."""
+        return canonical(self)
+
 
 @dataclass(frozen=True)
 class Reading:

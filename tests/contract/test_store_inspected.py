@@ -1,0 +1,58 @@
+"""What every store tells for checks: all of its words and facts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_store import STORES
+
+from made_collections import put
+from neardup.collection.contract import Store
+from neardup.collection.facts import facts
+from neardup.text import tokens
+from strategies import any_text
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    made = STORES[request.param](tmp_path)
+    yield made
+    made.close()
+
+
+@given(st.lists(any_text(), min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_all_words_and_their_documents(tmp_path_factory: pytest.TempPathFactory, texts: Sequence[str]) -> None:
+    for make in STORES.values():
+        store = make(tmp_path_factory.mktemp("words"))
+        known = put(store, {f"{k}": text for k, text in enumerate(texts)}).tolist()
+        wanted: dict[bytes, list[int]] = defaultdict(list)
+        for number, text in zip(known, texts, strict=True):
+            for token in set(tokens(text)):
+                wanted[token.encode()[:32_768]].append(number)
+        assert sorted(store.words()) == sorted((word, len(own), sum(own)) for word, own in wanted.items())
+        store.close()
+
+
+def test_a_long_word_is_told_cut(store: Store) -> None:
+    put(store, {"long": "ä" * 20_000, "longer": "ä" * 30_000})
+    assert list(store.words()) == [(("ä" * 20_000).encode()[:32_768], 2, 1 + 2)]
+
+
+def test_all_facts(store: Store) -> None:
+    metadata: list[dict[str, Any]] = [
+        {"from": ["ann", "bob"], "size": 3, "head": {"date": "2020"}, "none": None},
+        {"size": 2.5, "new": True, "from": "ann"},
+        {},
+    ]
+    known = put(store, {"a": "x", "b": "y", "c": "z"}, metadata).tolist()
+    wanted = {(key, said, known[k]) for k, record in enumerate(metadata) for key, said in facts(record)}
+    told = list(store.facts())
+    assert set(told) == wanted
+    assert len(told) == len(wanted) == 7

@@ -1,0 +1,108 @@
+"""Hostile ids and mistaken searches as they are typed: what is printed is safe, and says what to do."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import BASE, Run
+
+from hostile_ids import HOSTILE
+from made_collections import write_documents
+from neardup import views
+from neardup.collection.query.syntax import quoted
+
+TYPED = tuple(id for id in HOSTILE if "\x00" not in id)
+"""An argument cannot hold a NUL."""
+
+
+@pytest.fixture
+def path(run: Run, tmp_path: Path) -> Path:
+    texts = {id: f"{BASE} own{k}" for k, id in enumerate(TYPED)}
+    lines = write_documents(tmp_path / "in.jsonl", texts, sender=[f"{id} \x1b[31m" for id in TYPED])
+    result = run("add", tmp_path / "x.neardup", lines, "--text", "text", "--id", "id", "--meta", "sender")
+    assert result.out == f"{len(TYPED)} documents added; {tmp_path}/x.neardup holds {len(TYPED)}\n"
+    return tmp_path / "x.neardup"
+
+
+def is_safe(printed: str) -> bool:
+    """Whether nothing in it rules a terminal or turns around what is read."""
+    return not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\ufeff]", printed)
+
+
+def test_every_hostile_id_from_the_first_command_to_the_last(run: Run, path: Path) -> None:
+    for k, id in enumerate(TYPED):
+        found = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--limit", 1000)
+        assert (found.status, found.err) == (0, "")
+        assert found.out.startswith(f"{views.counted(len(TYPED) - k - 1, 'document')} found")
+        why = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--why-not", id)
+        assert "it is the query document" in why.out
+        explained = run("search", path, f"EXPLAIN FINGERPRINT:{quoted(id)}_90 AND sender:{quoted(id)}")
+        assert explained.status == 0
+        removed = run("remove", path, "--", id)
+        assert removed.out == f"1 document removed; {path} holds {len(TYPED) - k - 1}\n"
+        gone = run("remove", path, "--", id)
+        assert gone.status == 2
+        assert all(map(is_safe, (found.out, why.out, explained.out, removed.out, gone.err)))
+        if k + 1 == len(TYPED) // 2:
+            assert run("check", path).status == 0
+    assert run("check", path).out == "0 documents checked, no fault found\n"
+
+
+def test_as_json_ids_are_as_they_are(run: Run, path: Path) -> None:
+    printed = run("search", path, "word3", "--json", "--limit", 1000).out
+    assert {hit["id"] for hit in json.loads(printed)["hits"]} == set(TYPED)
+    token = json.loads(run("search", path, "word3", "--json", "--limit", 1).out)["next"]
+    assert re.fullmatch(r"[\w-]+", token)
+    assert run("search", path, "word3", "--after", token).status == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "position", "said", "do"),
+    [
+        ("FINGERPRINT:nobody_20_80", 1, 'There is no document "nobody"', 'Give TEXT:"…"'),
+        ('budget OR FINGERPRINT:"nobody"', 11, 'There is no document "nobody"', 'Give TEXT:"…"'),
+        ('FINGERPRINT:"\\u{1b}[2J"', 1, 'There is no document "\\u{1b}[2J"', 'Give TEXT:"…"'),
+        ('TEXT:""_20', 6, "There is nothing between these quotation marks", "Write some text"),
+        ('TEXT:"  ?!  "_20', 1, "There is no word in the pasted text", "What is compared are words"),
+        ("FINGERPRINT:100%_0_80", 1, '"100%" is there, but 0 and 80 cannot follow it', "up to 100"),
+        ("FINGERPRINT:100%_20_101", 1, '"100%" is there, but 20 and 101 cannot follow it', "up to 100"),
+        ('FINGERPRINT:"100%"_0', 20, "This is not a percentage", "up to 100"),
+        ('FINGERPRINT:"100%"_-5', 20, "This is not a percentage", "up to 100"),
+        ('SIMILAR:"100%"_20_100.1', 19, "This is not a percentage", "up to 100"),
+        ('TEXT:"word1 word2"_1e2', 20, "This is not a percentage", "up to 100"),
+        ("FINGERPRINT:a_20", 1, "more than one meaning", '"a_20" means any overlap of document "a_20"'),
+        ("from:ann", 1, "No document has metadata under this name", "quotation marks"),
+        ("FILE:/no/such/file_20", 1, "There is no file /no/such/file", "quotation marks"),
+    ],
+)
+def test_a_mistaken_search_says_what_to_do(
+    run: Run, path: Path, query: str, position: int, said: str, do: str
+) -> None:
+    if "more than one" in said:
+        run("add", path, write_documents(path.with_name("a.jsonl"), {"a": BASE}))
+    result = run("search", path, query)
+    assert (result.status, result.out) == (2, "")
+    first, shown, caret, *rest = result.err.splitlines()
+    assert first.startswith("error: ")
+    assert said in first
+    assert first.endswith(f"(character {position}):")
+    assert shown.strip()[:20] == query[:20]
+    assert caret.strip() == "^"
+    assert do in "\n".join(rest)
+    assert is_safe(result.err)
+
+
+def test_a_text_shorter_than_a_shingle_says_what_it_means(run: Run, path: Path) -> None:
+    lines = write_documents(path.with_name("short.jsonl"), {"short": "Three little WORDS"})
+    run("add", path, lines)
+    found = run("search", path, 'TEXT:"three, little words"_50_90')
+    assert (found.status, found.out.splitlines()[:2]) == (0, ["1 document found (complete)", "short"])
+    explained = run("search", path, 'TEXT:"three little"', "--explain").out
+    assert "it has fewer than 5 words and is one shingle" in explained
+    assert "search for them as a phrase" in explained
+    none = run("search", path, 'TEXT:"three little"')
+    assert (none.status, none.out.splitlines()) == (
+        0,
+        ["0 documents found (complete); EXPLAIN in front of the query says how it is meant"],
+    )
