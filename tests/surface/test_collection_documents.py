@@ -122,6 +122,28 @@ def test_a_folder_that_changed_is_added_again(run: Run, folder: Path, path: Path
     assert found(run, path, "subject:s") == ["new.eml"]
 
 
+def test_a_collection_in_its_own_folder_is_no_document(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    own, listed = Path("own.neardup"), Path("problems.jsonl")
+    for _ in range(2):
+        assert run("add", own, ".", "--replace", "--problems", listed).status == 0
+    assert ids(own) == sorted(FILES)
+    with Collection(own) as collection:  # its log stands next to it
+        collection.add(Path("."), on_duplicate="replace")
+        collection.add([Path("a.txt"), Path("sub")], on_duplicate="skip")
+        assert not [id for id in collection if "neardup" in id]
+    assert run("add", own, "*", "--replace", "--problems", listed).status == 0
+    assert "is the collection itself" in run("add", own, own).err
+    write(folder / "data", {"a.jsonl": b'{"id": "x", "text": "one"}\n'})
+    monkeypatch.chdir(folder / "data")
+    assert run("add", "own.neardup", ".").out.endswith("1 document added; own.neardup holds 1\n")
+    assert run("add", "own.neardup", ".", "--replace").out.endswith(
+        "0 documents added, 1 replaced; own.neardup holds 1\n"
+    )
+
+
 def test_files_that_cannot_be_read_are_listed(run: Run, folder: Path, path: Path, tmp_path: Path) -> None:
     write(folder, BROKEN)
     listed, out = tmp_path / "problems.jsonl", tmp_path / "out"

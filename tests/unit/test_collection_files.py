@@ -173,10 +173,12 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
 
 def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:
     wrong = {
-        "INSERT INTO postings SELECT hash, 99 FROM postings WHERE document = 3": 'FINGERPRINT:"id 2"_20_80',
+        "INSERT INTO postings SELECT hash, 99 FROM postings WHERE document = 41": "FINGERPRINT:long_20_80",
         "INSERT INTO fulltext (rowid, tokens) VALUES (99, 'word2 ')": "word2",
         "INSERT INTO facts SELECT key, value, 99 FROM facts WHERE document = 3": "year:2",
     }
+    with Collection(path) as collection:
+        collection.add(table({"long": " ".join(f"w{k}" for k in range(200))}))
     data = path.read_bytes()
     for statement, query in wrong.items():
         path.write_bytes(data)

@@ -54,6 +54,7 @@ def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **type
 def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str, Any]) -> tuple[Added, int]:
     """What was added, and how many documents there are now."""
     from neardup.collection import Collection
+    from neardup.collection.collection import own_files
     from neardup.readers import choose_columns, open_files
     from neardup.writers import ProblemList
 
@@ -61,7 +62,8 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
         option.name.removeprefix("new_"): value for option in CREATION if (value := typed[option.name]) is not None
     }
     near, on_near = _near(typed)
-    documents = open_files(inputs)
+    own = (*own_files(path), *([] if problems is None else [problems]))
+    documents = open_files(inputs, without=own)
     choose_columns(documents, typed["text"], typed["id"])  # a mistake in them must not leave an empty collection
     with nullcontext() if problems is None else ProblemList(problems) as listed:
         on_problem = listed.write if listed else None
@@ -124,7 +126,8 @@ def _repeats(added: Added) -> Iterator[str]:
 
 
 def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
-    where = f"; {views.printable(listed)} lists them" if listed else ""
+    them = "it" if added.rejected == 1 else "them"
+    where = f"; {views.printable(listed)} lists {them}" if listed else ""
     yield f"{views.counted(added.rejected, 'row')} rejected{where}. The first:"
     for problem in added.problems[:_SHOWN_PROBLEMS]:
         row = "" if problem.row is None else f" row {problem.row}"

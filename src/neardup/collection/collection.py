@@ -31,7 +31,7 @@ from neardup.collection.view import View
 from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.progress import Progress, Silent
-from neardup.readers import Problem
+from neardup.readers import Problem, open_documents
 
 _PAGE = 1000
 
@@ -125,7 +125,8 @@ class Collection(GroupsAndDecisions):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
         asked = None if near is None else Near.of(near)
         adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem)
-        return adding.run(documents, text, id, metadata, progress or Silent())
+        opened = open_documents(documents, without=own_files(self.path))
+        return adding.run(opened, text, id, metadata, progress or Silent())
 
     def prepare(self, ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Entries:
         """Fingerprint documents for ``put``, in any thread; nothing is stored. ``metadata`` may be any JSON.
@@ -300,6 +301,11 @@ class Collection(GroupsAndDecisions):
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
+
+
+def own_files(path: Path) -> tuple[Path, ...]:
+    """The file of a collection and what stands next to it: no documents, in whatever folder they are."""
+    return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
 
 
 __all__ = ["Added", "Collection", "Document"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -51,18 +51,18 @@ __all__ = [
 ]
 
 
-def open_documents(inputs: object, *, chunk_bytes: int = CHUNK_BYTES) -> Documents:
+def open_documents(inputs: object, *, chunk_bytes: int = CHUNK_BYTES, without: Collection[Path] = ()) -> Documents:
     """Open whatever holds documents.
 
     A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. A list of str
     is a list of texts. Everything with an Arrow interface is a table or a column of texts. An iterator of
     str or of pyarrow.RecordBatch is read to its end and kept in memory, since the documents are read more
-    than once. Documents pass through.
+    than once. Documents pass through. ``without``: files that are no input, in whatever folder they are.
     """
     if isinstance(inputs, str | Path):
-        return open_files([inputs], chunk_bytes=chunk_bytes)
+        return open_files([inputs], chunk_bytes=chunk_bytes, without=without)
     if isinstance(inputs, list | tuple):
-        return _from_list(inputs, chunk_bytes)
+        return _from_list(inputs, chunk_bytes, without)
     if hasattr(inputs, "chunks") and hasattr(inputs, "require"):
         return cast(Documents, inputs)
     if is_arrow(inputs):
@@ -76,11 +76,13 @@ def open_documents(inputs: object, *, chunk_bytes: int = CHUNK_BYTES) -> Documen
     )
 
 
-def open_files(names: Sequence[str | Path], *, chunk_bytes: int = CHUNK_BYTES) -> Documents:
-    """Open files, folders, patterns and URLs as one input; all must be of one format."""
+def open_files(
+    names: Sequence[str | Path], *, chunk_bytes: int = CHUNK_BYTES, without: Collection[Path] = ()
+) -> Documents:
+    """Open files, folders, patterns and URLs as one input, ``without`` some files; all must be of one format."""
     if not names:
         raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
-    found = find_files(names)
+    found = find_files(names, without)
     if found.format == "parquet":
         return ParquetDocuments(found.sources, chunk_bytes)
     if found.format == "jsonl":
@@ -90,9 +92,9 @@ def open_files(names: Sequence[str | Path], *, chunk_bytes: int = CHUNK_BYTES) -
     return TextDocuments(found.name, found.sources, chunk_bytes)
 
 
-def _from_list(items: Sequence[Any], chunk_bytes: int) -> Documents:
+def _from_list(items: Sequence[Any], chunk_bytes: int, without: Collection[Path] = ()) -> Documents:
     if items and all(isinstance(item, Path) for item in items):
-        return open_files(items, chunk_bytes=chunk_bytes)
+        return open_files(items, chunk_bytes=chunk_bytes, without=without)
     if items and all(isinstance(item, pa.RecordBatch) for item in items):
         return from_arrow(_joined(items), chunk_bytes)
     return from_strings(items, chunk_bytes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,9 +30,13 @@ class Discovered:
     sources: tuple[Source, ...]
 
 
-def find_files(names: Sequence[str | Path]) -> Discovered:
-    """Return the files that the names stand for; they must be of one format."""
-    parts = [_find(str(name)) for name in names]
+def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
+    """Return the files that the names stand for; they must be of one format.
+
+    ``without``: local files that are no input, wherever they are found.
+    """
+    left_out = frozenset(os.path.realpath(path) for path in without)
+    parts = [_find(str(name), left_out) for name in names]
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
@@ -74,18 +78,21 @@ def format_of(name: str) -> Format:
     return _FORMATS.get(extension, "text")
 
 
-def _find(name: str) -> Discovered:
+def _find(name: str, left_out: frozenset[str]) -> Discovered:
     if "://" in name:
         return _find_remote(name)
     path = os.path.expanduser(name)
     if os.path.isdir(path):
-        return _folder(name, list(_walk(path)))
+        return _folder(name, list(_walk(path, left_out)))
     if os.path.exists(path):
         _require_regular(name, path)
+        if os.path.realpath(path) in left_out:
+            raise InputError(f"{name} is the collection itself, or belongs to it", "Files of documents", _CHECK)
         return _files(name, [local_source(name, path)])
     if not glob.has_magic(path):
         raise InputError(f"There is no file or folder {name}", "An existing file, folder or pattern", _CHECK)
-    hits = sorted(hit for hit in glob.glob(path, recursive=True) if os.path.isfile(hit))
+    found = (hit for hit in glob.glob(path, recursive=True) if os.path.isfile(hit))
+    hits = sorted(hit for hit in found if os.path.realpath(hit) not in left_out)
     if not hits:
         raise InputError(f"No file matches {name}", "A pattern such as data/*.jsonl or data/**/*.txt", _CHECK)
     return _files(name, [local_source(hit, hit) for hit in hits])
@@ -111,7 +118,7 @@ def local_source(name: str, path: str) -> Source:
     return Source(shown, os.path.abspath(path), size)
 
 
-def _walk(root: str) -> Iterator[Source]:
+def _walk(root: str, left_out: frozenset[str]) -> Iterator[Source]:
     """Yield the regular, visible files below a folder; links are followed to files inside it only."""
     inside = os.path.realpath(root) + os.sep
     for folder, folders, files in os.walk(root):
@@ -119,6 +126,7 @@ def _walk(root: str) -> Iterator[Source]:
         for name in files:
             path = os.path.join(folder, name)
             leaves = os.path.islink(path) and not os.path.realpath(path).startswith(inside)
+            leaves |= bool(left_out) and os.path.realpath(path) in left_out
             if not name.startswith(".") and not leaves and os.path.isfile(path):
                 yield local_source(os.path.relpath(path, root), path)
 

@@ -88,7 +88,8 @@ def _fingerprint(step: FingerprintStep) -> Iterator[str]:
         yield f"documents that resemble {name} by {target.overlap:f} % or more"
     else:
         yield f"documents that hold {target.overlap:f} % or more of {name}"
-    yield f"{STEP}so they share {step.least:,} or more of its {views.counted(target.n, 'shingle')}"
+    least = "its only" if target.n == 1 else f"{step.least:,} or more of its {target.n:,}"
+    yield f"{STEP}so they share {least} {'shingle' if target.n == 1 else 'shingles'}"
     if target.is_short:
         yield (
             f"{STEP}it has fewer than {target.length} words and is one shingle: only documents of the very same "
@@ -114,6 +115,8 @@ def _lookups(step: FingerprintStep) -> str:
         )
     if step.way == "every document":
         return "compare every document, which costs less here than complete look-ups"
+    if step.target.n == 1:
+        return f"look it up {'by its postings' if len(step.scanned) else 'as a phrase of the full text'}"
     return (
         f"look up the {step.n_lookups} rarest of its shingles, at least one of which every such document holds: "
         f"{len(step.scanned)} by postings, {len(step.phrases)} by their words"
