@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup.tables import Floats
 
-MOST_DRAWN, FOURFOLD = 28, 4
+MOST_DRAWN, FOURFOLD = 48, 4
 """Several hits are counted among so many look-ups, or four times those of one hit where these are more."""
 TRIES = 3
 
