@@ -13,7 +13,7 @@ Of the documents made
 - 24 % are revisions of an earlier document, with .2 to 20 % of its words changed, left out or put in,
 - 1 % are copies;
 
-and 20 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 300 characters
+and 10 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 250 characters
 that recur most in the sources (licences, mostly): each stands in thousands of a million documents.
 
 When the sources are used up, they begin again with other words: each word of four letters or more becomes one of
@@ -46,7 +46,7 @@ WORD, NEIGHBOURS = re.compile(r"[^\W\d_]{4,}"), 50
 BEGIN = 50
 """Letters by which paragraphs are taken for the same."""
 MARKUP = {".html", ".htm", ".xhtml", ".xml", ".svg"}
-HEADERS, HEADER_SHARE = 40, 0.2
+HEADERS, HEADER_SHARE = 40, 0.1
 REMEMBERED = 100_000
 """Earlier documents that later ones are made from, drawn anew all the time."""
 _SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
@@ -185,7 +185,7 @@ def _new_paragraphs(text: str, counted: Counter[str], first: dict[str, str]) -> 
 def _headers(counted: Counter[str], first: dict[str, str]) -> tuple[list[str], list[float]]:
     """The paragraphs that recur most, and weights for drawing them."""
     recurring = (first[begin] for begin, _ in counted.most_common(2000))
-    headers = [part for part in recurring if 120 <= len(part) <= 300][:HEADERS]
+    headers = [part for part in recurring if 120 <= len(part) <= 250][:HEADERS]
     return headers, [1 / (place + 5) for place in range(len(headers))]
 
 

@@ -110,7 +110,9 @@ class Evaluation:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
         if not (self.include_self or step.negated or step.target.number is None):
             candidates = candidates[candidates != step.target.number]
-        counts = self._count(step, self._of_possible_size(step, candidates))
+        candidates = self._of_possible_size(step, candidates)
+        self._require_few(step, candidates)
+        counts = self._count(step, self.lookups.sharing(step.target.hashes, step.least, candidates))
         found = counts.where(step.reached_by(counts.shared, counts.sizes))
         self._counted[step] = found
         return found.documents
@@ -132,7 +134,7 @@ class Evaluation:
         fits = sizes >= smallest
         return documents[fits & (sizes <= largest) if largest else fits]
 
-    def _count(self, step: FingerprintStep, documents: Int64s) -> Counts:
+    def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
         if self.most_candidates is not None and len(documents) > self.most_candidates:
             raise QueryError(
                 f"{len(documents):,} documents would have to be compared with {step.target.name}",
@@ -141,6 +143,9 @@ class Evaluation:
                 query=self.plan.query.text,
                 position=step.clause.span[0],
             )
+
+    def _count(self, step: FingerprintStep, documents: Int64s) -> Counts:
+        self._require_few(step, documents)
         shared, sizes = np.empty(len(documents), np.int64), np.empty(len(documents), np.int64)
         hashes = step.target.hashes
         for begin in range(0, len(documents), BATCH):

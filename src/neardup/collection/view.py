@@ -12,7 +12,7 @@ from neardup.collection.adding import loaded
 from neardup.collection.contract import Operator, Store, Value
 from neardup.collection.entries import token_stream
 from neardup.collection.settings import CollectionSettings
-from neardup.fingerprints import shingle_sets
+from neardup.fingerprints import shared_shingles, shingle_sets
 from neardup.kernels.sets import count_shared
 from neardup.tables import Int64s, UInt64s
 
@@ -87,6 +87,15 @@ class View:
         if len(self._sets) + len(read) <= _KEPT_DOCUMENTS:
             self._sets |= read
         return np.concatenate(found), np.cumsum([len(hashes) for hashes in found])
+
+    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
+        """Those of the documents whose texts hold at least ``least`` of these distinct shingles."""
+        holds = np.zeros(len(documents), np.bool_)
+        for begin in range(0, len(documents), _AT_ONCE):
+            texts = pa.array(self._loaded(documents[begin : begin + _AT_ONCE].tolist()), pa.large_binary())
+            shared = shared_shingles(texts, hashes, self._store.settings.fingerprint)
+            holds[begin : begin + _AT_ONCE] = shared >= least
+        return documents[holds]
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         """About how many documents have a posting for each of these shingles; exact below 300."""
