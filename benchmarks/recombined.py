@@ -7,14 +7,18 @@ column ``text``, or text files. The draw has a fixed seed. A paragraph of the so
 and with whatever changes behind its first 50 letters it stands there, so that what recurs is what is drawn again.
 Of the documents made
 
-- 45 % are consecutive paragraphs of a source,
+- 45 % are paragraphs as they follow one another in the sources,
 - 20 % are single paragraphs drawn from anywhere,
 - 10 % quote 10 to 90 % of an earlier document and continue with a source,
 - 24 % are revisions of an earlier document, with .2 to 20 % of its words changed, left out or put in,
 - 1 % are copies;
 
-and 20 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 300 characters
+and 10 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 250 characters
 that recur most in the sources (licences, mostly): each stands in thousands of a million documents.
+
+When the sources are used up, they begin again with other words: each word of four letters or more becomes one of
+about the same frequency, everywhere the same. That is new text with the vocabulary of the old, and what it has in
+common with others is what the draw gives it.
 """
 
 from __future__ import annotations
@@ -38,10 +42,11 @@ PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 SHORTEST, LONGEST = 2000, 4000
 """Characters of a document."""
 LETTERS = re.compile(r"[^\W\d_]+")
+WORD, NEIGHBOURS = re.compile(r"[^\W\d_]{4,}"), 50
 BEGIN = 50
 """Letters by which paragraphs are taken for the same."""
 MARKUP = {".html", ".htm", ".xhtml", ".xml", ".svg"}
-HEADERS, HEADER_SHARE = 40, 0.2
+HEADERS, HEADER_SHARE = 40, 0.1
 REMEMBERED = 100_000
 """Earlier documents that later ones are made from, drawn anew all the time."""
 _SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
@@ -84,6 +89,10 @@ class Recombined:
         self._draw.shuffle(self._sources)
         self._headers = _headers(counted, first)
         self._earlier: list[str] = []
+        self._following = self._walk()
+        self._ranked = _ranked(self._sources)
+        self._other: dict[str, str] = {}
+        self._passes = 0
 
     def __iter__(self) -> Iterator[str]:
         while True:
@@ -109,18 +118,20 @@ class Recombined:
             start = draw.randrange(len(text) - length + 1)
             begin += text[start : start + length] + "\n\n"
         if kind < 0.55:
-            return self._filled(begin, wanted, lambda: draw.choice(draw.choice(self._sources)))
-        paragraphs = self._run()
-        return self._filled(begin, wanted, lambda: next(paragraphs))
+            return self._filled(begin, wanted, lambda: self._reworded(draw.choice(draw.choice(self._sources))))
+        return self._filled(begin, wanted, lambda: self._reworded(next(self._following)))
 
-    def _run(self) -> Iterator[str]:
-        """Consecutive paragraphs from anywhere on."""
-        at = self._draw.randrange(len(self._sources))
-        first = self._draw.randrange(len(self._sources[at]))
-        yield from self._sources[at][first:]
+    def _walk(self) -> Iterator[str]:
+        """All paragraphs, again and again."""
         while True:
-            at = (at + 1) % len(self._sources)
-            yield from self._sources[at]
+            for paragraphs in self._sources:
+                yield from paragraphs
+            self._passes += 1
+            self._other = _exchanged(self._ranked, self._passes)
+
+    def _reworded(self, text: str) -> str:
+        other = self._other
+        return WORD.sub(lambda found: other.get(found[0], found[0]), text) if other else text
 
     def _filled(self, begin: str, wanted: int, more: object) -> str:
         assert callable(more)
@@ -142,6 +153,22 @@ class Recombined:
         return " ".join(words)[: LONGEST + 200]
 
 
+def _ranked(sources: list[list[str]]) -> list[str]:
+    """The words that occur more than once, the most frequent first."""
+    counted = Counter(word for paragraphs in sources for part in paragraphs for word in WORD.findall(part))
+    return [word for word, count in counted.most_common() if count > 1]
+
+
+def _exchanged(ranked: list[str], turn: int) -> dict[str, str]:
+    """Each word as another of about the same rank; another one each turn."""
+    draw, other = random.Random(turn), list(ranked)
+    for begin in range(0, len(other), NEIGHBOURS):
+        part = other[begin : begin + NEIGHBOURS]
+        draw.shuffle(part)
+        other[begin : begin + NEIGHBOURS] = part
+    return dict(zip(ranked, other, strict=True))
+
+
 def _new_paragraphs(text: str, counted: Counter[str], first: dict[str, str]) -> list[str]:
     """The paragraphs of a text that begin otherwise than all before, by their first letters."""
     new = []
@@ -158,7 +185,7 @@ def _new_paragraphs(text: str, counted: Counter[str], first: dict[str, str]) -> 
 def _headers(counted: Counter[str], first: dict[str, str]) -> tuple[list[str], list[float]]:
     """The paragraphs that recur most, and weights for drawing them."""
     recurring = (first[begin] for begin, _ in counted.most_common(2000))
-    headers = [part for part in recurring if 120 <= len(part) <= 300][:HEADERS]
+    headers = [part for part in recurring if 120 <= len(part) <= 250][:HEADERS]
     return headers, [1 / (place + 5) for place in range(len(headers))]
 
 

@@ -99,6 +99,11 @@ class MemoryCollection:
         sets = [np.empty(0, np.uint64), *(self.sets[k] for k in documents)]
         return np.concatenate(sets), np.cumsum([len(found) for found in sets])
 
+    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
+        self.asked["compared"] += len(documents)
+        enough = [len(np.intersect1d(hashes, self.sets[k])) >= least for k in documents]
+        return documents[np.array(enough, np.bool_)]
+
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         return np.array([len(self.postings.get(value, ())) for value in hashes.tolist()], np.int64)
 

@@ -247,5 +247,5 @@ def test_several_hits_compare_fewer_documents_than_one_hit() -> None:
         documents.asked.clear()
         measured = measure("license_texts", stored("license_texts", "q"), "50", "95", "q", taken)
         assert measured.recall >= 0.95
-        compared[taken] = documents.asked["shingle sets"]
+        compared[taken] = documents.asked["compared"]
     assert compared["s"] < 0.8 * compared["1"]

@@ -102,7 +102,9 @@ def test_a_collection_that_is_not_there_is_not_made(run: Run, path: Path, comman
 
 def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
     before = mails.read_bytes()
-    for command in (("add", mails, mails), ("info", mails), ("remove", mails, "x")):
+    copy = mails.with_name("copy.jsonl")
+    copy.write_bytes(before)
+    for command in (("add", mails, copy), ("info", mails), ("remove", mails, "x")):
         result = run(*command)
         assert result.status == 2
         assert "is no neardup collection: it is no SQLite database" in result.err

@@ -68,6 +68,7 @@ def test_both_ways_keep_the_promise(sizes: tuple[int, int], available: int, aske
         return
     assert found.single <= available
     assert 1 - no_hit(n, c, found.single) >= found.recall - 1e-9 >= float(asked) - 2e-9
+    assert found.single >= fewest_lookups(n, c, float(asked))
     if found.several:
         drawn, hits = found.several
         assert found.single < drawn <= available
@@ -89,17 +90,18 @@ def test_a_choice_by_the_postings_breaks_the_promise_of_each_way_alone_but_not_t
     assert planned is not None
     assert planned.several is not None
     drawn, hits = planned.several
+    single = fewest_lookups(n, c, asked)
     alone = max(h for h in range(1, drawn) if tail(n, c, drawn, h) >= asked)
-    assert alone > hits
+    assert (single, hits) < (planned.single, alone + 1)
     generator = np.random.default_rng(5)
     shared = np.arange(n) < c
     rounds = 20_000
     found_alone = found_both = 0
     for _ in range(rounds):
         order = generator.permutation(shared)
-        some, counted = order[: planned.single].any(), order[:drawn].sum()
-        found_alone += counted >= alone if some else some
-        found_both += counted >= hits if some else some
+        counted = order[:drawn].sum()
+        found_alone += order[:single].any() and counted >= alone
+        found_both += order[: planned.single].any() and counted >= hits
     margin = 4 * (asked * (1 - asked) / rounds) ** 0.5
     assert found_alone / rounds < asked - margin
     assert found_both / rounds == pytest.approx(planned.recall, abs=margin)

@@ -111,7 +111,9 @@ class Evaluation:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
         if not (self.include_self or step.negated or step.target.number is None):
             candidates = candidates[candidates != step.target.number]
-        counts = self._count(step, self._of_possible_size(step, candidates))
+        candidates = self._of_possible_size(step, candidates)
+        self._require_few(step, candidates)
+        counts = self._count(step, self._sharing_enough(step, candidates))
         found = counts.where(step.reached_by(counts.shared, counts.sizes))
         self._counted[step] = found
         return found.documents
@@ -133,7 +135,13 @@ class Evaluation:
         fits = sizes >= smallest
         return documents[fits & (sizes <= largest) if largest else fits]
 
-    def _count(self, step: FingerprintStep, documents: Int64s) -> Counts:
+    def _sharing_enough(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        parts = [np.empty(0, np.int64)]
+        for batch in batches(self.lookups.sizes(documents)):
+            parts.append(self.lookups.sharing(step.target.hashes, step.least, documents[batch]))
+        return np.concatenate(parts)
+
+    def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
         if self.most_candidates is not None and len(documents) > self.most_candidates:
             raise QueryError(
                 f"{len(documents):,} documents would have to be compared with {step.target.name}",
@@ -142,6 +150,9 @@ class Evaluation:
                 query=self.plan.query.text,
                 position=step.clause.span[0],
             )
+
+    def _count(self, step: FingerprintStep, documents: Int64s) -> Counts:
+        self._require_few(step, documents)
         shared, sizes = np.empty(len(documents), np.int64), np.empty(len(documents), np.int64)
         hashes = step.target.hashes
         for batch in batches(self.lookups.sizes(documents)):

@@ -61,6 +61,9 @@ class Lookups(Protocol):
     def shingle_sets(self, documents: Int64s) -> tuple[UInt64s, Int64s]:
         """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
 
+    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
+        """Those of the documents whose texts hold at least ``least`` of these distinct shingles."""
+
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         """About how many documents have a posting for each of these shingles: it steers the cost, no result."""
 

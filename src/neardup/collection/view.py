@@ -14,7 +14,7 @@ from neardup.collection.entries import token_stream
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
-from neardup.fingerprints import shingle_sets
+from neardup.fingerprints import shared_shingles, shingle_sets
 from neardup.kernels.sets import count_shared
 from neardup.tables import Int64s, UInt64s
 
@@ -107,6 +107,11 @@ class View:
             self._sets |= read
             self._sets_shingles += len(sets.hashes)
         return np.concatenate(found), np.cumsum([len(hashes) for hashes in found])
+
+    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
+        """Those of the documents whose texts hold at least ``least`` of these distinct shingles."""
+        texts = pa.array(self._loaded(documents.tolist()), pa.large_binary())
+        return documents[shared_shingles(texts, hashes, self._store.settings.fingerprint) >= least]
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         """About how many documents have a posting for each of these shingles; exact below 300."""

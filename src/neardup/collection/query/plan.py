@@ -35,13 +35,15 @@ LETTERS: dict[Way, str] = {
 }
 """The ways in short, for page tokens."""
 
-FEW = 40
+FEW = 60
 """So few postings are read without asking whether there is a cheaper way."""
 COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 0.4, 40, 300, 40
 """About microseconds each; they choose between ways that all keep the promise."""
 COST_PHRASE_WORD = 1
 COST_SMALL = 20_000
 """A way that costs no more is taken without asking what complete look-ups would cost."""
+FEWER = 4
+"""Of the documents that could have several hits by the lengths of the postings, one in so many does (measured)."""
 MOST_BY_WORDS = 16
 COMMON = 8
 """A word that more than one in so many documents hold is no help in looking up a shingle by its words."""
@@ -323,7 +325,7 @@ class _Choice:
         rarest_first = hashes[np.argsort(counts, kind="stable")]
         n_scanned = len(hashes) - hits + 1
         read = int(np.sort(counts)[:n_scanned].sum())
-        candidates = min(read, counts.sum() / hits)
+        candidates = min(read, counts.sum() / hits) / FEWER
         cost = COST_LOOKUP * (len(hashes) - single) + COST_POSTING * read + COST_VERIFY * candidates
         if taken != "s" and one * (COST_POSTING + COST_VERIFY) <= cost:
             return simple
