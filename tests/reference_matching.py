@@ -59,6 +59,18 @@ def common_run(a: Tokens, b: Tokens, i: int, j: int, free_a: list[bool], free_b:
     return length
 
 
+def maximal_runs(a: Tokens, b: Tokens, least: int, free_a: list[bool], free_b: list[bool]) -> list[Tile]:
+    """Return all common runs of free tokens that cannot be made longer and have ``least`` tokens or more."""
+    found = []
+    for i in range(len(a)):
+        for j in range(len(b)):
+            before = i > 0 and j > 0 and common_run(a, b, i - 1, j - 1, free_a, free_b) > 0
+            length = 0 if before else common_run(a, b, i, j, free_a, free_b)
+            if length >= least:
+                found.append((i, j, length))
+    return found
+
+
 def best_literal(a: Tokens, b: Tokens, w: int) -> int:
     """Return the most tokens that disjoint one-to-one runs of w or more can have; tries all of them."""
     if min(len(a), len(b)) < w:

@@ -101,12 +101,20 @@ class TokenPair:
     n_tokens: int
     swapped: bool
     _windows: dict[int, tuple[NDArray[np.int32], int]] = field(default_factory=dict)
+    _covered: dict[int, tuple[Bools, Bools]] = field(default_factory=dict)
 
     def windows(self, length: int) -> tuple[NDArray[np.int32], int]:
         """Names of all windows of ``length`` tokens, and how many; worked out once."""
         if length not in self._windows:
             self._windows[length] = kernels.window_names(self.tokens, length)
         return self._windows[length]
+
+    def covered(self, length: int) -> tuple[Bools, Bools]:
+        """Which tokens of each are in some window of ``length`` tokens that the other one has; worked out once."""
+        if length not in self._covered:
+            names = self.windows(length)
+            self._covered[length] = kernels.cover_both(self.tokens, self.first_size, length, *names)
+        return self._covered[length]
 
     def in_order(self, first: T, second: T) -> tuple[T, T]:
         """What was found for the first and the second sequence, as (A's, B's)."""
@@ -140,11 +148,11 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     """
     names, n_names = pair.windows(min_chunk)
     m = pair.first_size
-    covered = kernels.cover_both(pair.tokens, m, min_chunk, names, n_names)
+    covered = pair.covered(min_chunk)
     bound = int(matchable(pair.tokens, m, pair.n_tokens, *covered))
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
-        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, most_runs)
+        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, covered, most_runs)
     starts = pair.in_order(tiles[:, 0], tiles[:, 1])
     tiles = np.column_stack((*starts, tiles[:, 2]))
     tiles = tiles[np.argsort(tiles[:, 0])]
@@ -158,9 +166,8 @@ def information(pair: TokenPair, min_chunk: int = 5) -> Information:
     token in a repeat is redundant. A token is matched when some window over it is in the other sequence.
     """
     names, n_names = pair.windows(min_chunk)
-    covered = kernels.cover_both(pair.tokens, pair.first_size, min_chunk, names, n_names)
     redundant = kernels.redundant_both(pair.tokens, pair.first_size, min_chunk, names, n_names)
-    return Information(*pair.in_order(*redundant), *pair.in_order(*covered))
+    return Information(*pair.in_order(*redundant), *pair.in_order(*pair.covered(min_chunk)))
 
 
 def shingle_counts(pair: TokenPair, length: int = 5) -> SetCounts:

@@ -17,6 +17,8 @@ import numpy as np
 from neardup import comparison, matching
 from neardup.alignment import Alignment, align
 from neardup.coefficients import classic_coefficients
+from neardup.kernels.order import sort_distinct
+from neardup.kernels.sets import shared_at_least
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch import sketch_sets
 from neardup.settings import Settings
@@ -335,9 +337,14 @@ def _chunk_measures(
 
 
 def _bag_of_words(a: Reading, b: Reading, left_out: UInt64s) -> float:
-    bag_a, bag_b = (np.setdiff1d(reading.words.hashes, left_out) for reading in (a, b))
-    shared = len(np.intersect1d(bag_a, bag_b, assume_unique=True))
-    return _ratio(shared, len(bag_a) + len(bag_b) - shared)
+    bags = []
+    for reading in (a, b):
+        hashes = reading.token_hashes.copy()
+        distinct = hashes[: sort_distinct(hashes, len(hashes), np.empty_like(hashes))]
+        bags.append(distinct[~np.isin(distinct, left_out)] if len(left_out) else distinct)
+    sizes = [len(bag) for bag in bags]
+    shared = shared_at_least(np.concatenate(bags), 0, sizes[0], sizes[0], sum(sizes), 0)
+    return _ratio(int(shared), sum(sizes) - int(shared))
 
 
 def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:

@@ -13,14 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.codepoints import codepoints_of, text_of
 from neardup.errors import InputError
 from neardup.kernels import spans as kernels
-from neardup.kernels.shingles import mix_all
 from neardup.kernels.tokens import tokenise
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
 
-_GOLD = np.uint64(0x9E37_79B9_7F4A_7C15)
 _PADDING = 64
 
 # Decimal digits zero (general category Nd, numeric value 0) of Unicode 15.0.0, without those that normalisation
@@ -52,7 +51,8 @@ class Units:
     hashes: UInt64s
     spans: Int64s
     _codepoints: UInt32s
-    _places: Places
+    _places: Places | None
+    """Where each unit stands in ``_codepoints``; None: each is one of them."""
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -64,7 +64,9 @@ class Units:
         >>> words("Stra\\u00dfe 7").strings
         ['strasse', '7']
         """
-        whole = self._codepoints.astype("<u4").tobytes().decode("utf-32-le")
+        whole = text_of(self._codepoints)
+        if self._places is None:
+            return list(whole)
         return [whole[begin:end] for begin, end in self._places.tolist()]
 
     def quote(self, begin: int, end: int) -> str:
@@ -88,38 +90,39 @@ class Reading:
     @cached_property
     def words(self) -> Units:
         """The tokens."""
+        places, hashes = self._tokens
+        spans = np.column_stack((self.begins[places[:, 0]], self.ends[places[:, 1] - 1])).astype(np.int64)
+        return Units(self.text, hashes, spans, self.codepoints, places)
+
+    @property
+    def token_hashes(self) -> UInt64s:
+        """Those of ``words``, without their places."""
+        return self._tokens[1]
+
+    @cached_property
+    def _tokens(self) -> tuple[Places, UInt64s]:
+        """Where each token stands in the code points, and its hash."""
         n = len(self.codepoints)
         written, stops = np.empty(4 * n + _PADDING, np.uint8), np.empty(n, np.int64)
         stops = stops[: tokenise(self.codepoints, n, unicode_tables(), written, stops)]
         places = kernels.token_places(self.codepoints, stops, unicode_tables())
-        return self._units(kernels.hash_tokens(written, stops), self.codepoints, places)
+        return places, kernels.hash_tokens(written, stops)
 
     @cached_property
     def characters(self) -> Units:
         """The characters with white space collapsed and trimmed, as character shingles have them."""
-        places = kernels.character_places(self.codepoints, unicode_tables())
-        shown = self.codepoints.copy()
-        blank = (places[:, 1] - places[:, 0] > 1) | kernels.white_space(shown[places[:, 0]], unicode_tables())
-        shown[places[blank, 0]] = ord(" ")
-        hashes = np.empty(len(places), np.uint64)
-        mix_all(_GOLD * (shown[places[:, 0]].astype(np.uint64) + np.uint64(1)), hashes)
-        units = self._units(hashes, shown, places)
-        single = np.column_stack((places[:, 0], places[:, 0] + 1))
-        return Units(self.text, units.hashes, units.spans, shown, single)
+        shown, hashes, spans = kernels.characters(self.codepoints, self.begins, self.ends, unicode_tables())
+        return Units(self.text, hashes, spans, shown, None)
 
     def without_numbers(self) -> Reading:
         """The reading without the tokens that are only decimal digits (of any script)."""
-        places = self.words._places
+        places, _ = self._tokens
         numbers = places[kernels.only_digits(self.codepoints, places, DIGITS_ZERO)]
         stays = np.ones(len(self.codepoints) + 1, np.int64)
         np.add.at(stays, numbers[:, 0], -1)
         np.add.at(stays, numbers[:, 1], 1)
         kept: Bools = np.cumsum(stays - 1)[:-1] == 0
         return Reading(self.text, self.codepoints[kept], self.begins[kept], self.ends[kept])
-
-    def _units(self, hashes: UInt64s, codepoints: UInt32s, places: Places) -> Units:
-        spans = np.column_stack((self.begins[places[:, 0]], self.ends[places[:, 1] - 1])).astype(np.int64)
-        return Units(self.text, hashes, spans, codepoints, places)
 
 
 def read(text: str, *, ignore_numbers: bool = False) -> Reading:
@@ -130,8 +133,7 @@ def read(text: str, *, ignore_numbers: bool = False) -> Reading:
     """
     if not isinstance(text, str):
         raise InputError(f"A text of type {type(text).__name__} cannot be read", "A text is a str")
-    stored = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32)
-    reading = Reading(text, *kernels.normalise_with_origin(stored, unicode_tables()))
+    reading = Reading(text, *kernels.normalise_with_origin(codepoints_of(text), unicode_tables()))
     return reading.without_numbers() if ignore_numbers else reading
 
 

@@ -19,6 +19,7 @@ LAYERS = (
         "tables",
         "kernels",
         "unicode_data",
+        "codepoints",
         "views",
         "terminal",
         "plan",

@@ -191,7 +191,7 @@ def test_impossible_settings_are_refused(chosen: dict[str, Any], said: str) -> N
 def test_caps_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = "one two three four five six " * 30, "one two three four five seven " * 30
     assert not nd.compare(*texts).degraded
-    monkeypatch.setattr(matching.literal, "__defaults__", (5, 10))
+    monkeypatch.setattr(matching.literal, "__defaults__", (5, 1))
     monkeypatch.setattr(matching.lcs, "__defaults__", (1,))
     found = nd.compare(*texts)
     assert found.degraded

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.codepoints import codepoints_of, of_each
+from neardup.kernels import breaks as kernels
 from neardup.tables import Int64s
 from neardup.units import Units
 
 NONE, SENTENCE, LINE = 0, 1, 2
 
-_LINE = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-# two letters or a bracket before the stop: "2." and "A." number something
-_SENTENCE = re.compile(
-    r"""(?:(?<=[^\W\d_][^\W\d_])|(?<=[)\]"'\u2019\u201d\u00bb]))[.!?\u2026\u061f\u06d4\u0964\u0965]+"""
-    r"""[)\]"'\u2019\u201d\u00bb]*\s+|[\u3002\uff01\uff1f][\u300d\u300f\uff09]*"""
+_STOPS, _CLOSES = ".!?\u2026\u061f\u06d4\u0964\u0965", ")]\"'\u2019\u201d\u00bb"
+_FULL_STOPS, _FULL_CLOSES = "\u3002\uff01\uff1f", "\u300d\u300f\uff09"
+_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_MARKS = (
+    (_STOPS, kernels.STOP),
+    (_CLOSES, kernels.CLOSE),
+    (_FULL_STOPS, kernels.FULL_STOP),
+    (_FULL_CLOSES, kernels.FULL_CLOSE),
+    (_LINE_ENDS, kernels.LINE),
+    ("\r", kernels.RETURN),
+    ("\n", kernels.FEED),
 )
-_SHORT_WORD = re.compile(r"(?:^|[\W_])([^\W\d_]{1,3})$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +50,10 @@ def breaks_of(units: Units) -> Breaks:
     """
     n, text = len(units), units.text
     kinds, places = np.zeros(n + 1, np.int8), np.zeros(n + 1, np.int64)
-    stops = (match.span() for match in _SENTENCE.finditer(text))
-    sentences = [end for begin, end in stops if not _goes_on(text, begin, end)]
-    for kind, ends in ((SENTENCE, sentences), (LINE, [match.end() for match in _LINE.finditer(text)])):
-        found = np.array(ends, np.int64)
-        before = np.searchsorted(units.spans[:, 0], found)  # the first unit that begins there or later
+    classes = of_each(codepoints_of(text), _class_of, np.uint16)
+    begins = np.ascontiguousarray(units.spans[:, 0])
+    for kind, found in ((SENTENCE, kernels.sentence_ends(classes)), (LINE, kernels.line_ends(classes))):
+        before = np.searchsorted(begins, found)  # the first unit that begins there or later
         free = (before > 0) & (before < n)
         free[free] = units.spans[before[free] - 1, 1] <= found[free]
         # of several lines without a unit between two units, the last end counts: "=====" belongs to the heading
@@ -58,8 +63,11 @@ def breaks_of(units: Units) -> Breaks:
     return Breaks(kinds, places)
 
 
-def _goes_on(text: str, begin: int, end: int) -> bool:
-    """Whether a stop ends no sentence: after "Dr", or before a small letter, or a figure as in "No. 5"."""
-    short = _SHORT_WORD.search(text, max(0, begin - 4), begin)
-    follows = text[end : end + 1]
-    return follows.islower() or follows.isdigit() or (short is not None and short[1][0].isupper())
+def _class_of(char: str) -> int:
+    """The bits of ``kernels.breaks`` of a character."""
+    letter = char.isalnum() and not char.isdecimal()
+    found = letter * kernels.LETTER | char.isupper() * kernels.UPPER | char.isspace() * kernels.SPACE
+    found |= (char.islower() or char.isdigit()) * kernels.GOES_ON | char.isalnum() * kernels.WORD
+    for marks, bit in _MARKS:
+        found |= (char in marks) * bit
+    return found

@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup import matching
-from neardup.alignment.breaks import LINE, Breaks, breaks_of
+from neardup.alignment.breaks import breaks_of
 from neardup.alignment.path import WORDS_CAP, path_of
-from neardup.tables import Int64s
+from neardup.alignment.table import ROW_KINDS, Pieces, Row, Table
+from neardup.kernels import rows as kernels
+from neardup.tables import Bools, Int64s
 from neardup.units import Units
-
-PieceKind: TypeAlias = Literal["same", "changed", "moved", "between"]
-RowKind: TypeAlias = Literal["equal", "changed", "only_a", "only_b", "moved_a", "moved_b"]
-Cut: TypeAlias = tuple[int, int]
-Segment: TypeAlias = tuple[int, int, PieceKind, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Characters [begin, end) of one text.
-
-    ``kind``: *same* (the other side has the same units opposite), *changed* (it has not), *moved* (it has them
-    elsewhere), *between* (no unit: punctuation, layout, what is left out). ``match``: the number of the matching
-    chunk, 0 if it is in none. ``opens``: the chunk begins here; a chunk of several lines has several pieces.
-    """
-
-    kind: PieceKind
-    begin: int
-    end: int
-    match: int = 0
-    opens: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What stands at one height: the pieces of A and of B, none where that side has nothing."""
-
-    kind: RowKind
-    a: tuple[Piece, ...]
-    b: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +32,52 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Rows from which both texts can be read whole, the matching chunks by number, and what was left out."""
+    """Rows from which both texts can be read whole, the matching chunks by number, and what was left out.
+
+    ``table`` has the rows as arrays. Match k + 1 has ``units[k]`` units, stands at the characters ``spans_a[k]``
+    and ``spans_b[k]`` (int64[k, 2]) and is moved where ``moved[k]`` (bool).
+    """
 
     text_a: str
     text_b: str
-    rows: tuple[Row, ...]
-    matches: tuple[Match, ...]
+    table: Table
+    units: Int64s
+    moved: Bools
+    spans_a: Int64s
+    spans_b: Int64s
     caps: tuple[str, ...]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows from top to bottom."""
+        return self.table.one_by_one()
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """The matching chunks in the order of A."""
+        spans = (map(tuple, spans.tolist()) for spans in (self.spans_a, self.spans_b))
+        numbers = range(1, len(self.units) + 1)
+        return tuple(map(Match, numbers, self.units.tolist(), self.moved.tolist(), *spans))
 
     @cached_property
     def kinds(self) -> Counter[str]:
         """How many rows there are of each kind."""
-        return Counter(row.kind for row in self.rows)
+        counts = np.bincount(self.table.kinds, minlength=len(ROW_KINDS)).tolist()
+        return Counter({kind: count for kind, count in zip(ROW_KINDS, counts, strict=True) if count})
 
     @cached_property
+    def rows_of_matches(self) -> tuple[Int64s, Int64s]:
+        """By the number of a match, the rows in which it begins in A and in B: int64[matches + 1] each."""
+        return (
+            self.table.a.rows_of_matches(len(self.units)),
+            self.table.b.rows_of_matches(len(self.units)),
+        )
+
+    @property
     def places(self) -> dict[int, tuple[int, int]]:
         """For the number of each match, the rows in which it begins: of A, of B."""
-        found: tuple[dict[int, int], dict[int, int]] = {}, {}
-        for number, row in enumerate(self.rows):
-            for side, pieces in enumerate((row.a, row.b)):
-                found[side].update((piece.match, number) for piece in pieces if piece.opens)
-        return {match: (row, found[1][match]) for match, row in found[0].items()}
+        in_a, in_b = (rows.tolist() for rows in self.rows_of_matches)
+        return {match: (in_a[match], in_b[match]) for match in range(1, len(self.units) + 1)}
 
 
 def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
@@ -102,144 +97,57 @@ def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
     """
     pair = matching.pair_of(a.hashes, b.hashes)
     path = path_of(pair, tiles)
-    moved = [(*tile, number) for number, tile in enumerate(tiles.tolist(), 1) if not path.in_order[number - 1]]
-    runs = [(i, j, length, tile + 1) for i, j, length, tile in path.runs.tolist()]
-    moved_a = sorted((i, length, number) for i, _, length, number in moved)
-    moved_b = sorted((j, length, number) for _, j, length, number in moved)
     breaks = breaks_of(a), breaks_of(b)
-    side_a = _Side(a, breaks[0], _segments([(i, n, number) for i, _, n, number in runs], moved_a, len(a)))
-    side_b = _Side(b, breaks[1], _segments([(j, n, number) for _, j, n, number in runs], moved_b, len(b)))
-    blocks = _Blocks(moved_a, breaks[0].kinds), _Blocks(moved_b, breaks[1].kinds)
-    cuts = _cuts(runs, blocks, breaks, pair.in_order(0, 1))
-    sides = ((side_a.to(i), side_b.to(j)) for i, j in cuts)
-    rows = [_row(*pieces) for pieces in sides if any(pieces)]
-    matches = tuple(
-        Match(number, n, not path.in_order[number - 1], _characters(a, i, n), _characters(b, j, n))
-        for number, (i, j, n) in enumerate(tiles.tolist(), 1)
+    kinds = breaks[0].kinds, breaks[1].kinds
+    moved = np.flatnonzero(~path.in_order)
+    begins = np.sort(tiles[moved, 0]), np.sort(tiles[moved, 1])
+    edges = tuple(_edges(tiles[moved], side, kinds[side]) for side in (0, 1))
+    runs = np.ascontiguousarray(path.runs[:, :3])
+    cuts = kernels.cut_rows(runs, edges, begins, kinds, pair.in_order(0, 1)[0])
+    found = []
+    for side, units in enumerate((a, b)):
+        marked = _marked(path.runs[:, [side, 2, 3]], tiles[moved][:, [side, 2]], moved)
+        side_cuts = np.ascontiguousarray(cuts[:, side])
+        found.append(kernels.pieces_of(units.spans, marked, side_cuts, breaks[side].places))
+    ends = tiles[:, :2] + tiles[:, 2:] - 1
+    spans_a, spans_b = (
+        np.column_stack((units.spans[tiles[:, side], 0], units.spans[ends[:, side], 1]))
+        for side, units in enumerate((a, b))
     )
-    return Alignment(a.text, b.text, tuple(rows), matches, (WORDS_CAP,) * path.capped)
+    return Alignment(
+        a.text,
+        b.text,
+        _table(*found),
+        tiles[:, 2],
+        ~path.in_order,
+        spans_a,
+        spans_b,
+        (WORDS_CAP,) * path.capped,
+    )
 
 
-def _characters(units: Units, begin: int, length: int) -> tuple[int, int]:
-    return int(units.spans[begin, 0]), int(units.spans[begin + length - 1, 1])
+def _edges(moved: Int64s, side: int, kinds: NDArray[np.int8]) -> Int64s:
+    """Where moved text begins or ends and the text has a break."""
+    edges: Int64s = np.unique(np.concatenate((moved[:, side], moved[:, side] + moved[:, 2])))
+    return edges[kinds[edges] > 0]
 
 
-def _segments(
-    runs: Sequence[tuple[int, int, int]], moved: Sequence[tuple[int, int, int]], n: int
-) -> Iterator[Segment]:
-    """All units of one side, in order: (begin, end, kind, match)."""
-    marked: list[Segment] = [(begin, begin + length, "same", match) for begin, length, match in runs]
-    marked += [(begin, begin + length, "moved", match) for begin, length, match in moved]
-    at = 0
-    for segment in sorted(marked):
-        if segment[0] > at:
-            yield at, segment[0], "changed", 0
-        yield segment
-        at = segment[1]
-    if at < n:
-        yield at, n, "changed", 0
+def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
+    """Runs of units that are not changed, in order: int64[s, 4] (begin, end, kind, match).
 
-
-class _Side:
-    """One text, handed out from cut to cut."""
-
-    def __init__(self, units: Units, breaks: Breaks, segments: Iterator[Segment]) -> None:
-        self._spans = units.spans.tolist()
-        self._breaks = breaks
-        self._segments = segments
-        self._segment: Segment | None = next(segments, None)
-        self._unit = self._character = 0
-
-    def to(self, unit: int) -> tuple[Piece, ...]:
-        """The pieces up to the break before a unit."""
-        pieces = list(self._marked(unit))
-        self._fill(pieces, int(self._breaks.places[unit]))
-        return tuple(pieces)
-
-    def _marked(self, unit: int) -> Iterator[Piece]:
-        while self._unit < unit and self._segment is not None:
-            begin, end, kind, match = self._segment
-            first, last = self._unit, min(end, unit)
-            pieces: list[Piece] = []
-            self._fill(pieces, self._spans[first][0])
-            yield from pieces
-            stop = max(self._character, self._spans[last - 1][1])
-            yield Piece(kind, self._character, stop, match, match > 0 and first == begin)
-            self._unit, self._character = last, stop
-            if last == end:
-                self._segment = next(self._segments, None)
-
-    def _fill(self, pieces: list[Piece], end: int) -> None:
-        """Text without a unit up to a character; units that share one character leave none."""
-        if end > self._character:
-            pieces.append(Piece("between", self._character, end))
-            self._character = end
-
-
-def _row(a: tuple[Piece, ...], b: tuple[Piece, ...]) -> Row:
-    kinds = {piece.kind for piece in (*a, *b)} - {"between"}
-    kind: RowKind
-    if a and b:
-        kind = "equal" if kinds <= {"same"} else "changed"
-    elif a:
-        kind = "moved_a" if kinds == {"moved"} else "only_a"
-    else:
-        kind = "moved_b" if kinds == {"moved"} else "only_b"
-    return Row(kind, a, b)
-
-
-def _cuts(
-    runs: Sequence[tuple[int, int, int, int]],
-    blocks: tuple[_Blocks, _Blocks],
-    breaks: tuple[Breaks, Breaks],
-    order: tuple[int, int],
-) -> Iterator[Cut]:
-    """Where rows end, as (unit of A, unit of B): both texts have a break there.
-
-    Equal text is cut at ends of lines, and at ends of sentences only next to what is not equal.
+    ``runs`` (begin, length, tile) are the same in both texts, ``moved`` (begin, length) are those ``tiles``.
     """
-    kinds_a, kinds_b = (side.kinds for side in breaks)
-    ends = (len(kinds_a) - 1, len(kinds_b) - 1)
-    done, last = (-1, -1), (0, 0)
-    for i, j, length, _ in (*runs, (*ends, 0, 0)):
-        cuts = list(_cuts_between(blocks, last, (i, j), order))
-        least = np.minimum(kinds_a[i : i + length + 1], kinds_b[j : j + length + 1])
-        allowed = np.flatnonzero(least)
-        kept = {*np.flatnonzero(least == LINE).tolist(), *allowed[:1].tolist(), *allowed[-1:].tolist()}
-        for cut in (*cuts, *((i + t, j + t) for t in sorted(kept))):
-            if cut != done and kinds_a[cut[0]] and kinds_b[cut[1]]:
-                yield cut
-                done = cut
-        last = (i + length, j + length)
+    same = np.column_stack((runs[:, 0], runs[:, 0] + runs[:, 1], np.full(len(runs), kernels.SAME), runs[:, 2] + 1))
+    other = np.column_stack((moved[:, 0], moved.sum(axis=1), np.full(len(moved), kernels.MOVED), tiles + 1))
+    marked = np.concatenate((same, other))
+    return marked[np.argsort(marked[:, 0])]
 
 
-class _Blocks:
-    """Where the moved text of one side can stand in rows of its own."""
-
-    def __init__(self, moved: Sequence[tuple[int, int, int]], kinds: NDArray[np.int8]) -> None:
-        self._begins = np.array([begin for begin, _, _ in moved], np.int64)
-        ends = self._begins + np.array([length for _, length, _ in moved], np.int64)
-        edges = np.unique(np.concatenate((self._begins, ends)))
-        self._edges = edges[kinds[edges] > 0]
-
-    def of(self, begin: int, end: int) -> list[tuple[int, bool]]:
-        """The blocks of [begin, end): where each ends, and whether it has moved text."""
-        inner = self._edges[np.searchsorted(self._edges, begin, "right") : np.searchsorted(self._edges, end)]
-        bounds = [begin, *inner.tolist(), end] if begin < end else []
-        counts = np.searchsorted(self._begins, bounds).tolist()
-        return [(stop, before < after) for stop, (before, after) in zip(bounds[1:], pairwise(counts), strict=True)]
-
-
-def _cuts_between(blocks: tuple[_Blocks, _Blocks], begin: Cut, end: Cut, order: tuple[int, int]) -> Iterator[Cut]:
-    """Cuts where nothing is equal: each block with moved text by itself, the others of A and B side by side.
-
-    ``order`` says which side goes first, so that nothing depends on which is called A.
-    """
-    queues = [blocks[side].of(begin[side], end[side])[::-1] for side in (0, 1)]
-    at = list(begin)
-    while any(queues):
-        moved = next((side for side in order if queues[side] and queues[side][-1][1]), None)
-        for side in (0, 1) if moved is None else (moved,):
-            if queues[side]:
-                at[side] = queues[side].pop()[0]
-        yield at[0], at[1]
+def _table(*found: tuple[Any, ...]) -> Table:
+    """The pieces of both texts between the cuts, without the rows that have none."""
+    there = np.logical_or(*(np.diff(first) > 0 for *_, first in found))
+    a, b = (
+        Pieces(kinds, spans, matches, opens, np.concatenate(([0], first[1:][there])))
+        for kinds, spans, matches, opens, first in found
+    )
+    return Table(kernels.row_kinds(a.kinds, a.first, b.kinds, b.first), a, b)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 LITERAL = ("A", "B")
 """Names of texts that were typed."""
+BATCH = 1000
+"""Lines that are printed at a time."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def _has_colour() -> bool:
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print lines; what the encoding of the terminal has not is written as an escape."""
-    encoding = sys.stdout.encoding or "utf-8"
-    for line in lines:
-        typer.echo(line.encode(encoding, "backslashreplace").decode(encoding))
+    """Print lines, many at a time; what the encoding of the terminal has not is written as an escape."""
+    encoding, lines = sys.stdout.encoding or "utf-8", iter(lines)
+    while batch := list(islice(lines, BATCH)):
+        typer.echo("\n".join(batch).encode(encoding, "backslashreplace").decode(encoding))

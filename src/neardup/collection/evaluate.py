@@ -136,10 +136,10 @@ class Evaluation:
         return documents[fits & (sizes <= largest) if largest else fits]
 
     def _sharing_enough(self, step: FingerprintStep, documents: Int64s) -> Int64s:
-        parts = [np.empty(0, np.int64)]
-        for batch in batches(self.lookups.sizes(documents)):
-            parts.append(self.lookups.sharing(step.target.hashes, step.least, documents[batch]))
-        return np.concatenate(parts)
+        own, least = step.target.hashes, step.least
+        parts = (documents[batch] for batch in batches(self.lookups.sizes(documents)))
+        found = [self.lookups.sharing(own, least, part) for part in parts]
+        return np.concatenate([np.empty(0, np.int64), *found])
 
     def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
         if self.most_candidates is not None and len(documents) > self.most_candidates:

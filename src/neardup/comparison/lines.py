@@ -6,24 +6,25 @@ in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``=`` equal but for case, p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeAlias
 
-from neardup.comparison.words import (
-    common_sentence,
-    differences_sentence,
-    notes_on,
-    restyled,
-    value_of,
-    way_to,
-)
-from neardup.terminal import Fragment, columns, painted, tail, wrapped
-from neardup.views import aligned, counted, printable, visible
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.alignment.table import ROW_KINDS
+from neardup.comparison.sheets import Sheet, notes_of, sides_of
+from neardup.comparison.words import common_sentence, differences_sentence, notes_on, restyled, value_of
+from neardup.kernels.marked import mark_both, mark_side
+from neardup.kernels.rows import CHANGED_ROW
+from neardup.tables import Bools, Int64s
+from neardup.terminal import Fragment, painted, tail
+from neardup.views import aligned, counted, printable
 
 if TYPE_CHECKING:
-    from neardup.alignment import Alignment, Piece, Row
+    from neardup.alignment import Alignment
     from neardup.measures import Comparison
 
 TWO_COLUMNS = 100
@@ -41,17 +42,11 @@ COLOURS = {
     **{f"moved{k}": code for k, code in enumerate(("36", "33", "34", "35"))},
 }
 
-Line: TypeAlias = list[Fragment]
-Margins: TypeAlias = tuple[str, str]
+_MARGIN_COLOUR = {"-": "removed", "+": "added"}
 
-_MARGINS: dict[str, Margins] = {
-    "equal": ("", ""),
-    "changed": ("-", "+"),
-    "only_a": ("-", ""),
-    "only_b": ("", "+"),
-    "moved_a": ("~", ""),
-    "moved_b": ("", "~"),
-}
+Line: TypeAlias = list[Fragment]
+
+_MARGINS = ({"changed": "-", "only_a": "-", "moved_a": "~"}, {"changed": "+", "only_b": "+", "moved_b": "~"})
 _INLINE = {"changed": "-+", "only_a": "-", "only_b": "+", "moved_a": "~-", "moved_b": "~+"}
 _FOLDED = {
     "equal": ("equal ", ""),
@@ -74,9 +69,13 @@ def as_text(found: Comparison, names: tuple[str, str], width: int, *, colour: bo
     """
     codes = COLOURS if colour else {}
     width = max(width, NARROWEST)
-    body = _TwoColumns(found.alignment, width) if width >= TWO_COLUMNS else _Inline(found.alignment, width)
-    for line in (*_head(found, names, width), [], *body.head(), *_rows(body, found.alignment, full), []):
+    alignment, other_style = found.alignment, restyled(found.alignment)
+    for line in (*_head(found, names, width, other_style), []):
         yield "".join(painted(line, codes)).rstrip()
+    body = (_TwoColumns if width >= TWO_COLUMNS else _Inline)(alignment, width, codes, other_style)
+    yield from body.head()
+    yield from _rows(body, alignment.table.kinds, full)
+    yield ""
     yield from facts_of(found, width)
 
 
@@ -96,167 +95,128 @@ def facts_of(found: Comparison, width: int) -> Iterator[str]:
         yield from text.splitlines()
 
 
-def _head(found: Comparison, names: tuple[str, str], width: int) -> Iterator[Line]:
+def _head(found: Comparison, names: tuple[str, str], width: int, other_style: Bools) -> Iterator[Line]:
     for letter, name in zip("AB", names, strict=True):
         if name != letter:
             yield [(f"{letter}  ", "head"), (tail(printable(name), width - 3), "")]
     alignment = found.alignment
     marks = [words for those, words in _LEGEND if any(alignment.kinds[kind] for kind in those)]
-    if any(match.moved for match in alignment.matches):
+    if alignment.moved.any():
         marks.append("~ moved")
-    if any(row.kind == "equal" and restyled(alignment, row) for row in alignment.rows):
+    if other_style.any():
         marks.append("= equal but for case or punctuation")
-    if alignment.matches:
+    if len(alignment.units):
         marks.append("[n] a match begins")
     unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
     for line in wrap(", ".join(unbroken), width - 3):
         yield [("   " + line.replace("\u00a0", " "), "note")]
 
 
-def _rows(body: _TwoColumns | _Inline, alignment: Alignment, full: bool) -> Iterator[Line]:
+def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> Iterator[str]:
     """All rows; of a long stretch of one kind, or of one long change, the ends and how much is between."""
-    stretches = [
-        (kind, [line for _, row in stretch for line in body.lines(row)])
-        for (kind, _), stretch in groupby(
-            enumerate(alignment.rows), lambda at: (at[1].kind, at[0] if at[1].kind == "changed" else 0)
-        )
-    ]
-    for at, (kind, lines) in enumerate(stretches):
-        first = last = OTHER_LINES
+    new = np.ones(len(kinds), np.bool_)
+    new[1:] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == CHANGED_ROW)
+    begins = np.flatnonzero(new)
+    bounds = body.first[np.append(begins, len(kinds))].tolist()
+    shown: list[range | str] = []
+    for at, (number, begin, end) in enumerate(zip(kinds[begins].tolist(), bounds, bounds[1:], strict=False)):
+        kind, first, last = ROW_KINDS[number], OTHER_LINES, OTHER_LINES
         if kind == "equal":  # equal text is of use next to what differs
-            first = EQUAL_LINES if at or len(stretches) == 1 else 0
-            last = EQUAL_LINES if at + 1 < len(stretches) or len(stretches) == 1 else 0
-        hidden = len(lines) - first - last
+            first = EQUAL_LINES if at or len(begins) == 1 else 0
+            last = EQUAL_LINES if at + 1 < len(begins) or len(begins) == 1 else 0
+        hidden = end - begin - first - last
         if full or hidden <= max(first, last):
-            yield from lines
+            shown.append(range(begin, end))
             continue
-        yield from lines[:first]
         words = f"··· {counted(hidden, f'{_FOLDED[kind][0]}line')}{_FOLDED[kind][1]} ···"
-        yield [(words.center(body.width).rstrip(), "note")]
-        yield from lines[len(lines) - last :]
+        shown += [range(begin, begin + first), words.center(body.width).rstrip(), range(end - last, end)]
+    chosen = [line for lines in shown if isinstance(lines, range) for line in lines]
+    texts = iter(body.strings(np.array(chosen, np.int64)))
+    for lines in shown:
+        yield from islice(texts, len(lines)) if isinstance(lines, range) else body.note(lines)
 
 
-class _TwoColumns:
+class _Body:
+    """What both views have: rows cut into lines, line ``first[k]`` being the first one of row k."""
+
+    first: Int64s
+
+    def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
+        self.width = width
+        self._codes = codes
+        self._kinds, self._other_style = alignment.table.kinds, other_style
+        self._sides, self._notes = sides_of(alignment), notes_of(alignment)
+
+    def note(self, words: str) -> Iterator[str]:
+        """A line of ours between the lines of the texts."""
+        yield self._paint(words, "note")
+
+    def _paint(self, text: str, style: str) -> str:
+        return "".join(painted([(text, style)], self._codes))
+
+    def _rows_of(self, lines: Int64s) -> Int64s:
+        rows: Int64s = np.searchsorted(self.first, lines, "right") - 1
+        return rows
+
+    def _marks(self, rows: Int64s, marks: Mapping[str, str]) -> list[str]:
+        """The mark in the margin of each row."""
+        of_kind = [marks.get(kind, "") for kind in ROW_KINDS]
+        kinds = np.where(self._other_style[rows], len(ROW_KINDS), self._kinds[rows]).tolist()
+        return [[*of_kind, "="][kind] for kind in kinds]
+
+
+class _TwoColumns(_Body):
     """A on the left, B on the right."""
 
-    def __init__(self, alignment: Alignment, width: int) -> None:
-        self.width = width
-        self._alignment = alignment
+    def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
+        super().__init__(alignment, width, codes, other_style)
         self._column = (width - 7) // 2  # two margins of two columns, and the line between them
+        pages = (mark_side(side, which, self._kinds, self._notes) for which, side in enumerate(self._sides))
+        self._sheets = [Sheet(page, self._column, codes) for page in pages]
+        self._counts = [np.diff(sheet.first) for sheet in self._sheets]
+        self.first = np.concatenate(([0], np.cumsum(np.maximum(*self._counts))))
 
-    def head(self) -> Iterator[Line]:
-        yield self._joined(("", ""), [("A", "head")], [("B", "head")])
-        yield [("─" * (self._column + 3) + "┼" + "─" * (self._column + 3), "note")]
+    def head(self) -> Iterator[str]:
+        gap, bar = " " * (self._column - 1), self._paint(" │ ", "note")
+        yield f"  {self._paint('A', 'head')}{gap}{bar}  {self._paint('B', 'head')}"
+        yield self._paint("─" * (self._column + 3) + "┼" + "─" * (self._column + 3), "note")
 
-    def lines(self, row: Row) -> list[Line]:
-        left, right = (wrapped(self._cell(row, side), self._column) for side in (0, 1))
-        margins = _MARGINS[row.kind]
-        if row.kind == "equal" and restyled(self._alignment, row):
-            margins = ("=", "=")
-        nothing: Line = []
-        sides = zip_longest(left, right, fillvalue=nothing)
-        return [self._joined((margins[0] if a else "", margins[1] if b else ""), a, b) for a, b in sides]
-
-    def _cell(self, row: Row, side: int) -> list[Fragment]:
-        pieces = (row.a, row.b)[side]
-        if pieces:
-            return [fragment for piece in pieces for fragment in _marked(self._alignment, row, piece, side)]
-        moved = [piece.match for piece in (row.b, row.a)[side] if piece.opens]
-        return [(text, "note") for text in _ways(self._alignment, moved, 1 - side)]
-
-    def _joined(self, margins: Margins, left: Line, right: Line) -> Line:
-        """A line of both; the margins are painted as the text beside them."""
-        gap = " " * (self._column - sum(columns(text) for text, _ in left))
-        colours = tuple("" if mark in ("", "=") else _MARGIN_COLOUR.get(mark, "") for mark in margins)
-        return [
-            (f"{margins[0]:<2}", colours[0]),
-            *left,
-            (gap, ""),
-            (" │ ", "note"),
-            (f"{margins[1]:<2}", colours[1]),
-            *right,
-        ]
+    def strings(self, lines: Int64s) -> list[str]:
+        """The lines of these numbers, of both sides; the margins are painted as the text beside them."""
+        rows = self._rows_of(lines)
+        at = lines - self.first[rows]
+        sides = []
+        for sheet, counts, marks in zip(self._sheets, self._counts, _MARGINS, strict=True):
+            own = np.where(at < counts[rows], sheet.first[rows] + at, -1)
+            margins = {mark: self._paint(f"{mark:<2}", _MARGIN_COLOUR.get(mark, "")) for mark in ("", *"-+~=")}
+            marked = zip(self._marks(rows, marks), sheet.filled(own), strict=True)
+            gaps = (self._column - sheet.columns[own]).tolist()
+            sides.append((sheet.strings(own), [margins[mark if some else ""] for mark, some in marked], gaps))
+        bar = self._paint(" │ ", "note")
+        (left, margins_left, gaps), (right, margins_right, _) = sides
+        parts = zip(margins_left, left, gaps, margins_right, right, strict=True)
+        return [f"{one}{a}{' ' * gap}{bar}{other}{b}".rstrip() for one, a, gap, other, b in parts]
 
 
-_MARGIN_COLOUR = {"-": "removed", "+": "added"}
-
-
-class _Inline:
+class _Inline(_Body):
     """One text: what is equal as A has it, what differs of both."""
 
-    def __init__(self, alignment: Alignment, width: int) -> None:
-        self.width = width
-        self._alignment = alignment
+    def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
+        super().__init__(alignment, width, codes, other_style)
+        a, b = self._sides
+        self._sheet = Sheet(mark_both(a, b, self._kinds, self._notes), width - 3, codes)
+        self.first = self._sheet.first
 
-    def head(self) -> Iterator[Line]:
+    def head(self) -> Iterator[str]:
         return iter(())
 
-    def lines(self, row: Row) -> list[Line]:
-        margin = _INLINE.get(row.kind, "")
-        if row.kind == "equal" and restyled(self._alignment, row):
-            margin = "="
-        colour = _MARGIN_COLOUR.get(margin, "")
-        return [
-            [(f"{margin if line else '':<3}", colour), *line]
-            for line in wrapped(self._fragments(row), self.width - 3)
-        ]
-
-    def _fragments(self, row: Row) -> list[Fragment]:
-        found = [
-            fragment for piece, side in merged(row) for fragment in _marked(self._alignment, row, piece, side)
-        ]
-        if row.a and row.b:
-            return found
-        side = int(not row.a)
-        moved = [piece.match for piece in (row.a, row.b)[side] if piece.opens]
-        text, style = found.pop()
-        notes = [(f" ({way})", "note") for way in _ways(self._alignment, moved, side)]
-        return [*found, (text.rstrip(), style), *notes, (text[len(text.rstrip()) :], "")]
-
-
-def merged(row: Row) -> Iterator[tuple[Piece, int]]:
-    """The pieces of both sides in one order, each with its side: equal text as A has it, once."""
-    if not row.a or not row.b:
-        side = int(not row.a)
-        yield from ((piece, side) for piece in (row.a, row.b)[side])
-        return
-    for a, b in zip(_stretches(row.a), _stretches(row.b), strict=True):
-        edited_a, edited_b = (any(piece.kind in ("changed", "moved") for piece in side) for side in (a, b))
-        if edited_a or not edited_b:
-            yield from ((piece, 0) for piece in a)
-        if edited_b:
-            # the white space before what B has instead is that of A
-            yield from ((piece, 1) for piece in b[edited_a and b[0].kind == "between" :])
-
-
-def _stretches(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces in turns: what is not the same, what is the same, what is not …"""
-    found: list[list[Piece]] = [[]]
-    for piece in pieces:
-        if piece.kind == "same":
-            found += [[piece], []]
-        else:
-            found[-1].append(piece)
-    return found
-
-
-def _ways(alignment: Alignment, matches: Sequence[int], side: int) -> list[str]:
-    """Where the other halves of moved matches stand, as one text or none."""
-    parts = [f"[{match}] {way_to(alignment, match, side)}" for match in matches]
-    return [", ".join(parts)] if parts else []
-
-
-def _marked(alignment: Alignment, row: Row, piece: Piece, side: int) -> Iterator[Fragment]:
-    """A piece as styled text with its marks."""
-    text = visible((alignment.text_a, alignment.text_b)[side][piece.begin : piece.end])
-    if piece.opens:
-        yield f"[{piece.match}]\u00a0", f"match{piece.match % 4}"
-    if piece.kind == "changed":
-        inside = row.kind == "changed"
-        style, (begin, end) = (("removed", ("[-", "-]")), ("added", ("{+", "+}")))[side]
-        yield (f"{begin}{text}{end}" if inside else text), style
-    elif piece.kind == "moved":
-        inside = row.kind not in ("moved_a", "moved_b")
-        yield (f"<~{text}~>" if inside else text), f"moved{piece.match % 4}"
-    else:
-        yield text, ""
+    def strings(self, lines: Int64s) -> list[str]:
+        """The lines of these numbers."""
+        margins = {
+            (mark, some): self._paint(f"{mark if some else '':<3}", _MARGIN_COLOUR.get(mark, ""))
+            for mark in ("", "=", *_INLINE.values())
+            for some in (False, True)
+        }
+        marked = zip(self._marks(self._rows_of(lines), _INLINE), self._sheet.filled(lines), strict=True)
+        texts = zip(map(margins.__getitem__, marked), self._sheet.strings(lines), strict=True)
+        return [f"{margin}{text}".rstrip() for margin, text in texts]

@@ -8,31 +8,32 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from html import escape
 from importlib.resources import files
-from itertools import groupby
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from neardup.comparison.differences import Difference, differences_of
+import numpy as np
+
+from neardup.comparison.cells import TextRows, escaped
+from neardup.comparison.differences import differences_of, rows_that_differ
 from neardup.comparison.words import (
     common_sentence,
     differences_sentence,
     notes_on,
-    restyled,
     unit_of,
     value_of,
-    way_to,
 )
-from neardup.views import counted, escaped_parts, number, printable
+from neardup.kernels.rows import EQUAL_ROW
+from neardup.views import counted, number, printable
 
 if TYPE_CHECKING:
-    from neardup.alignment import Alignment, Piece, Row
+    from neardup.alignment import Alignment
     from neardup.measures import Comparison
 
 GENERATOR = "neardup compare"
-COLOURS = 6
 EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """What is shown of equal text before and after a difference; more is folded away if it is longer than that."""
 NOTEBOOK_CHARACTERS = 400_000
@@ -86,14 +87,6 @@ def as_fragment(found: Comparison) -> str:
     return f'<div class="neardup"><style>{_style()}</style>{"".join(parts)}</div>'
 
 
-def _text(text: str) -> str:
-    """Text of a document: what cannot be seen as an escape in a box, everything else as text."""
-    return "".join(
-        f'<code class="unseen">{escape(part)}</code>' if unseen else escape(part)
-        for part, unseen in escaped_parts(text)
-    )
-
-
 def _name(name: str) -> str:
     return f'<bdi lang="">{escape(printable(name))}</bdi>'
 
@@ -112,7 +105,7 @@ class _Body:
         self._full = full
         self._id = prefix
         self._level = level
-        self._differences = {difference.row: difference for difference in differences_of(self._alignment)}
+        self._differing = rows_that_differ(self._alignment)
 
     def parts(self) -> Iterator[str]:
         """The page from top to bottom."""
@@ -156,121 +149,51 @@ class _Body:
             '<table class="texts"><colgroup><col class="number"><col><col></colgroup>'
             f"<thead><tr>{cells}</tr></thead><tbody>"
         )
-        rows = list(enumerate(self._alignment.rows))
-        for equal, group in groupby(rows, lambda numbered: numbered[1].kind == "equal"):
-            stretch = list(group)
-            yield from self._equal(stretch) if equal else (self._row(*numbered) for numbered in stretch)
+        kinds = self._alignment.table.kinds
+        new = np.flatnonzero(np.diff(kinds == EQUAL_ROW, prepend=2, append=2)).tolist()
+        body = TextRows(self._found, self._id)
+        for begin, end in pairwise(new):
+            if kinds[begin] == EQUAL_ROW:
+                yield from self._equal(body, begin, end)
+            else:
+                yield from body.rows(begin, end)
         yield "</tbody></table>"
 
-    def _equal(self, stretch: list[tuple[int, Row]]) -> Iterator[str]:
+    def _equal(self, body: TextRows, begin: int, end: int) -> Iterator[str]:
         """Equal rows, a long stretch folded away but for its ends."""
-        first = EQUAL_ROWS if stretch[0][0] else 0
-        last = EQUAL_ROWS if stretch[-1][0] + 1 < len(self._alignment.rows) else 0
-        inner = stretch[first : max(first, len(stretch) - last)]
-        if self._full or sum(self._size(row) for _, row in inner) <= EQUAL_CHARACTERS:
-            yield from (self._row(*numbered) for numbered in stretch)
+        rows = len(self._alignment.table)
+        first = begin + EQUAL_ROWS if begin else begin
+        last = max(first, end - EQUAL_ROWS if end < rows else end)
+        if self._full or body.size(first, last) <= EQUAL_CHARACTERS:
+            yield from body.rows(begin, end)
             return
-        yield from (self._row(*numbered) for numbered in stretch[:first])
+        yield from body.rows(begin, first)
         yield (
             '<tr class="equal folded"><td colspan="3" class="fold"><details>'
-            f"<summary>{self._inside(inner)}</summary>"
+            f"<summary>{body.inside(first, last)}</summary>"
             '<table class="texts"><colgroup><col class="number"><col><col></colgroup><tbody>'
         )
-        yield from (self._row(*numbered) for numbered in inner)
+        yield from body.rows(first, last)
         yield "</tbody></table></details></td></tr>"
-        yield from (self._row(*numbered) for numbered in stretch[len(stretch) - last :])
-
-    @staticmethod
-    def _size(row: Row) -> int:
-        return row.a[-1].end - row.a[0].begin
-
-    def _inside(self, rows: Sequence[tuple[int, Row]]) -> str:
-        """What a fold says of what is in it."""
-        matches = [piece.match for _, row in rows for piece in row.a if piece.opens]
-        text = self._alignment.text_a
-        words = sum(len(text[row.a[0].begin : row.a[-1].end].split()) for _, row in rows)
-        said = f"{counted(words, 'equal word')} in {counted(len(rows), 'row')}"
-        if not matches:
-            return said
-        named = f"match {matches[0]}" if len(matches) == 1 else f"matches {min(matches)} to {max(matches)}"
-        return f"{said}, {named}"
-
-    def _row(self, at: int, row: Row) -> str:
-        kind: str = row.kind
-        if kind == "equal":
-            other = restyled(self._alignment, row)
-            head = '<span class="mark" title="equal but for case or punctuation">≈</span>' if other else ""
-            kind = "equal" if other else "equal same"
-            identity = ""
-        else:
-            head, identity = self._steps(self._differences[at])
-        cells = "".join(self._cell(row, side) for side in (0, 1))
-        return f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
-
-    def _steps(self, difference: Difference) -> tuple[str, str]:
-        """The number of a difference with links to the next ones, and the attribute that makes it their target."""
-        n, last = difference.number, len(self._differences)
-        steps = [(n - 1, "↑", "previous"), (n + 1, "↓", "next")]
-        links = "".join(
-            f'<a class="step" href="#{self._id}d{to}" aria-label="{words} difference">{arrow}</a>'
-            for to, arrow, words in steps
-            if 1 <= to <= last
-        )
-        label = f'<span class="unheard">{difference.words}, difference </span>'
-        return f"<b>{difference.mark}{label}{number(n)}</b>{links}", f' id="{self._id}d{n}"'
-
-    def _cell(self, row: Row, side: int) -> str:
-        pieces = (row.a, row.b)[side]
-        letter = "AB"[side]
-        if not pieces:
-            moved = [piece.match for piece in (row.b, row.a)[side] if piece.opens]
-            ways = ", ".join(self._way(match, 1 - side) for match in moved)
-            return f'<td class="nothing" data-side="{letter}">{ways}</td>'
-        content = "".join(self._piece(row, piece, side) for piece in pieces)
-        return f'<td dir="auto" lang="" data-side="{letter}">{content.rstrip(chr(10))}</td>'
-
-    def _way(self, match: int, side: int) -> str:
-        """A link from where moved text is not to where it is."""
-        there = "ab"[1 - side]
-        return f'<a href="#{self._id}{there}{match}">match {match} {way_to(self._alignment, match, side)}</a>'
-
-    def _piece(self, row: Row, piece: Piece, side: int) -> str:
-        text = _text((self._alignment.text_a, self._alignment.text_b)[side][piece.begin : piece.end])
-        badge = self._badge(piece, side) if piece.opens else ""
-        if piece.kind == "changed":
-            return f"<del>{text}</del>" if side == 0 else f"<ins>{text}</ins>"
-        if piece.kind == "moved":
-            return f'{badge}<mark class="c{piece.match % COLOURS}">{text}</mark>'
-        return badge + text
-
-    def _badge(self, piece: Piece, side: int) -> str:
-        """The number of a match, which leads to the other half."""
-        match = self._alignment.matches[piece.match - 1]
-        here, there = "ab"[side], "ab"[1 - side]
-        label = f"match {match.number}, {counted(match.units, unit_of(self._found))}{', moved' * match.moved}"
-        label += f": go to it in {there.upper()}"
-        return (
-            f'<a class="match c{match.number % COLOURS}" id="{self._id}{here}{match.number}" '
-            f'href="#{self._id}{there}{match.number}" aria-label="{label}" title="{label}">'
-            f"{'~' * match.moved}{match.number}</a>"
-        )
+        yield from body.rows(last, end)
 
     def _list(self) -> Iterator[str]:
-        if not self._differences:
+        count = len(self._differing)
+        if not count:
             return
         yield f'<nav aria-labelledby="{self._id}differences">{self._heading("differences", "Differences")}'
-        shown = " open" if self._full or len(self._differences) <= LISTED_OPEN else ""
-        yield f"<details{shown}><summary>{counted(len(self._differences), 'difference')} as a list</summary>"
+        shown = " open" if self._full or count <= LISTED_OPEN else ""
+        yield f"<details{shown}><summary>{counted(count, 'difference')} as a list</summary>"
         yield '<ol class="list">'
-        for difference in list(self._differences.values())[:LISTED]:
+        for difference in differences_of(self._alignment, LISTED):
             said = "".join(
-                f'<q dir="auto" lang="">{_text(part)}</q>' if quoted else escape(part)
+                f'<q dir="auto" lang="">{escaped(part)}</q>' if quoted else escape(part)
                 for part, quoted in difference.said
             )
             yield f'<li><a href="#{self._id}d{difference.number}">{difference.words}</a> {said}</li>'
         yield "</ol>"
-        if len(self._differences) > LISTED:
-            yield f"<p>The first {number(LISTED)} of {number(len(self._differences))}; the texts show all.</p>"
+        if count > LISTED:
+            yield f"<p>The first {number(LISTED)} of {number(count)}; the texts show all.</p>"
         yield "</details></nav>"
 
     def _measures(self) -> Iterator[str]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from neardup.kernels.rows import EQUAL_ROW
+from neardup.tables import Bools
 from neardup.views import counted, number, similarity
 
 if TYPE_CHECKING:
-    from neardup.alignment import Alignment, Row
+    from neardup.alignment import Alignment
     from neardup.measures import Comparison
 
 EQUAL_TEXTS = "A and B are the same text, character by character."
@@ -31,11 +35,11 @@ def value_of(measure: Any) -> tuple[str, str]:
 
 def common_sentence(found: Comparison) -> str:
     """How much text is common, and in how many matches."""
-    of, matches = found.measures, found.alignment.matches
-    moved = sum(match.moved for match in matches)
+    of, matches = found.measures, len(found.alignment.units)
+    moved = int(found.alignment.moved.sum())
     in_moved = f", {number(moved)} of them moved" if moved else ""
     common, all_a, all_b = (number(of[name]) for name in ("common_literal", "tokens_a", "tokens_b"))
-    in_matches = f"in {counted(len(matches), 'match', 'matches')}{in_moved}"
+    in_matches = f"in {counted(matches, 'match', 'matches')}{in_moved}"
     return f"{common} of {all_a} {unit_of(found)}s of A and {all_b} of B {in_matches}"
 
 
@@ -81,15 +85,22 @@ def same_units(found: Comparison) -> bool:
     return len(found.a) == len(found.b) and bool((found.a.hashes == found.b.hashes).all())
 
 
-def restyled(alignment: Alignment, row: Row) -> bool:
-    """Whether the two sides of an equal row differ, though not in white space alone."""
-    sides = ((alignment.text_a, row.a), (alignment.text_b, row.b))
-    a, b = (text[pieces[0].begin : pieces[-1].end] for text, pieces in sides)
-    return a != b and a.split() != b.split()
+def restyled(alignment: Alignment) -> Bools:
+    """Whether the two sides of a row are equal and still differ, though not in white space alone; bool[rows]."""
+    table = alignment.table
+    found = np.zeros(len(table), np.bool_)
+    equal = np.flatnonzero(table.kinds == EQUAL_ROW)
+    spans_a, spans_b = (pieces.spans_of_rows[equal].tolist() for pieces in table.sides)
+    text_a, text_b = alignment.text_a, alignment.text_b
+    for row, (begin_a, end_a), (begin_b, end_b) in zip(equal.tolist(), spans_a, spans_b, strict=True):
+        a, b = text_a[begin_a:end_a], text_b[begin_b:end_b]
+        found[row] = a != b and a.split() != b.split()
+    return found
 
 
 def way_to(alignment: Alignment, match: int, side: int) -> str:
     """Where the other half of a match stands, seen from side 0 (A) or 1 (B)."""
-    here, there = alignment.places[match][side], alignment.places[match][1 - side]
+    rows = alignment.rows_of_matches
+    here, there = rows[side][match], rows[1 - side][match]
     where = "in the same row" if here == there else "further down" if here < there else "further up"
     return f"in {'BA'[side]} {where}"

@@ -103,11 +103,11 @@ def redundant_both(tokens, m, length, names, n_names):
 
 
 @njit(cache=True, nogil=True)
-def tile_both(tokens, m, length, names, n_names, most_runs):
+def tile_both(tokens, m, length, names, n_names, covered, most_runs):
     """``tile`` for documents of any length: one shorter than a tile matches an equal one only, as a whole."""
     n = tokens.size - m
     if m >= length and n >= length:
-        return tile(tokens, m, length, names, n_names, most_runs)
+        return tile(tokens, m, length, names, n_names, covered, most_runs)
     tiles = np.zeros((1, 3), np.int64)
     tiles[0, 2] = m
     return tiles[: 1 if m > 0 and same(tokens, m) else 0], False
@@ -135,7 +135,7 @@ def count_chunks(keys, offsets, first, second, length, most_runs, out):
         bound = matchable(tokens, m, n_tokens, covered_a, covered_b)
         common, capped = np.int64(0), False
         if bound > 0:
-            tiles, capped = tile_both(tokens, m, length, names, n_names, most_runs)
+            tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), most_runs)
             for t in range(tiles.shape[0]):
                 common += tiles[t, 2]
         row = out[k]
@@ -177,7 +177,7 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
     least, bound = least_shared(m, n, criterion), matchable(tokens, m, n_tokens, covered_a, covered_b)
     common, capped = np.int64(0), False
     if bound >= max(least, 1):  # tiles are what takes time, and they are never more
-        tiles, capped = tile_both(tokens, m, length, names, n_names, limits.runs)
+        tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits.runs)
         common = tiles[:, 2].sum()
     return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
 

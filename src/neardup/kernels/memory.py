@@ -73,6 +73,22 @@ def fold128(typingctx, a, b):
 
 
 @intrinsic
+def multiply61(typingctx, a, b):
+    """a·b mod 2⁶¹ − 1 of two uint64 below that prime, as a uint64 below it."""
+
+    def codegen(context, builder, signature, args):
+        prime = ir.Constant(_I64, (1 << 61) - 1)
+        product = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
+        low = builder.and_(builder.trunc(product, _I64), prime)
+        high = builder.trunc(builder.lshr(product, ir.Constant(_I128, 61)), _I64)
+        total = builder.add(low, high)  # 2⁶¹ is 1 modulo the prime
+        over = builder.icmp_unsigned(">=", total, prime)
+        return builder.select(over, builder.sub(total, prime), total)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
 def trailing_zeros(typingctx, word):
     """Index of the lowest set bit of a uint64 (64 for 0), as int64."""
 

@@ -91,6 +91,27 @@ def equal_groups(keys):
 
 
 @njit(cache=True, nogil=True)
+def sort_by_bits(keys, scratch, low, high):
+    """``keys`` (uint64) sorted by their bits [low, high), stable; ``scratch`` (as long) may hold the result."""
+    counts = np.empty(_RADIX + 1, np.int64)
+    while low < high:
+        digit = min(_DIGIT, high - low)
+        shift, mask = np.uint64(low), np.uint64((1 << digit) - 1)
+        counts[:] = 0
+        for i in range(keys.size):
+            counts[np.int64((keys[i] >> shift) & mask) + 1] += 1
+        for k in range(1 << digit):
+            counts[k + 1] += counts[k]
+        for i in range(keys.size):
+            k = np.int64((keys[i] >> shift) & mask)
+            scratch[counts[k]] = keys[i]
+            counts[k] += 1
+        keys, scratch = scratch, keys
+        low += digit
+    return keys
+
+
+@njit(cache=True, nogil=True)
 def copy_into(target, at, source, n):
     """``target[at:at + n] = source[:n]``; as a loop, for a slice costs seconds of compilation."""
     for i in range(n):

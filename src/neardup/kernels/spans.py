@@ -10,8 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from neardup.kernels.shingles import mix64
 from neardup.kernels.unicode import CHECK, MAPPED, PAYLOAD, REPLACEMENT, TO_POOL, TOKEN, WHITE_SPACE, nfc, record
 from neardup.kernels.words import AS_IS, hash_token
+
+SPACE = 0x20
+_GOLD, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -144,31 +148,27 @@ def only_digits(codepoints, places, zeros):
 
 
 @njit(cache=True, nogil=True)
-def character_places(codepoints, tables):
-    """int64[characters, 2]: code points [begin, end) of the characters of character shingles.
+def characters(codepoints, begins, ends, tables):
+    """The characters of character shingles: (code points uint32[n], hashes uint64[n], spans int64[n, 2]).
 
-    White space is trimmed at both ends, and each run of it inside is one character.
+    White space is trimmed at both ends, and each run of it inside is one space. ``begins`` and ``ends`` (int32)
+    are those of ``normalise_with_origin``; the spans are in characters of the original.
     """
-    places = np.empty((codepoints.size, 2), np.int64)
+    room = codepoints.size
+    shown, hashes = np.empty(room, np.uint32), np.empty(room, np.uint64)
+    spans = np.empty((room, 2), np.int64)
     size = 0
     blank = np.int64(-1)  # where the white space began that waits for a character behind it
-    for i in range(codepoints.size):
+    for i in range(room):
         if record(np.int64(codepoints[i]), tables) & WHITE_SPACE:
             blank = i if blank < 0 and size > 0 else blank
             continue
         if blank >= 0:
-            places[size, 0], places[size, 1] = blank, i
+            shown[size], spans[size, 0], spans[size, 1] = SPACE, begins[blank], ends[i - 1]
             size += 1
             blank = np.int64(-1)
-        places[size, 0], places[size, 1] = i, i + 1
+        shown[size], spans[size, 0], spans[size, 1] = codepoints[i], begins[i], ends[i]
         size += 1
-    return places[:size]
-
-
-@njit(cache=True, nogil=True)
-def white_space(codepoints, tables):
-    """bool[n]: whether each code point (uint32) is White_Space."""
-    found = np.empty(codepoints.size, np.bool_)
-    for i in range(codepoints.size):
-        found[i] = record(np.int64(codepoints[i]), tables) & WHITE_SPACE != 0
-    return found
+    for k in range(size):
+        hashes[k] = mix64(_GOLD * (np.uint64(shown[k]) + _ONE))
+    return shown[:size], hashes[:size], spans[:size]

@@ -1,85 +1,44 @@
 """Literal match: greedy string tiling, longest tile first, every token matched once (Wise 1993).
 
 Exactly the greedy definition: of all common runs of free tokens take the longest (ties: smaller |i − j|, smaller
-i, smaller j), mark its tokens, repeat while a run of w or more is left. Maximal common runs begin where windows
-are equal and the tokens before them are not (runs.py); they wait in a heap and are cut when a tile has taken a
-part of them.
+i, smaller j), mark its tokens, repeat while a run of w or more is left.
 
-Where pairs of equal windows are many (one word repeated, tables), the work is done in phases: windows of w·2^k
-tokens first, those of half the length among what is still free, and so on. That is the same result, for a phase
-takes all runs of at least its length. Only where even the *beginnings* of runs are too many in some phase, each
-window is paired with some near ones instead of all; then the result may not be the greedy one, and is told to be
-capped.
+Where equal windows are few, all maximal common runs wait in a heap and are cut when a tile has taken a part of
+them (runs.py). Otherwise the work is done in phases: runs of w·2^k tokens or more first, those of half the length
+among what is still free, and so on. That is the same result, for a phase takes all runs of at least its length. A
+phase with few runs finds them from windows drawn from A (long_runs.py); one with many goes down length by
+length (nearest.py). Only where both are too much, as in long tables of nearly equal rows, each window is
+paired with some near ones instead of all; then the result may not be the greedy one, and is told to be capped.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import njit
 
-from neardup.kernels.listed import next_set
-from neardup.kernels.runs import all_runs, count_runs, free_lengths, group_windows, longest, near_runs, run_key
-from neardup.kernels.windows import count_names, name_pairs
+from neardup.kernels.extents import equal, power_of, window_hash
+from neardup.kernels.long_runs import draw, runs_of, text_of
+from neardup.kernels.nearest import climb, in_both, line_up, take_nearest
+from neardup.kernels.places import free_lengths, free_where, mark, next_free, next_marked
+from neardup.kernels.runs import all_runs, equal_pairs, run_key, run_places
 
-_ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
-_32, _63 = np.uint64(32), np.int64(63)
 _ROUNDS = 4
 """How often a capped phase is repeated at most, each time with what is still free."""
-
-
-@njit(cache=True, nogil=True)
-def equal_pairs(names, m, n, length, n_names):
-    """Number (float) of pairs of an equal window in A and in B; ``names`` as of name_windows over A and B."""
-    counts_a = count_names(names, 0, m - length + 1, n_names)
-    counts_b = count_names(names, m, m + n - length + 1, n_names)
-    pairs = 0.0
-    for name in range(n_names):
-        pairs += float(counts_a[name]) * float(counts_b[name])
-    return pairs
-
-
-class Places(NamedTuple):
-    """Which places are free and which are in a tile: a bit each, and a bit for each word that is not 0."""
-
-    free: Any  # uint64[places / 64 + 1]
-    free_words: Any  # uint64[places / 4096 + 1]
-    marked: Any
-    marked_words: Any
-
-
-@njit(cache=True, nogil=True)
-def _all_free(n):
-    """The first n places are free, none is marked."""
-    size, above = (n >> 6) + 1, (n >> 12) + 1
-    free, free_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
-    marked, marked_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
-    _move(0, n, (marked, marked_words), (free, free_words))
-    return Places(free, free_words, marked, marked_words)
-
-
-@njit(cache=True, nogil=True)
-def _mark(places, begin, end):
-    """The places [begin, end) are free no more."""
-    _move(begin, end, (places.free, places.free_words), (places.marked, places.marked_words))
-
-
-@njit(cache=True, nogil=True)
-def _move(begin, end, source, target):
-    """Clear the bits [begin, end) in ``source`` and set them in ``target``, each (bits, words)."""
-    for word in range(begin >> 6, ((end - 1) >> 6) + 1):
-        bits = _ALL
-        if word == begin >> 6:
-            bits &= _ALL << np.uint64(begin & _63)
-        if word == (end - 1) >> 6:
-            bits &= _ALL >> np.uint64(63 - ((end - 1) & _63))
-        source[0][word] &= ~bits
-        target[0][word] |= bits
-        above = _ONE << np.uint64(word & _63)
-        if source[0][word] == 0:
-            source[1][word >> 6] &= ~above
-        target[1][word >> 6] |= above
+_DIRECT = 1 << 15
+"""Pairs of equal windows that are all looked at; with more, phases are faster (measured)."""
+_FEW = 1 << 16
+"""Meetings of drawn windows that are followed one by one, rather than going down length by length."""
+_MEETINGS, _MEETINGS_LONG, _WINDOWS = 2, 8, 24
+"""Meetings that may be followed (where runs are long, many are of one run), and windows that one descent may hold:
+times the runs that may be held."""
+_WORTH = 8
+"""Windows of a descent that take the time of one meeting that is followed (measured)."""
+_START = 3
+"""The phase of w·2^3 tokens is tried first; where it has many runs, the next longer one …"""
+_CLIMBED = 128
+"""The longest phase that is gone down length by length: free tokens are counted in bytes."""
+_NEAR = 16
+"""Windows that are looked at for one window when not all are, at most."""
 
 
 # The heap: the longest run first, of equal ones the one with the smallest key.
@@ -117,42 +76,32 @@ def _rise(lengths, keys, at):
 
 
 @njit(cache=True, nogil=True)
-def _next_free(places, at, end):
-    return next_set(places.free, places.free_words, at, end)
-
-
-@njit(cache=True, nogil=True)
-def _next_marked(places, at, end):
-    return next_set(places.marked, places.marked_words, at, end)
-
-
-@njit(cache=True, nogil=True)
-def _take(runs, least, m, places, tiles, n_tiles):
+def _take(tokens, m, runs, least, places, tiles, n_tiles):
     """Take tiles of at least ``least`` tokens from ``runs`` (lengths, keys), the first in order first.
 
     ``places`` are those of A and then of B; returns the new number of tiles. What cuts a
     run is at least as long as the run and so reaches over one of its ends: one stretch at most is left of it,
-    the heap never grows, and a run comes back five times at most.
+    the heap never grows, and a run comes back five times at most. A tile is compared token by token.
     """
     lengths, keys = runs
     size = lengths.size
     for at in range(size // 2 - 1, -1, -1):
         _sink(lengths, keys, size, at)
     while size > 0:
-        length, key = np.int64(lengths[0]), keys[0]
-        i = np.int64((key & np.uint64(0xFFFFFFFF)) >> _ONE)
-        distance = np.int64(key >> _32)
-        j = i + distance if key & _ONE else i - distance
+        length = np.int64(lengths[0])
+        i, j = run_places(keys[0])
         size -= 1
         lengths[0], keys[0] = lengths[size], keys[size]
         _sink(lengths, keys, size, 0)
-        start = _next_free(places, i, i + length) - i
-        start = max(start, _next_free(places, m + j, m + j + length) - m - j)
-        stop = _next_marked(places, i + start, i + length) - i
-        stop = min(stop, _next_marked(places, m + j + start, m + j + length) - m - j)
+        start = next_free(places, i, i + length) - i
+        start = max(start, next_free(places, m + j, m + j + length) - m - j)
+        stop = next_marked(places, i + start, i + length) - i
+        stop = min(stop, next_marked(places, m + j + start, m + j + length) - m - j)
         if stop - start == length:
-            _mark(places, i, i + length)
-            _mark(places, m + j, m + j + length)
+            stop = equal(tokens, i, m + j, length)
+        if stop - start == length:
+            mark(places, i, i + length)
+            mark(places, m + j, m + j + length)
             tiles[n_tiles, 0], tiles[n_tiles, 1], tiles[n_tiles, 2] = i, j, length
             n_tiles += 1
         elif stop - start >= least:
@@ -163,64 +112,113 @@ def _take(runs, least, m, places, tiles, n_tiles):
 
 
 @njit(cache=True, nogil=True)
-def _name_levels(tokens, m, w, names, n_names, most_runs):
-    """Names of the windows of w, 2w, 4w, … tokens, until there are no more than ``most_runs`` equal pairs.
-
-    Returns (int32[levels, places], int64[levels] number of names of each level).
-    """
-    n = tokens.size - m
-    depth = 1
-    while w << depth <= min(m, n):
-        depth += 1
-    levels, counts = np.empty((depth, tokens.size), np.int32), np.empty(depth, np.int64)
-    levels[0, :], counts[0] = names, n_names
-    level = 0
-    while level + 1 < depth and equal_pairs(levels[level], m, n, w << level, counts[level]) > most_runs:
-        keys = np.empty(tokens.size, np.uint64)
-        length = w << level
-        inside = tokens.size - 2 * length + 1
-        counts[level + 1] = name_pairs(levels[level], inside, length, keys, levels[level + 1])
-        level += 1
-    return levels[: level + 1], counts[: level + 1]
+def _go_down(text, least, places, tiles, n_tiles, room):
+    """Take all runs of ``least`` to 2·``least`` − 1 tokens, none being longer: (number of tiles, whether done)."""
+    most = 2 * least - 1
+    free = free_lengths(places, text.m, text.tokens.size, most)
+    windows, bounds, whole = climb(text, free, least, most, room)
+    if not whole:
+        return n_tiles, False
+    at, left = np.full(free.size, -1, np.int32), np.empty(free.size, np.int32)
+    for length in range(most, least - 1, -1):
+        size = 0
+        for x in range(bounds[length - least], bounds[length - least + 1]):
+            left[size] = windows[x]
+            size += free[windows[x]] >= length
+        if size > 0:
+            size = in_both(text, left[:size], length, left)
+            line = line_up(text, left[:size], length, at)
+            n_tiles = take_nearest(text, line, length, (places, free, most), tiles, n_tiles)
+            for place in line.place:
+                at[place] = -1
+    return n_tiles, True
 
 
 @njit(cache=True, nogil=True)
-def tile(tokens, m, w, names, n_names, most_runs):
+def _meetings(text, places, least):
+    """Windows drawn so that every run of ``least`` tokens holds one, and few others of B meet them."""
+    length = max(1, least * 3 // 4)
+    return draw(text, places, least, length, least - length + 1)
+
+
+@njit(cache=True, nogil=True)
+def _phase(text, least, longest, places, tiles, n_tiles, most_runs):
+    """Take all runs of at least ``least`` free tokens: (number of tiles, whether these are the greedy ones).
+
+    ``longest``: there may be runs of any length; otherwise none is twice as long as ``least``.
+    """
+    for attempt in range(_ROUNDS + 1):
+        drawn = _meetings(text, places, least)
+        if drawn.pairs > min(_FEW, most_runs) and not longest and least <= _CLIMBED:
+            room = _WINDOWS * most_runs
+            if drawn.pairs <= _MEETINGS * most_runs:  # to follow them may be less work
+                room = min(room, _WORTH * drawn.pairs)
+            n_tiles, done = _go_down(text, least, places, tiles, n_tiles, room)
+            if done:
+                return n_tiles, attempt == 0
+        if drawn.pairs <= (_MEETINGS_LONG if longest else _MEETINGS) * most_runs:
+            lengths, keys, found = runs_of(text, drawn, least, 0, most_runs)
+            if found:
+                return _take(text.tokens, text.m, (lengths, keys), least, places, tiles, n_tiles), attempt == 0
+        if attempt == _ROUNDS:
+            break
+        drawn = draw(text, places, least, least, max(1, least // 8))
+        near = max(1, min(_NEAR, most_runs // (4 * max(1, drawn.places.size))))
+        lengths, keys, _ = runs_of(text, drawn, least, near, most_runs)
+        taken = n_tiles
+        n_tiles = _take(text.tokens, text.m, (lengths, keys), least, places, tiles, n_tiles)
+        if n_tiles == taken:
+            break
+    return n_tiles, False
+
+
+@njit(cache=True, nogil=True)
+def _whole_in_other(text, places, tiles):
+    """Take A as one tile if it stands in B, nearest to its beginning; the number of tiles."""
+    m, n = text.m, text.tokens.size - text.m
+    if next_marked(places, 0, m) < m:
+        return 0
+    power = power_of(m)
+    wanted = window_hash(text.prefix, 0, m, power)
+    for j in range(n - m + 1):
+        if window_hash(text.prefix, m + j, m, power) == wanted and equal(text.tokens, 0, m + j, m) == m:
+            tiles[0, 0], tiles[0, 1], tiles[0, 2] = 0, j, m
+            return 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def tile(tokens, m, w, names, n_names, covered, most_runs):
     """Tile A and B greedily; (tiles int64[k, 3] = start in A, start in B, length, in the order taken; capped).
 
     ``tokens`` (int32 names) are the m tokens of A and behind them those of B, each at least w; ``names`` are
     those of the windows of w tokens (name_windows). Ties are broken by places, so A must be the first of the two
-    in an order that does not depend on who asks. ``most_runs`` bounds the runs that are held at a time.
+    in an order that does not depend on who asks. ``covered`` (bool[m], bool[n]) are the tokens in windows that the
+    other document has; all others are left out at once. ``most_runs`` bounds the runs that are held at a time.
     """
-    total, n = tokens.size, tokens.size - m
+    n = tokens.size - m
     tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
-    n_tiles, capped = 0, False
-    levels, counts = _name_levels(tokens, m, w, names, n_names, most_runs)
-    places = _all_free(total)
-    left_over = 2 * most_runs  # runs that all capped phases together may hold
-    for level in range(levels.shape[0] - 1, -1, -1):
-        length, done = w << level, False
-        rounds = 0
-        while not done:
-            lengths = free_lengths(places.free, m, total)
-            if longest(lengths, 0, m) < w or longest(lengths, m, total) < w:
-                return tiles[:n_tiles], capped
-            form = (m, length, counts[level])
-            groups = group_windows(tokens, levels[level], form, lengths, True)
-            runs = count_runs(tokens, levels[level], m, length, lengths, groups)
-            before = n_tiles
-            if runs <= most_runs:
-                found = all_runs(tokens, levels, (m, w, level), lengths, groups, runs)
-                done = True
-            else:
-                capped = True
-                allowed = left_over // (level + 2)
-                groups = group_windows(tokens, levels[level], form, lengths, False)
-                found = near_runs(tokens, levels, (m, w, level), lengths, groups, allowed)
-                left_over = max(0, left_over - found[0].size)
-                rounds += 1
-            n_tiles = _take(found, length, m, places, tiles, n_tiles)
-            done = done or n_tiles == before or rounds == _ROUNDS or left_over == 0 or level > 0
+    places = free_where(covered[0], covered[1])
+    pairs = equal_pairs(names, m, n, w, n_names)
+    if pairs <= min(_DIRECT, most_runs):
+        runs = all_runs(tokens, names, m, w, n_names, np.int64(pairs))
+        return tiles[: _take(tokens, m, runs, w, places, tiles, 0)], False
+    text = text_of(tokens, m)
+    n_tiles, capped = _whole_in_other(text, places, tiles), False
+    if n_tiles > 0:
+        return tiles[:n_tiles], False
+    top = 0
+    while w << (top + 1) <= min(m, n):
+        top += 1
+    level = min(_START, top)
+    while level < top and _meetings(text, places, w << level).pairs > most_runs >> 1:
+        level += 1
+    longest = True
+    while level >= 0:
+        n_tiles, done = _phase(text, w << level, longest, places, tiles, n_tiles, most_runs)
+        capped |= not done
+        longest = False
+        level -= 1
     return tiles[:n_tiles], capped
 
 

@@ -51,18 +51,37 @@ def name_pairs(names, n, distance, keys, out):
 
 
 @njit(cache=True, nogil=True)
+def _name_packed(tokens, length, bits, keys, out):
+    """Name the windows of ``length`` tokens of ``bits`` bits each, 64 bits or less in all."""
+    windows = tokens.size - length + 1
+    key, mask = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - length * bits)
+    for i in range(length - 1):
+        key = (key << np.uint64(bits)) | np.uint64(tokens[i])
+    for i in range(windows):
+        key = ((key << np.uint64(bits)) | np.uint64(tokens[i + length - 1])) & mask
+        keys[i] = key
+    return name_keys(keys, windows, out)
+
+
+@njit(cache=True, nogil=True)
 def name_windows(tokens, length, keys, out):
     """Name every window of ``length`` tokens in ``out`` (int32[≥ windows]); returns how many names.
 
     ``tokens`` (int32) are names themselves; there are tokens.size − length + 1 windows (at least 1).
     ``keys`` uint64[tokens.size] is scratch. A window of w tokens is two overlapping ones of the largest power
-    of two that is not above w.
+    of two that is not above w, but where w tokens fit into one key.
     """
     n = tokens.size
     n_names = 0
     for i in range(n):
-        out[i] = tokens[i]
         n_names = max(n_names, np.int64(tokens[i]) + 1)
+    bits = 1
+    while n_names >> bits:
+        bits += 1
+    if length * bits <= 64:
+        return _name_packed(tokens, length, bits, keys, out)
+    for i in range(n):
+        out[i] = tokens[i]
     power = 1
     while 2 * power <= length:
         n_names = name_pairs(out, n - 2 * power + 1, power, keys, out)

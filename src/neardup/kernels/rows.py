@@ -1,0 +1,147 @@
+"""Rows of two aligned texts: where they are cut, and the pieces of each row. Every character of a text is in one.
+
+``kinds`` int8 and ``places`` int64 of a text tell for each unit, and for the end, whether there is a break before
+it, and at which character (``alignment.breaks``). A *cut* is a unit of A and one of B: a row ends before both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SAME, CHANGED, MOVED, BETWEEN = 0, 1, 2, 3
+"""Kinds of a piece; in the order of ``alignment.table.PIECE_KINDS``."""
+EQUAL_ROW, CHANGED_ROW, ONLY_A, ONLY_B, MOVED_A, MOVED_B = range(6)
+"""Kinds of a row; in the order of ``alignment.table.ROW_KINDS``."""
+_LINE = 2
+
+
+@njit(cache=True, nogil=True)
+def cut_rows(runs, edges, begins, kinds, first):
+    """Where rows end: int64[k, 2], (unit of A, unit of B), at breaks of both texts.
+
+    ``runs`` int64[r, 3] (start in A, start in B, length) stand in order in both. Equal text is cut at ends of
+    lines, and at ends of sentences only next to what is not equal. Between two runs the text is cut into blocks
+    at the ``edges`` of moved text that are breaks (of A and of B, int64, ascending); ``begins`` (likewise) tells
+    where moved text begins. Each block with moved text stands by itself, the others of A and B side by side;
+    ``first`` says which side goes first, so that nothing depends on which is called A.
+    """
+    ends = (kinds[0].size - 1, kinds[1].size - 1)
+    cuts, size = np.empty((ends[0] + ends[1] + 3, 2), np.int64), 0
+    last = (np.int64(0), np.int64(0))
+    for r in range(runs.shape[0] + 1):
+        i, j, length = np.int64(ends[0]), np.int64(ends[1]), np.int64(0)
+        if r < runs.shape[0]:
+            i, j, length = runs[r, 0], runs[r, 1], runs[r, 2]
+        size = _cut_between(edges, begins, (last, (i, j)), kinds, first, cuts, size)
+        begin, end = length + 1, np.int64(-1)
+        for t in range(length + 1):
+            if min(kinds[0][i + t], kinds[1][j + t]) > 0:
+                begin, end = min(begin, t), t
+        for t in range(begin, end + 1):
+            least = min(kinds[0][i + t], kinds[1][j + t])
+            if least == _LINE or (least > 0 and t in (begin, end)):
+                size = _cut(i + t, j + t, kinds, cuts, size)
+        last = (i + length, j + length)
+    return cuts[:size]
+
+
+@njit(cache=True, nogil=True)
+def _cut(i, j, kinds, cuts, size):
+    """One cut more, if both texts have a break there and it is not the last one again; the number of cuts."""
+    if kinds[0][i] == 0 or kinds[1][j] == 0 or (size > 0 and cuts[size - 1, 0] == i and cuts[size - 1, 1] == j):
+        return size
+    cuts[size, 0], cuts[size, 1] = i, j
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def _cut_between(edges, begins, stretch, kinds, first, cuts, size):
+    """Cuts where nothing is equal, from (unit of A, unit of B) to (unit of A, unit of B)."""
+    i, j = stretch[0]
+    end_i, end_j = stretch[1]
+    while i < end_i or j < end_j:
+        next_i, moved_i = _block(edges[0], begins[0], i, end_i)
+        next_j, moved_j = _block(edges[1], begins[1], j, end_j)
+        if (moved_i and moved_j and first == 0) or (moved_i and not moved_j):
+            i = next_i
+        elif moved_j:
+            j = next_j
+        else:
+            i, j = next_i, next_j
+        size = _cut(i, j, kinds, cuts, size)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _block(edges, begins, begin, end):
+    """The block of a side that begins at a unit: where it ends, and whether moved text begins in it."""
+    if begin >= end:
+        return end, False
+    after = np.searchsorted(edges, begin, side="right")
+    stop = min(end, edges[after]) if after < edges.size else end
+    moved = np.searchsorted(begins, stop) > np.searchsorted(begins, begin)
+    return stop, moved
+
+
+@njit(cache=True, nogil=True)
+def pieces_of(spans, marked, cuts, places):
+    """The pieces of one text from cut to cut: (kinds, spans, matches, opens, first).
+
+    ``spans`` int64[units, 2] in characters; ``marked`` int64[s, 4] (begin, end, kind, match) are runs of units,
+    in order, all others are CHANGED; ``cuts`` int64[k] units of this text. Pieces are int8[p], int64[p, 2]
+    characters, int32[p] numbers of matches (0: none), bool[p] whether the match begins there; those up to cut k
+    are [first[k], first[k + 1]). What is between units is BETWEEN; units that share a character leave none.
+    """
+    room = 4 * marked.shape[0] + 3 * cuts.size + 8
+    kinds, chars = np.empty(room, np.int8), np.empty((room, 2), np.int64)
+    matches, opens = np.empty(room, np.int32), np.empty(room, np.bool_)
+    first = np.zeros(cuts.size + 1, np.int64)
+    size, s, unit, char = 0, 0, np.int64(0), np.int64(0)
+    for k in range(cuts.size):
+        while unit < cuts[k]:
+            while s < marked.shape[0] and marked[s, 1] <= unit:
+                s += 1
+            if s < marked.shape[0] and marked[s, 0] <= unit:
+                begin, end, kind, match = marked[s, 0], marked[s, 1], marked[s, 2], marked[s, 3]
+            else:
+                end = marked[s, 0] if s < marked.shape[0] else np.int64(spans.shape[0])
+                begin, kind, match = unit, np.int64(CHANGED), np.int64(0)
+            end = min(end, cuts[k])
+            if spans[unit, 0] > char:
+                kinds[size], chars[size, 0], chars[size, 1] = BETWEEN, char, spans[unit, 0]
+                matches[size], opens[size] = 0, False
+                char = spans[unit, 0]
+                size += 1
+            stop = max(char, spans[end - 1, 1])
+            kinds[size], chars[size, 0], chars[size, 1] = kind, char, stop
+            matches[size], opens[size] = match, match > 0 and unit == begin
+            size, unit, char = size + 1, end, stop
+        if places[cuts[k]] > char:
+            kinds[size], chars[size, 0], chars[size, 1] = BETWEEN, char, places[cuts[k]]
+            matches[size], opens[size] = 0, False
+            char = places[cuts[k]]
+            size += 1
+        first[k + 1] = size
+    return kinds[:size], chars[:size], matches[:size], opens[:size], first
+
+
+@njit(cache=True, nogil=True)
+def row_kinds(kinds_a, first_a, kinds_b, first_b):
+    """int8[rows]: the kind of each row, from the kinds of its pieces, [first[k], first[k + 1]) of each text."""
+    rows = np.empty(first_a.size - 1, np.int8)
+    for k in range(rows.size):
+        seen = 0
+        for p in range(first_a[k], first_a[k + 1]):
+            seen |= 1 << kinds_a[p]
+        for p in range(first_b[k], first_b[k + 1]):
+            seen |= 1 << kinds_b[p]
+        seen &= ~(1 << BETWEEN)
+        in_a, in_b = first_a[k] < first_a[k + 1], first_b[k] < first_b[k + 1]
+        if in_a and in_b:
+            rows[k] = CHANGED_ROW if seen & ~(1 << SAME) else EQUAL_ROW
+        elif in_a:
+            rows[k] = MOVED_A if seen == 1 << MOVED else ONLY_A
+        else:
+            rows[k] = MOVED_B if seen == 1 << MOVED else ONLY_B
+    return rows
