@@ -14,6 +14,7 @@ import pytest
 
 from neardup.collection import Collection
 from neardup.collection.store import migrations, opening, schema
+from neardup.collection.store.keys import written
 from neardup.errors import FormatError, OutputError
 
 TEXTS = {f"id {place}": f"text {place} with some words of its own, word{place} among them" for place in range(40)}
@@ -159,9 +160,8 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
         "UPDATE documents SET id = x'00' WHERE number = 2": "an id is no text",
         "UPDATE documents SET shingles = 'x' WHERE number = 2": "the row of document 'id 1' was changed",
         "UPDATE totals SET seal = 'x'": "its totals were changed",
-        "INSERT INTO postings VALUES (2, x'00')": "a stored value is not what was written",
-        "INSERT INTO fulltext (rowid, tokens) VALUES (7, 'twice ')": "The words of the full-text index are not",
-        "INSERT INTO fulltext (rowid, tokens) VALUES (77, 'word ')": "The words of the full-text index are not",
+        "INSERT INTO terms (rowid, tokens) VALUES (7, 'twice')": "The words of the full-text index are not",
+        "INSERT INTO terms (rowid, tokens) VALUES (50, '#x')": "its index holds postings of no shingle",
     }
     data = path.read_bytes()
     for statement, says in wrong.items():
@@ -172,13 +172,15 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
 
 
 def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:
-    wrong = {
-        "INSERT INTO postings SELECT hash, 99 FROM postings WHERE document = 41": "FINGERPRINT:long_20_80",
-        "INSERT INTO fulltext (rowid, tokens) VALUES (99, 'word2 ')": "word2",
-        "INSERT INTO facts SELECT key, value, 99 FROM facts WHERE document = 3": "year:2",
-    }
     with Collection(path) as collection:
         collection.add(table({"long": " ".join(f"w{k}" for k in range(200))}))
+        long = collection.store.numbers(["long"])["long"]
+        postings = [written(hashes[documents == long]) for hashes, documents in collection.store.sampled()]
+    wrong = {
+        f"INSERT INTO terms (rowid, tokens) VALUES (99, '{''.join(postings)}')": "FINGERPRINT:long_20_80",
+        "INSERT INTO terms (rowid, tokens) VALUES (99, 'word2')": "word2",
+        "INSERT INTO facts SELECT key, value, 99 FROM facts WHERE document = 3": "year:2",
+    }
     data = path.read_bytes()
     for statement, query in wrong.items():
         path.write_bytes(data)

@@ -152,9 +152,11 @@ def _in_order(tokens, m, length, least, limits):
     common, capped = common_in_order(tokens, m, least, limits.steps)
     if capped:
         names, n_names = window_names(tokens, length)
-        tiles, _ = tile_both(tokens, m, length, names, n_names, limits.runs)
-        tiles = tiles[np.argsort(tiles[:, 0])]
-        common = max(common, chain_length(tiles, max(m, tokens.size - m)))
+        covered = cover_both(tokens, m, length, names, n_names)
+        if covered[0].any():
+            tiles, _ = tile_both(tokens, m, length, names, n_names, covered, limits.runs)
+            tiles = tiles[np.argsort(tiles[:, 0])]
+            common = max(common, chain_length(tiles, max(m, tokens.size - m)))
     return common, capped
 
 
