@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,16 @@ def batches(service: Service) -> tuple[float, float]:
     return float(lines[f"{name}_count"]), float(lines[f"{name}_sum"])
 
 
+async def in_this_order(service: Service, requests: Sequence[tuple[str, str, Any]]) -> list[Any]:
+    """Each is sent when the one before it waits for the writer: entries are made by several threads."""
+    asked: list[Any] = []
+    for request in requests:
+        asked.append(asyncio.create_task(service.ask(*request)))
+        while len(asked) < len(requests) and service.desk._writer.waiting < len(asked):
+            await asyncio.sleep(0.001)
+    return await asyncio.gather(*asked)
+
+
 def test_what_comes_together_is_committed_together(service: Service) -> None:
     requests = [put(f"id {number}") for number in range(30)]
     requests[7] = put("id 6")
@@ -76,7 +86,7 @@ def test_what_comes_together_is_committed_together(service: Service) -> None:
     )
     requests[20] = ("DELETE", "/v1/documents/never", None)
     with held(service, 30):
-        answers = service.all(requests)
+        answers = service.runner.run(in_this_order(service, requests))
     wrong = {7: 409, 9: 409, 20: 404}
     assert [answer.status for answer in answers] == [wrong.get(number, 201) for number in range(30)]
     assert batches(service) == (2, 31)
@@ -84,18 +94,10 @@ def test_what_comes_together_is_committed_together(service: Service) -> None:
     assert service.desk.collection.check() == []
 
 
-async def in_this_order(service: Service) -> list[Any]:
-    asked: list[Any] = []
-    for request in (put("a"), ("DELETE", "/v1/documents/a", None), put("a", "other words"), put("a")):
-        asked.append(asyncio.create_task(service.ask(*request)))
-        while len(asked) < 4 and service.desk._writer.waiting < len(asked):
-            await asyncio.sleep(0.001)
-    return await asyncio.gather(*asked)
-
-
 def test_one_sees_what_those_before_it_did(service: Service) -> None:
+    requests = [put("a"), ("DELETE", "/v1/documents/a", None), put("a", "other words"), put("a")]
     with held(service, 4):
-        answers = service.runner.run(in_this_order(service))
+        answers = service.runner.run(in_this_order(service, requests))
     assert [answer.status for answer in answers] == [201, 200, 201, 409]
     assert batches(service)[0] == 2
     assert service("GET", "/v1/documents/a").json["text"] == "other words"
