@@ -22,8 +22,8 @@ from functools import cache
 import numpy as np
 
 from neardup.collection.contract import Entries, Store
-from neardup.collection.entries import unpack
 from neardup.collection.evaluate import Evaluation
+from neardup.collection.packing import unpack
 from neardup.collection.query.plan import plan
 from neardup.collection.query.promise import most_hits
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
@@ -101,7 +101,7 @@ class Finder:
         self._new_sizes: dict[int, int] = {}
         self._all: defaultdict[int, list[int]] = defaultdict(list)
         hashes = np.unique(entries.hashes)
-        lists = [] if self._near.recall == 1 else [found for found, _ in self._store.postings(hashes, READ)]
+        lists = [] if self._near.recall == 1 else [found[:READ] for found in self._store.postings(hashes)]
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
