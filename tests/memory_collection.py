@@ -94,15 +94,9 @@ class MemoryCollection:
     def sizes(self, documents: Int64s) -> Int64s:
         return np.array([len(self.sets[k]) for k in documents], np.int64)
 
-    def shingle_sets(self, documents: Int64s) -> tuple[UInt64s, Int64s]:
-        self.asked["shingle sets"] += len(documents)
-        sets = [np.empty(0, np.uint64), *(self.sets[k] for k in documents)]
-        return np.concatenate(sets), np.cumsum([len(found) for found in sets])
-
-    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
+    def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
         self.asked["compared"] += len(documents)
-        enough = [len(np.intersect1d(hashes, self.sets[k])) >= least for k in documents]
-        return documents[np.array(enough, np.bool_)]
+        return np.array([len(np.intersect1d(hashes, self.sets[k])) for k in documents], np.int64)
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         return np.array([len(self.postings.get(value, ())) for value in hashes.tolist()], np.int64)

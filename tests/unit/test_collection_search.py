@@ -7,14 +7,12 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
 from memory_collection import MemoryCollection
-from neardup.collection.evaluate import batches
 from neardup.collection.pages import Cursor, Page, read_token
 from neardup.collection.query import parse
 from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Words
@@ -165,18 +163,6 @@ def test_too_many_candidates_are_refused_not_cut() -> None:
     with pytest.raises(QueryError, match=r"\d documents would have to be compared"):
         search(DOCUMENTS, "FINGERPRINT:half_20", most_candidates=1)
     assert search(DOCUMENTS, "FINGERPRINT:half_20", most_candidates=50).found == 2
-
-
-def test_long_documents_are_compared_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = ["FINGERPRINT:half", "NOT FINGERPRINT:half_20", "SIMILAR:piece"]
-    whole = [search(DOCUMENTS, query).as_dict() for query in queries]
-    for most in (1, 100):
-        monkeypatch.setattr("neardup.collection.evaluate.MOST_SHINGLES", most)
-        assert [search(DOCUMENTS, query).as_dict() for query in queries] == whole
-        sizes = np.array([5, 200, 40, 60, 1, 0, 300])
-        parts = [sizes[part] for part in batches(sizes)]
-        assert np.array_equal(np.concatenate(parts), sizes)
-        assert all(part.sum() <= most or len(part) == 1 for part in parts)
 
 
 def test_words_are_asked_of_few_documents_first() -> None:

@@ -10,6 +10,7 @@ import pytest
 import neardup as nd
 import shared_data
 from neardup.collection import Collection
+from neardup.collection.view import batches
 from neardup.fingerprints import shingle_sets
 from neardup.settings import Settings
 from neardup.text import tokens
@@ -48,10 +49,9 @@ def test_documents_and_their_sets(collection: Collection, texts: dict[str, str])
         assert view.number("nobody") is None
         assert [view.text(number) for number in documents.tolist()] == list(texts.values())
         assert view.sizes(documents).tolist() == [len(own) for own in sets]
-        some = documents[::4]
-        hashes, offsets = view.shingle_sets(some)
-        for mine, theirs in zip(np.split(hashes, offsets[1:-1]), sets[::4], strict=True):
-            assert np.array_equal(mine, theirs)
+        for own in sets[::9]:
+            shared = view.shared(own, documents[::4], view.sizes(documents[::4]))
+            assert shared.tolist() == [len(np.intersect1d(own, other)) for other in sets[::4]]
 
 
 def test_holders_are_those_whose_sample_holds_it(collection: Collection, texts: dict[str, str]) -> None:
@@ -85,13 +85,22 @@ def test_what_is_kept_of_a_search_changes_nothing(
     with collection.view() as view:
         documents = view.everything()
         for kept in (0, 10, 1_000):
-            monkeypatch.setattr("neardup.collection.view._KEPT_SHINGLES", kept * 100)
             monkeypatch.setattr("neardup.collection.view._KEPT_BYTES", kept * 1_000)
+            monkeypatch.setattr("neardup.collection.view._AT_ONCE", max(1, kept // 20))
             for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
-                hashes, offsets = view.shingle_sets(documents[begin::step])
-                for mine, theirs in zip(np.split(hashes, offsets[1:-1]), sets[begin::step], strict=True):
-                    assert np.array_equal(mine, theirs)
+                some = documents[begin::step]
+                shared = view.shared(sets[5], some, view.sizes(some))
+                assert shared.tolist() == [len(np.intersect1d(sets[5], other)) for other in sets[begin::step]]
                 assert view.text(int(documents[begin])) == list(texts.values())[begin]
+
+
+@pytest.mark.parametrize("most", [1, 100])
+def test_of_long_documents_few_are_read_at_a_time(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neardup.collection.view._MOST_SHINGLES", most)
+    sizes = np.array([5, 200, 40, 60, 1, 0, 300])
+    parts = [sizes[part] for part in batches(sizes)]
+    assert np.array_equal(np.concatenate(parts), sizes)
+    assert all(part.sum() <= most or len(part) == 1 for part in parts)
 
 
 def test_phrases_stand_one_after_the_other(collection: Collection, texts: dict[str, str]) -> None:

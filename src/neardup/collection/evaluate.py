@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +20,7 @@ from neardup.collection.query.plan import (
     WordsStep,
 )
 from neardup.errors import QueryError
-from neardup.kernels.sets import count_shared
 from neardup.tables import Bools, Int64s
-
-BATCH, MOST_SHINGLES = 256, 4_000_000
-"""So many documents, and shingles of more than one, are held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +106,7 @@ class Evaluation:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
         if not (self.include_self or step.negated or step.target.number is None):
             candidates = candidates[candidates != step.target.number]
-        candidates = self._of_possible_size(step, candidates)
-        self._require_few(step, candidates)
-        counts = self._count(step, self._sharing_enough(step, candidates))
+        counts = self._count(step, candidates, step.possible_sizes())
         found = counts.where(step.reached_by(counts.shared, counts.sizes))
         self._counted[step] = found
         return found.documents
@@ -123,18 +116,6 @@ class Evaluation:
             return self.lookups.everything()
         documents, _ = self.lookups.holders(step.sampled, step.hits)
         return np.unique(np.concatenate([documents, *map(self.lookups.having, step.phrases)]))
-
-    def _of_possible_size(self, step: FingerprintStep, documents: Int64s) -> Int64s:
-        smallest, largest = step.possible_sizes()
-        sizes = self.lookups.sizes(documents)
-        fits = sizes >= smallest
-        return documents[fits & (sizes <= largest) if largest else fits]
-
-    def _sharing_enough(self, step: FingerprintStep, documents: Int64s) -> Int64s:
-        own, least = step.target.hashes, step.least
-        parts = (documents[batch] for batch in batches(self.lookups.sizes(documents)))
-        found = [self.lookups.sharing(own, least, part) for part in parts]
-        return np.concatenate([np.empty(0, np.int64), *found])
 
     def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
         if self.most_candidates is not None and len(documents) > self.most_candidates:
@@ -146,25 +127,15 @@ class Evaluation:
                 position=step.clause.span[0],
             )
 
-    def _count(self, step: FingerprintStep, documents: Int64s) -> Counts:
+    def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
+        """The counts of those of the documents that have a possible size (the largest 0: any)."""
+        sizes = self.lookups.sizes(documents)
+        fits = sizes >= possible[0]
+        if possible[1]:
+            fits &= sizes <= possible[1]
+        documents, sizes = documents[fits], sizes[fits]
         self._require_few(step, documents)
-        shared, sizes = np.empty(len(documents), np.int64), np.empty(len(documents), np.int64)
-        hashes = step.target.hashes
-        for batch in batches(self.lookups.sizes(documents)):
-            found, offsets = self.lookups.shingle_sets(documents[batch])
-            count_shared(hashes, found, offsets, shared[batch])
-            sizes[batch] = np.diff(offsets)
-        return Counts(documents, shared, sizes)
-
-
-def batches(sizes: Int64s) -> Iterator[slice]:
-    """Slices of documents of these numbers of shingles, so that what is held at a time is bounded."""
-    begin = 0
-    while begin < len(sizes):
-        fit = np.searchsorted(np.cumsum(sizes[begin : begin + BATCH]), MOST_SHINGLES, side="right")
-        end = begin + max(1, int(fit))
-        yield slice(begin, end)
-        begin = end
+        return Counts(documents, self.lookups.shared(step.target.hashes, documents, sizes), sizes)
 
 
 def _without(documents: Int64s, others: Int64s) -> Int64s:

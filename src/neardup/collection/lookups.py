@@ -58,11 +58,11 @@ class Lookups(Protocol):
     def sizes(self, documents: Int64s) -> Int64s:
         """Number of distinct shingles of each document."""
 
-    def shingle_sets(self, documents: Int64s) -> tuple[UInt64s, Int64s]:
-        """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
+    def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
+        """How many of these distinct shingles each of the documents holds, counted on all shingles of the texts.
 
-    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
-        """Those of the documents whose texts hold at least ``least`` of these distinct shingles."""
+        ``sizes``: the numbers of their shingles, which bound what is held at a time.
+        """
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         """How many documents have a posting for each of these shingles: it steers the cost, no result."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import monotonic
 
 import numpy as np
@@ -14,17 +14,19 @@ from neardup.collection.packing import unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
-from neardup.fingerprints import shared_shingles, shingle_sets
+from neardup.fingerprints import shared_shingles
 from neardup.kernels.postings import tally
+from neardup.parallel import ordered_map
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300
 """Documents of a word are counted up to so many; from there on their number is an estimate."""
 
-_KEPT_BYTES, _KEPT_SHINGLES = 64 << 20, 4_000_000
-"""Of the documents of a search so much is kept as it was read: most are asked for again."""
+_KEPT_BYTES = 64 << 20
+"""Of the texts of a search so much is kept as it was read: those that are shown are asked for again."""
 
-_AT_ONCE = 256
+_AT_ONCE, _MOST_SHINGLES = 256, 4_000_000
+"""Of so many documents, and of so many shingles if there are several, texts are read at a time."""
 _FEW = 5_000
 """So few postings are sorted sooner than counted."""
 
@@ -42,8 +44,6 @@ class View:
         self._total: int | None = None
         self._texts: dict[int, bytes] = {}
         self._texts_bytes = 0
-        self._sets: dict[int, UInt64s] = {}
-        self._sets_shingles = 0
         self._lists: dict[int, Int64s] = {}
 
     @property
@@ -91,27 +91,19 @@ class View:
         except KeyError as error:
             raise _lost() from error
 
-    def shingle_sets(self, documents: Int64s) -> tuple[UInt64s, Int64s]:
-        """Set k, sorted, is ``hashes[offsets[k]:offsets[k + 1]]``: all shingles of the text, not the sample."""
-        asked = documents.tolist()
-        missing = [number for number in asked if number not in self._sets]
-        texts = pa.array(self._loaded(missing), pa.large_binary())
-        sets = shingle_sets(texts, np.arange(len(texts)), self._store.settings.fingerprint)
-        room = self._sets_shingles + len(sets.hashes) <= _KEPT_SHINGLES
-        if len(missing) == len(asked) and not room:
-            return sets.hashes, sets.offsets
-        bounds = sets.offsets.tolist()
-        read = {number: sets.hashes[bounds[k] : bounds[k + 1]] for k, number in enumerate(missing)}
-        found = [np.empty(0, np.uint64), *(read[n] if n in read else self._sets[n] for n in asked)]
-        if room:
-            self._sets |= read
-            self._sets_shingles += len(sets.hashes)
-        return np.concatenate(found), np.cumsum([len(hashes) for hashes in found])
+    def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
+        """How many of these distinct shingles each of the documents holds, counted on all shingles of the texts.
 
-    def sharing(self, hashes: UInt64s, least: int, documents: Int64s) -> Int64s:
-        """Those of the documents whose texts hold at least ``least`` of these distinct shingles."""
-        texts = pa.array(self._loaded(documents.tolist()), pa.large_binary())
-        return documents[shared_shingles(texts, hashes, self._store.settings.fingerprint) >= least]
+        ``sizes``: the numbers of their shingles. While some texts are counted, in a thread, the next are read.
+        """
+        form = self._store.settings.fingerprint
+
+        def counted(texts: list[bytes]) -> Int64s:
+            return shared_shingles(pa.array(texts, pa.large_binary()), hashes, form)
+
+        parts = (self._loaded(documents[batch].tolist()) for batch in batches(sizes))
+        found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
+        return np.concatenate([np.empty(0, np.int64), *found])
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         """How many documents have a posting for each of these shingles."""
@@ -180,6 +172,16 @@ class View:
             self._texts |= read
             self._texts_bytes += size
         return found
+
+
+def batches(sizes: Int64s) -> Iterator[slice]:
+    """Slices of documents of these numbers of shingles, so that what is held at a time is bounded."""
+    begin = 0
+    while begin < len(sizes):
+        fit = np.searchsorted(np.cumsum(sizes[begin : begin + _AT_ONCE]), _MOST_SHINGLES, side="right")
+        end = begin + max(1, int(fit))
+        yield slice(begin, end)
+        begin = end
 
 
 def _lost() -> FormatError:

@@ -17,6 +17,7 @@ import numpy as np
 
 from neardup.collection.store.schema import seal
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segment, Segments, bits_for
+from neardup.kernels.order import sort_by_bits
 from neardup.kernels.postings import encode
 from neardup.tables import Int64s, UInt64s
 
@@ -25,15 +26,18 @@ _MERGED_AT_ONCE = 1 << 20
 
 
 def postings_of(hashes: UInt64s, documents: Int64s) -> UInt64s:
-    """The postings of hashes that are held by documents, sorted, each once.
-
-    Two hashes of a document that agree in the low 32 bits are one posting.
-    """
+    """The postings of hashes that are held by documents, in this order."""
     made: UInt64s = (hashes << np.uint64(KEY_BITS)) | documents.astype(np.uint64)
-    made.sort(kind="stable")  # documents come sorted, one after the other: runs
+    return made
+
+
+def in_order(postings: UInt64s) -> UInt64s:
+    """Sorted, each once: two hashes of a document that agree in the low 32 bits are one posting."""
+    made = sort_by_bits(postings.copy(), np.empty_like(postings), 0, 64)
     first = np.ones(len(made), np.bool_)
     first[1:] = made[1:] != made[:-1]
-    return made[first]
+    found: UInt64s = made[first]
+    return found
 
 
 class SegmentWriting:
@@ -45,7 +49,8 @@ class SegmentWriting:
         self._added: list[int] = []
 
     def add(self, postings: UInt64s) -> None:
-        """Store postings, sorted and new, as a segment."""
+        """Store postings, all new, as a segment."""
+        postings = in_order(postings)
         if len(postings):
             numbers = postings & np.uint64(MOST_NUMBER)
             bits = bits_for(len(postings))
@@ -55,15 +60,15 @@ class SegmentWriting:
             self._added.append(segment.number)
 
     def remove(self, postings: UInt64s) -> int:
-        """Remove postings (sorted); returns how many of them were there."""
-        left = postings
+        """Remove postings; returns how many of them were missing."""
+        left = in_order(postings)
         for segment in reversed(self._segments.all()):
             numbers = left & np.uint64(MOST_NUMBER)
             here = left[(numbers >= segment.first) & (numbers <= segment.last)]
             if len(here):
                 gone = self._remove(segment, here)
                 left = np.setdiff1d(left, gone, assume_unique=True)
-        return len(postings) - len(left)
+        return len(left)
 
     def settle(self) -> None:
         """Merge what was added, and what is no larger than all that came after it."""

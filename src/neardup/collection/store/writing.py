@@ -80,8 +80,7 @@ class SqliteWriting:
             zip(named, entries.streams, strict=True),
         )
         self.flush()
-        postings = _postings(entries, numbers)
-        if self._segments.remove(postings) != len(postings):
+        if self._segments.remove(_postings(entries, numbers)):
             raise MissingError("Postings of documents to be removed are missing")
         self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
         for table, column in (("texts", "number"), ("documents", "number")):
@@ -92,7 +91,6 @@ class SqliteWriting:
         """Write the postings that wait, so that look-ups find them."""
         if self._pending:
             waiting, self._pending = np.concatenate(self._pending), []
-            waiting.sort(kind="stable")
             self._segments.add(waiting)
 
     def finish(self) -> None:
