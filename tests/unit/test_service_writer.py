@@ -1,6 +1,7 @@
 """What is written: together when it comes together, each for itself, on the disk before it is told."""
 
 import asyncio
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,9 @@ import pytest
 from made_service import Service, serving
 from neardup.collection import Collection
 from neardup.errors import OutputError
+from neardup.service import groups, questions
 from neardup.service.refusals import RefusedError
+from neardup.service.server import warm
 from neardup.service.workers import Workers
 from neardup.service.writer import MOST_TOGETHER, Writer
 
@@ -217,3 +220,52 @@ def test_look_ups_are_stopped_inside_of_sqlite(tmp_path: Path) -> None:
             collection.store._all(endless)  # type: ignore[attr-defined]
         assert time.monotonic() - began < 20
         assert len(collection) == 0
+
+
+def test_large_answers_are_written_by_the_threads_that_read(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the one thread that listens writes JSON, nobody is listened to."""
+    service.add(a=TEXT, b=TEXT)
+    writers: list[threading.Thread] = []
+    for room in (questions, groups):
+        whole = room.answer
+
+        def answer(data: Any, whole: Any = whole) -> Any:
+            writers.append(threading.current_thread())
+            return whole(data)
+
+        monkeypatch.setattr(room, "answer", answer)
+    reading = [
+        ("POST", "/v1/search", {"query": "one"}),
+        ("POST", "/v1/near", {"text": TEXT}),
+        ("POST", "/v1/explain", {"query": "one"}),
+        ("POST", "/v1/why-not", {"query": "one", "id": "a"}),
+        ("POST", "/v1/compare", {"a": "a", "b": "b"}),
+        *(("GET", f"/v1/{what}", None) for what in ("groups", "group-of?id=a", "decisions", "changes")),
+    ]
+    for request in reading:
+        assert service(*request).status == 200
+    assert len(writers) == len(reading)
+    assert threading.current_thread() not in writers
+
+
+def test_warming_changes_nothing_and_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collection(tmp_path / "mail.neardup") as collection:
+        put_by_warm: list[Path] = []
+        whole = Collection.put
+
+        def put(other: Collection, *given: Any, **more: Any) -> Any:
+            put_by_warm.append(other.path)
+            return whole(other, *given, **more)
+
+        monkeypatch.setattr(Collection, "put", put)
+        before = collection.info()
+        warm(collection)
+        assert put_by_warm
+        assert not any(path.exists() or path == collection.path for path in put_by_warm)
+        done = len(put_by_warm)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+        warm(collection)
+        assert len(put_by_warm) == done
+        assert collection.info() == before

@@ -124,7 +124,10 @@ def unknown() -> RefusedError:
 
 
 def answer(data: Any, status: int = 200) -> Response:
-    """An answer of plain data, which is not checked again."""
+    """An answer of plain data, which is not checked again.
+
+    Made in the thread that read it: while a large one is written nobody else would be listened to.
+    """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     try:
         content = text.encode("utf-8")

@@ -7,6 +7,9 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -15,7 +18,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup import measures
-from neardup.collection import Collection
+from neardup.collection import Collection, Near
 from neardup.errors import OutputError, SettingError
 from neardup.service import logs
 from neardup.service.app import make_app
@@ -35,6 +38,9 @@ HEAD_BYTES = 64 << 10
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
 )
+_OTHER = _SAMPLE.encode("ascii", "ignore").decode()
+_QUERY = f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90'
+_NEAR = 0.5
 
 
 class Connection(H11Protocol):
@@ -163,10 +169,27 @@ def serve(
 
 
 def warm(collection: Collection) -> None:
-    """Compile or load what the first requests would wait for."""
-    collection.prepare(["a", "b"], [_SAMPLE, _SAMPLE.encode("ascii", "ignore").decode()], [{}, {}])
-    measures.compare(_SAMPLE, _SAMPLE.replace("Friday", "Monday"), length=collection.settings.length)
-    collection.search(f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90', limit=1)
+    """Compile or load what the first requests would wait for. Changes nothing in the collection."""
+    measures.compare(_SAMPLE, _OTHER, length=collection.settings.length)
+    collection.search(_QUERY, limit=1)
+    settings: dict[str, Any] = collection.settings.as_dict()
+    with (
+        suppress(OSError, OutputError),  # no room for files of a moment: then the first who writes waits a little
+        TemporaryDirectory() as folder,
+        Collection(Path(folder) / "warm", **settings) as thrown_away,
+    ):
+        _write(thrown_away)
+
+
+def _write(collection: Collection) -> None:
+    """Whatever a request may change, once: all writers would wait for the first that loads it."""
+    entries = collection.prepare(["a", "b"], [_SAMPLE, _OTHER], [{}, {}])
+    with collection.together():
+        for near in (None, _NEAR, Near(_NEAR, recall=1)):
+            collection.put(entries, "replace", near=near, on_near="link" if near else "keep")
+        collection.decide("a", "b", "same")
+    collection.search(f"FINGERPRINT:a_20_80 OR {_QUERY}", limit=1)
+    collection.remove(["a", "b"])
 
 
 def address_of(listening: socket.socket) -> str:
