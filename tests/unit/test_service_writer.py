@@ -1,7 +1,6 @@
 """What is written: together when it comes together, each for itself, on the disk before it is told."""
 
 import asyncio
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -250,22 +249,28 @@ def test_large_answers_are_written_by_the_threads_that_read(
     assert threading.current_thread() not in writers
 
 
-def test_warming_changes_nothing_and_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Collection(tmp_path / "mail.neardup") as collection:
-        put_by_warm: list[Path] = []
-        whole = Collection.put
+def test_warming_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collection(tmp_path / "mail.neardup") as collection, Collection(tmp_path / "mail.neardup") as other:
+        removed: list[int] = []
+        whole = Collection.remove
 
-        def put(other: Collection, *given: Any, **more: Any) -> Any:
-            put_by_warm.append(other.path)
-            return whole(other, *given, **more)
+        def remove(each: Collection, ids: Any) -> int:
+            removed.append(whole(each, ids))
+            return removed[-1]
 
-        monkeypatch.setattr(Collection, "put", put)
+        monkeypatch.setattr(Collection, "remove", remove)
         before = collection.info()
         warm(collection)
-        assert put_by_warm
-        assert not any(path.exists() or path == collection.path for path in put_by_warm)
-        done = len(put_by_warm)
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-        warm(collection)
-        assert len(put_by_warm) == done
+        assert removed == [2], "so far it wrote"
         assert collection.info() == before
+        assert collection.check() == []
+        assert collection.groups().groups == collection.changes() == ()
+        with Collection(tmp_path / "mail.neardup", readonly=True) as reader:
+            warm(reader)
+        with other.store.writing():
+            collection.store._wait = 0.1  # type: ignore[attr-defined]
+            collection.store._writer.execute("PRAGMA busy_timeout = 100")  # type: ignore[attr-defined]
+            warm(collection)
+        assert removed == [2]
+        assert collection.add(["a text"]).added == 1
+        assert list(collection) == ["#1"]

@@ -8,10 +8,9 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
+from uuid import uuid4
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -19,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup import measures
 from neardup.collection import Collection, Near
-from neardup.errors import OutputError, SettingError
+from neardup.errors import NeardupError, OutputError, SettingError
 from neardup.service import logs
 from neardup.service.app import make_app
 from neardup.service.desk import Desk
@@ -172,24 +171,24 @@ def warm(collection: Collection) -> None:
     """Compile or load what the first requests would wait for. Changes nothing in the collection."""
     measures.compare(_SAMPLE, _OTHER, length=collection.settings.length)
     collection.search(_QUERY, limit=1)
-    settings: dict[str, Any] = collection.settings.as_dict()
-    with (
-        suppress(OSError, OutputError),  # no room for files of a moment: then the first who writes waits a little
-        TemporaryDirectory() as folder,
-        Collection(Path(folder) / "warm", **settings) as thrown_away,
-    ):
-        _write(thrown_away)
+    # where nothing can be written now, the first who can waits a little; he is told of what is wrong, too
+    with suppress(_UndoneError, NeardupError), collection.together():
+        _write(collection)
+        raise _UndoneError
+
+
+class _UndoneError(Exception):
+    """What was written is not to be kept."""
 
 
 def _write(collection: Collection) -> None:
     """Whatever a request may change, once: all writers would wait for the first that loads it."""
-    entries = collection.prepare(["a", "b"], [_SAMPLE, _OTHER], [{}, {}])
-    with collection.together():
-        for near in (None, _NEAR, Near(_NEAR, recall=1)):
-            collection.put(entries, "replace", near=near, on_near="link" if near else "keep")
-        collection.decide("a", "b", "same")
-    collection.search(f"FINGERPRINT:a_20_80 OR {_QUERY}", limit=1)
-    collection.remove(["a", "b"])
+    ids = first, second = [uuid4().hex, uuid4().hex]
+    entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
+    for near in (None, _NEAR, Near(_NEAR, recall=1)):
+        collection.put(entries, "replace", near=near, on_near="link" if near else "keep")
+    collection.decide(first, second, "same")
+    collection.remove(ids)
 
 
 def address_of(listening: socket.socket) -> str:
