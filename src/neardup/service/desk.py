@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from neardup.collection import Collection
 from neardup.collection.view import View
-from neardup.errors import NeardupError
+from neardup.errors import LimitError, NeardupError
 from neardup.service.limits import Limits
 from neardup.service.metrics import Metrics
 from neardup.service.models import NewDocuments
-from neardup.service.refusals import RefusedError, refusal_of
+from neardup.service.refusals import RefusedError, refusal_of, timeout
 from neardup.service.workers import Workers
 from neardup.service.writer import Writer
 
@@ -68,7 +68,8 @@ class Desk:
         def write() -> dict[str, Any]:
             if new.on_duplicate == "error":
                 self._require_new(ids)
-            added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near)
+            left = until - monotonic()
+            added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near, seconds=left)
             counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
             return {**counts, "near": [one.as_dict() for one in added.near]}
 
@@ -88,6 +89,8 @@ class Desk:
         """The result of work that changes something; it is on the disk when it returns."""
         try:
             return await self._writer.run(work, self._end(until))
+        except LimitError as error:
+            raise timeout() from error
         except NeardupError as error:
             raise self._refused(error) from error
 

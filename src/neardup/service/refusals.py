@@ -119,7 +119,7 @@ def timeout() -> RefusedError:
         503,
         "The request took longer than it may; nothing was changed",
         "",
-        "Try again, or ask for less: more overlap, fewer hits, more words",
+        "Try again, or ask for less: more overlap, fewer hits, more words, fewer documents",
         code="timeout",
     )
 
