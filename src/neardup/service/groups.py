@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
-from neardup.service.refusals import RefusedError, refusal_of
+from neardup.service.refusals import RefusedError, of_the_file, refusal_of
 
 T = TypeVar("T")
 
@@ -91,6 +91,8 @@ def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
     try:
         made = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
     except InputError as error:
+        if of_the_file(error):
+            raise
         found = refusal_of(error, collection.path)
         raise RefusedError(409, found.message, found.allowed, found.todo, code="contradiction") from error
     return {"decision": made.as_dict(), "withdrawn": False}
@@ -101,6 +103,8 @@ def _there(desk: Desk, look: Callable[[], T]) -> T:
     try:
         return look()
     except InputError as error:
+        if of_the_file(error):
+            raise
         found = refusal_of(error, desk.collection.path)
         raise RefusedError(404, found.message, found.allowed, code="not_found") from error
 
