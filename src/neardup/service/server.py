@@ -25,7 +25,7 @@ from neardup.service.desk import Desk
 from neardup.service.limits import CONNECTIONS, Limits
 from neardup.service.refusals import RefusedError, overloaded
 from neardup.service.tokens import Tokens
-from neardup.service.watch import SECURITY
+from neardup.service.watch import ABANDON, SECURITY
 
 HEAD_SECONDS = 20.0
 """Without a whole head of a request for so long a connection is closed, also while it sends a refused body."""
@@ -59,6 +59,9 @@ class Connection(H11Protocol):
         """A client has gone."""
         self._stop_waiting()
         super().connection_lost(exc)
+        if self.cycle is not None and not self.cycle.response_complete:
+            abandon: Callable[[], None] = self.cycle.scope["state"].get(ABANDON, lambda: None)
+            abandon()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
