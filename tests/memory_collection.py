@@ -107,10 +107,10 @@ class MemoryCollection:
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         return np.array([len(self.postings.get(value, ())) for value in hashes.tolist()], np.int64)
 
-    def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
+    def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         self.asked["postings"] += len(hashes)
         hits = Counter(number for value in hashes.tolist() for number in self.postings.get(value, ()))
-        documents = _sorted(set(hits), among)
+        documents = _sorted({number for number, count in hits.items() if count >= least}, among)
         return documents, np.array([hits[number] for number in documents.tolist()], np.int64)
 
     def word_counts(self, words: Sequence[str]) -> Int64s:

@@ -52,5 +52,5 @@ def test_look_ups_end_when_time_is_up(store: Store) -> None:
         texts = {f"{number}": f"common words and {number}" for number in range(3000)}
         transaction.put(made(texts, store.settings), np.zeros(len(texts), np.int64))
     with pytest.raises(LimitError), store.reading(time.monotonic() - 1):
-        list(store.sampled())
+        list(store.words())
     assert len(store.everything()) == 3000

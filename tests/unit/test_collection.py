@@ -223,7 +223,7 @@ def test_info_counts(collection: Collection) -> None:
     assert known["documents"] == 3
     assert known["bytes"]["text"] == sum(len(text) for text in TEXTS.values())
     assert known["tokens"] == sum(len(tokens(text)) for text in TEXTS.values())
-    assert known["settings"] == {"length": 5, "slots": 64, "scale": 10, "floor": 8}
+    assert known["settings"] == {"length": 5, "slots": 64, "scale": 5, "floor": 8}
 
 
 def test_what_was_removed_is_in_no_byte_of_the_file(path: Path) -> None:

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
 from neardup.collection.store import migrations, opening, schema
-from neardup.collection.store.keys import written
+from neardup.collection.store.merging import SegmentWriting, postings_of
 from neardup.errors import FormatError, OutputError
+from neardup.tables import UInt64s
 
 TEXTS = {f"id {place}": f"text {place} with some words of its own, word{place} among them" for place in range(40)}
 
@@ -147,7 +149,13 @@ def test_upgrading_a_current_file_opens_it(path: Path) -> None:
 
 def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
     wrong = {
-        "INSERT INTO terms (rowid, tokens) VALUES (50, '#0000001')": "The postings of sampled shingles",
+        "DELETE FROM postings": "segment 1 of the posting lists is not as it was written",
+        "DELETE FROM segments": "there are posting lists of no segment",
+        "UPDATE segments SET last = 3": "a row of its posting lists was changed",
+        "UPDATE postings SET data = ZEROBLOB(LENGTH(data))": "a block of its posting lists was changed",
+        "UPDATE postings SET data = x''": "a block of its posting lists was changed",
+        "UPDATE postings SET data = 'x'": "a stored value is not what was written",
+        "UPDATE postings SET block = block + 16777216": "segment 1 of the posting lists is not as it was written",
         "INSERT INTO terms (rowid, tokens) VALUES (50, 'word3')": "The words of the full-text index are not those",
         "INSERT INTO terms (terms) VALUES ('delete-all')": "The words of the full-text index are not those",
         "DELETE FROM texts WHERE number = 5": "documents lack their row or their text",
@@ -161,7 +169,6 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
         "UPDATE documents SET shingles = 'x' WHERE number = 2": "the row of document 'id 1' was changed",
         "UPDATE totals SET seal = 'x'": "its totals were changed",
         "INSERT INTO terms (rowid, tokens) VALUES (7, 'twice')": "The words of the full-text index are not",
-        "INSERT INTO terms (rowid, tokens) VALUES (50, '#x')": "its index holds postings of no shingle",
     }
     data = path.read_bytes()
     for statement, says in wrong.items():
@@ -171,22 +178,35 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
             assert says in "\n".join(collection.check()), statement
 
 
+def add_postings(path: Path, hashes: UInt64s, document: int) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        SegmentWriting(connection, path).add(postings_of(hashes, np.full(len(hashes), document)))
+
+
+def test_postings_that_no_text_has(path: Path) -> None:
+    add_postings(path, np.array([1], np.uint64), 50)
+    with Collection(path) as collection:
+        assert collection.check() == ["The postings of sampled shingles are not those of the texts"]
+
+
 def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:
     with Collection(path) as collection:
         collection.add(table({"long": " ".join(f"w{k}" for k in range(200))}))
         long = collection.store.numbers(["long"])["long"]
-        postings = [written(hashes[documents == long]) for hashes, documents in collection.store.sampled()]
+        hashes = np.concatenate([hashes[documents == long] for hashes, documents in collection.store.sampled()])
+    word = "INSERT INTO terms (rowid, tokens) VALUES (99, 'word2')"
+    fact = "INSERT INTO facts SELECT key, value, 99 FROM facts WHERE document = 3"
     wrong = {
-        f"INSERT INTO terms (rowid, tokens) VALUES (99, '{''.join(postings)}')": "FINGERPRINT:long_20_80",
-        "INSERT INTO terms (rowid, tokens) VALUES (99, 'word2')": "word2",
-        "INSERT INTO facts SELECT key, value, 99 FROM facts WHERE document = 3": "year:2",
+        "FINGERPRINT:long_20_80": lambda: add_postings(path, hashes, 99),
+        "word2": lambda: change(path, word),
+        "year:2": lambda: change(path, fact),
     }
     data = path.read_bytes()
-    for statement, query in wrong.items():
+    for query, spoil in wrong.items():
         path.write_bytes(data)
         with Collection(path) as collection:
             assert collection.search(query, include_self=True).found
-        change(path, statement)
+        spoil()
         with Collection(path) as collection:
             with pytest.raises(FormatError, match="names documents that are not there"):
                 collection.search(query)

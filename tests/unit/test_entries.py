@@ -1,7 +1,6 @@
 """What a store is given of texts: the same tokens, shingles, samples and signatures as everywhere else."""
 
 import pickle
-import zlib
 from dataclasses import fields
 
 import numpy as np
@@ -15,7 +14,8 @@ import neardup.text as plain
 import reference
 import shared_data
 from neardup.collection.contract import Entries
-from neardup.collection.entries import entries_of, unpack
+from neardup.collection.entries import entries_of
+from neardup.collection.packing import pack, unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import FormatError, SettingError
 from neardup.fingerprints import text_batch
@@ -80,7 +80,7 @@ def test_texts_come_back_as_they_were_given() -> None:
 
 def test_a_damaged_text_is_refused() -> None:
     text = b"some words of a text " * 9
-    packed = zlib.compress(text)
+    packed = pack(text)
     refused = 0
     for bit in range(8 * len(packed)):
         damaged = bytearray(packed)

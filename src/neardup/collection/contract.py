@@ -26,7 +26,7 @@ from neardup.tables import Int64s, UInt8s, UInt32s, UInt64s
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 OPERATORS: tuple[Operator, ...] = ("=", "!=", "<", "<=", ">", ">=")
 
-KEPT = np.uint64((1 << 35) - 1)
+KEPT = np.uint64((1 << 32) - 1)
 """The bits of a hash that a store keeps at least."""
 
 Value: TypeAlias = str | int | float
@@ -190,11 +190,8 @@ class Store(Protocol):
         documents that hold another hash with these bits, too: it gives candidates.
         """
 
-    def postings(self, hashes: UInt64s, most: int) -> list[tuple[Int64s, int]]:
-        """For each hash the first ``most`` documents whose sample holds it, and how many hold it.
-
-        The number is exact below ``most``, above that an estimate.
-        """
+    def postings(self, hashes: UInt64s) -> list[Int64s]:
+        """For each hash the documents whose sample holds it; of the bits of a hash as for ``holding``."""
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None

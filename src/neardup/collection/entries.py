@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,8 +11,8 @@ import pyarrow as pa
 
 from neardup.coefficients import classic_coefficients
 from neardup.collection.contract import Entries
+from neardup.collection.packing import pack
 from neardup.collection.settings import CollectionSettings
-from neardup.errors import FormatError
 from neardup.families import SampledShingles
 from neardup.fingerprints import ShingleSets, shingle_sets, text_batch
 from neardup.kernels.samples import ALL
@@ -21,8 +20,6 @@ from neardup.kernels.sketch import sketch_sets
 from neardup.kernels.streams import token_streams
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
-
-_LEVEL = 6  # measured: the same time as level 1, 4 % fewer bytes
 
 
 def entries_of(
@@ -80,23 +77,6 @@ def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]
     return sets.hashes[places], offsets
 
 
-def pack(text: bytes | memoryview) -> bytes:
-    """A text, compressed; zlib guards it with a checksum."""
-    return zlib.compress(text, _LEVEL)
-
-
-def unpack(packed: bytes, id: str) -> bytes:
-    """The text again. Raises FormatError where the stored bytes were damaged."""
-    try:
-        return zlib.decompress(packed)
-    except (zlib.error, TypeError) as error:  # TypeError: a flipped bit made it no bytes
-        raise FormatError(
-            f"The stored text of document {id!r} is damaged: {error}",
-            "",
-            "Restore the collection from a copy, or remove the document and add it again",
-        ) from error
-
-
 def _signatures(sets: ShingleSets, slots: int) -> UInt32s:
     n = len(sets.offsets) - 1
     signatures, bucketed = np.empty((n, slots), np.uint32), np.empty((n, slots), np.bool_)
@@ -105,4 +85,4 @@ def _signatures(sets: ShingleSets, slots: int) -> UInt32s:
     return signatures
 
 
-__all__ = ["TokenStream", "entries_of", "pack", "sample", "token_stream", "unpack"]
+__all__ = ["TokenStream", "entries_of", "sample", "token_stream"]

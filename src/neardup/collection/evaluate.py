@@ -121,12 +121,7 @@ class Evaluation:
     def _candidates(self, step: FingerprintStep) -> Int64s:
         if step.way == "every document":
             return self.lookups.everything()
-        documents, hits = self.lookups.holders(step.scanned)
-        if len(step.probed):
-            also, more = self.lookups.holders(step.probed, documents)
-            hits = hits.copy()
-            hits[np.searchsorted(documents, also)] += more
-            documents = documents[hits >= step.hits]
+        documents, _ = self.lookups.holders(step.sampled, step.hits)
         return np.unique(np.concatenate([documents, *map(self.lookups.having, step.phrases)]))
 
     def _of_possible_size(self, step: FingerprintStep, documents: Int64s) -> Int64s:

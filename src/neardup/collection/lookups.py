@@ -65,10 +65,10 @@ class Lookups(Protocol):
         """Those of the documents whose texts hold at least ``least`` of these distinct shingles."""
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """About how many documents have a posting for each of these shingles: it steers the cost, no result."""
+        """How many documents have a posting for each of these shingles: it steers the cost, no result."""
 
-    def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
-        """The documents that have a posting for some of these distinct shingles, and for how many each.
+    def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
+        """The documents that have a posting for ``least`` or more of these distinct shingles, and for how many.
 
         ``among``: only these documents.
         """

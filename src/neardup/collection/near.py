@@ -22,8 +22,8 @@ from functools import cache
 import numpy as np
 
 from neardup.collection.contract import Entries, Store, in_time
-from neardup.collection.entries import unpack
 from neardup.collection.evaluate import Evaluation
+from neardup.collection.packing import unpack
 from neardup.collection.query.plan import plan
 from neardup.collection.query.promise import most_hits
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
@@ -112,7 +112,7 @@ class Finder:
         hashes = np.unique(entries.hashes)
         lists: list[Int64s] = []
         for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
-            lists += [found for found, _ in self._store.postings(hashes[first : first + _AT_ONCE], READ)]
+            lists += [found[:READ] for found in self._store.postings(hashes[first : first + _AT_ONCE])]
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:

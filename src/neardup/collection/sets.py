@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection.contract import Store, in_time
-from neardup.collection.entries import unpack
+from neardup.collection.packing import unpack
 from neardup.collection.stored import loaded
 from neardup.fingerprints import shingle_sets
 from neardup.kernels.sets import RESEMBLANCE, Criterion, verify_pairs

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from neardup.collection.contract import Entries, Row, Store
-from neardup.collection.entries import entries_of, unpack
+from neardup.collection.entries import entries_of
+from neardup.collection.packing import unpack
 from neardup.errors import FormatError
 from neardup.tables import Int64s
 
@@ -22,7 +23,7 @@ def entries_again(store: Store, numbers: Int64s) -> Entries:
         [row.metadata for row in rows],
         store.settings,
     )
-    # as stored: another zlib may pack otherwise, and the totals count what was stored
+    # as stored: another LZ4 may pack otherwise, and the totals count what was stored
     return replace(made, packed=store.packed(numbers))
 
 

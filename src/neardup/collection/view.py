@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from time import monotonic
 
@@ -11,22 +10,23 @@ import pyarrow as pa
 
 from neardup.collection.contract import Operator, Store, Value, too_long
 from neardup.collection.entries import token_stream
+from neardup.collection.packing import unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
 from neardup.fingerprints import shared_shingles, shingle_sets
-from neardup.kernels.sets import count_shared
+from neardup.kernels.postings import tally
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300
-"""Documents of a shingle or a word are counted up to so many; from there on their number is an estimate."""
+"""Documents of a word are counted up to so many; from there on their number is an estimate."""
 
 _KEPT_BYTES, _KEPT_SHINGLES = 64 << 20, 4_000_000
 """Of the documents of a search so much is kept as it was read: most are asked for again."""
 
 _AT_ONCE = 256
-_READ = 100
-"""To look into a text costs as much as to read so many postings (measured)."""
+_FEW = 5_000
+"""So few postings are sorted sooner than counted."""
 
 
 class View:
@@ -114,43 +114,28 @@ class View:
         return documents[shared_shingles(texts, hashes, self._store.settings.fingerprint) >= least]
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """About how many documents have a posting for each of these shingles; exact below 300."""
+        """How many documents have a posting for each of these shingles."""
+        return np.array([len(found) for found in self._postings(hashes)], np.int64)
+
+    def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
+        """The documents (of ``among``) with a posting for ``least`` or more of these shingles, and how many."""
+        documents = np.concatenate([np.empty(0, np.int64), *self._postings(hashes)])
+        if among is not None:
+            documents = documents[np.isin(documents, among)]
+        if len(documents) < _FEW:
+            found, hits = np.unique(documents, return_counts=True)
+            return found[hits >= least], hits[hits >= least].astype(np.int64)
+        seen = np.zeros(int(documents.max()) + 1, np.int64)  # not touched, it takes no memory
+        found = np.empty(len(documents), np.int64)
+        found = np.sort(found[: tally(documents, least, seen, found)])
+        return found, seen[found]
+
+    def _postings(self, hashes: UInt64s) -> list[Int64s]:
         asked = hashes.tolist()
         missing = [value for value in asked if value not in self._lists]
-        counts = {}
-        for value, (first, count) in zip(
-            missing, self._store.postings(np.array(missing, np.uint64), _COUNTED), strict=True
-        ):
-            counts[value] = count
-            if len(first) < _COUNTED:
-                self._lists[value] = first
-        return np.array(
-            [counts[value] if value in counts else len(self._lists[value]) for value in asked], np.int64
-        )
-
-    def holders(self, hashes: UInt64s, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
-        """The documents (of ``among``) that have a posting for some of these shingles, and for how many each."""
-        if among is not None and len(among) * _READ < self.posting_counts(hashes).sum():
-            return self._held_by(hashes, among)
-        known = [self._lists[value] for value in hashes.tolist() if value in self._lists]
-        rest = [value for value in hashes.tolist() if value not in self._lists]
-        lists = [
-            np.empty(0, np.int64),
-            *(known if among is None else [found[np.isin(found, among)] for found in known]),
-        ]
-        if rest:
-            hits = self._store.holding(np.array(rest, np.uint64), among=among)
-            lists.append(np.repeat(hits.numbers, hits.counts))
-        numbers, counts = np.unique(np.concatenate(lists), return_counts=True)
-        return numbers, counts.astype(np.int64)
-
-    def _held_by(self, hashes: UInt64s, among: Int64s) -> tuple[Int64s, Int64s]:
-        """The same from the texts: the sample holds whatever of the text is below the limit."""
-        counts = np.empty(len(among), np.int64)
-        for begin in range(0, len(among), _AT_ONCE):
-            found, offsets = self.shingle_sets(among[begin : begin + _AT_ONCE])
-            count_shared(np.sort(hashes), found, offsets, counts[begin : begin + _AT_ONCE])
-        return among[counts > 0], counts[counts > 0]
+        if missing:
+            self._lists |= zip(missing, self._store.postings(np.array(missing, np.uint64)), strict=True)
+        return [self._lists[value] for value in asked]
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
         """About how many documents hold each of these tokens; exact below 300."""
@@ -185,8 +170,9 @@ class View:
         missing = [number for number in numbers if number not in self._texts]
         asked = np.array(missing, np.int64)
         try:
-            read = dict(zip(missing, map(zlib.decompress, self._store.packed(asked)), strict=True))
-        except (KeyError, zlib.error):
+            packed = self._store.packed(asked)
+            read = {number: unpack(data, "") for number, data in zip(missing, packed, strict=True)}
+        except (KeyError, FormatError):
             read = dict(zip(missing, (text for _, text in loaded(self._store, asked)), strict=True))  # it says why
         found = [read[number] if number in read else self._texts[number] for number in numbers]
         size = sum(map(len, read.values()))

@@ -137,7 +137,7 @@ class _Inquiry:
         return complete or self._hits(step) >= step.hits
 
     def _hits(self, step: FingerprintStep) -> int:
-        _, hits = self.lookups.holders(np.concatenate((step.scanned, step.probed)), self.document)
+        _, hits = self.lookups.holders(step.sampled, among=self.document)
         return int(hits.sum()) + sum(len(self.lookups.having(words, self.document)) for words in step.phrases)
 
     def _missed(self, step: FingerprintStep) -> Cause:

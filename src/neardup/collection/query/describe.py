@@ -47,7 +47,7 @@ def _data(step: FingerprintStep) -> dict[str, Any]:
         "shingles": step.target.n,
         "least_shared": step.least,
         "way": step.way,
-        "postings": len(step.scanned) + len(step.probed),
+        "postings": len(step.sampled),
         "phrases": len(step.phrases),
         "hits": step.hits,
         "recall": step.recall,
@@ -104,22 +104,19 @@ def _lookups(step: FingerprintStep) -> str:
     if step.way == "one hit":
         return f"look up its {step.n_lookups} sampled shingles of smallest hash; one hit makes a candidate"
     if step.way == "several hits":
-        return (
-            f"look up its {step.n_lookups} sampled shingles of smallest hash; {step.hits} hits make a candidate "
-            f"(read the {len(step.scanned)} rarest, ask for the others)"
-        )
+        return f"look up its {step.n_lookups} sampled shingles of smallest hash; {step.hits} hits make a candidate"
     if step.way == "one hit or words":
         return (
-            f"look up its {step.n_lookups} shingles of smallest hash, {len(step.scanned)} in the sample and "
+            f"look up its {step.n_lookups} shingles of smallest hash, {len(step.sampled)} in the sample and "
             f"{len(step.phrases)} by their words; one hit makes a candidate"
         )
     if step.way == "every document":
         return "compare every document, which costs less here than complete look-ups"
     if step.target.n == 1:
-        return f"look it up {'by its postings' if len(step.scanned) else 'as a phrase of the full text'}"
+        return f"look it up {'by its postings' if len(step.sampled) else 'as a phrase of the full text'}"
     return (
         f"look up the {step.n_lookups} rarest of its shingles, at least one of which every such document holds: "
-        f"{len(step.scanned)} by postings, {len(step.phrases)} by their words"
+        f"{len(step.sampled)} by postings, {len(step.phrases)} by their words"
     )
 
 

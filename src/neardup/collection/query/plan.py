@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from neardup.collection.lookups import Lookups
-from neardup.collection.query.promise import fewest_lookups, passing, ways
+from neardup.collection.query.promise import Promise, fewest_lookups, passing, promised
 from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Query, Words
 from neardup.collection.query.target import Open, Target, target_of
 from neardup.errors import QueryError
@@ -35,9 +35,7 @@ LETTERS: dict[Way, str] = {
 }
 """The ways in short, for page tokens."""
 
-FEW = 60
-"""So few postings are read without asking whether there is a cheaper way."""
-COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 0.4, 40, 300, 40
+COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 0.01, 10, 300, 40
 """About microseconds each; they choose between ways that all keep the promise."""
 COST_PHRASE_WORD = 1
 COST_SMALL = 20_000
@@ -59,9 +57,8 @@ class FingerprintStep:
     """The look-ups of a fingerprint clause.
 
     ``least``: shingles that must be shared at least. A candidate holds ``hits`` or more of the shingles
-    ``scanned`` (uint64, their documents are read) and ``probed`` (uint64, the ``hits`` − 1 longest postings, only
-    asked about documents that hold a scanned one), or all words of any of ``phrases``: of shingles that have no
-    posting in every document that holds them. ``recall`` is guaranteed, ``candidates`` expected. ``negated``:
+    ``sampled`` (uint64), or all words of any of ``phrases``: of shingles that have no posting in every document
+    that holds them. ``recall`` is guaranteed, ``candidates`` expected. ``negated``:
     stands under NOT, where a miss would be a false hit.
     """
 
@@ -69,8 +66,7 @@ class FingerprintStep:
     target: Target
     least: int
     way: Way
-    scanned: UInt64s
-    probed: UInt64s
+    sampled: UInt64s
     phrases: tuple[tuple[str, ...], ...]
     hits: int
     recall: float
@@ -80,7 +76,7 @@ class FingerprintStep:
     @property
     def n_lookups(self) -> int:
         """Postings and phrases that are looked up."""
-        return len(self.scanned) + len(self.probed) + len(self.phrases)
+        return len(self.sampled) + len(self.phrases)
 
     @property
     def threshold(self) -> Fraction:
@@ -293,7 +289,7 @@ class _Choice:
         least = max(1, -(-target.n * threshold.numerator // threshold.denominator))
         nothing = np.empty(0, np.uint64)
         self.empty = FingerprintStep(
-            clause, target, least, "every document", nothing, nothing, (), 1, 1.0, float(self.total), negated
+            clause, target, least, "every document", nothing, (), 1, 1.0, float(self.total), negated
         )
         below = int(np.searchsorted(target.hashes, np.uint64(lookups.sampling.limit - 1), side="right"))
         self.sampled = target.n if target.is_short else below
@@ -303,39 +299,24 @@ class _Choice:
             return self.empty
         asked = Fraction(self.target.probability or 100) / 100
         if asked < 1 and not self.empty.negated:
-            found = ways(self.target.n, self.empty.least, self.sampled, float(asked))
+            found = promised(self.target.n, self.empty.least, self.sampled, float(asked))
             if found:
-                return self.by_sample(found.single, found.several, found.recall, taken)
+                return self.by_sample(found)
             if taken != LETTERS["complete"]:
                 return self.with_words(float(asked), taken)
         return self.completely(taken)
 
-    def by_sample(
-        self, single: int, several: tuple[int, int] | None, recall: float, taken: str
-    ) -> FingerprintStep:
-        hashes = self.target.hashes[: several[0] if several else single]
-        if several is None or (not taken and self._few(hashes[:single])):
-            hashes, several = hashes[:single], None
-        counts = self.lookups.posting_counts(hashes)
-        one = int(counts[:single].sum())
-        simple = replace(self.empty, way="one hit", scanned=hashes[:single], recall=recall, candidates=float(one))
-        if several is None or taken == "1":
-            return simple
-        hits = several[1]
-        rarest_first = hashes[np.argsort(counts, kind="stable")]
-        n_scanned = len(hashes) - hits + 1
-        read = int(np.sort(counts)[:n_scanned].sum())
-        candidates = min(read, counts.sum() / hits) / FEWER
-        cost = COST_LOOKUP * (len(hashes) - single) + COST_POSTING * read + COST_VERIFY * candidates
-        if taken != "s" and one * (COST_POSTING + COST_VERIFY) <= cost:
-            return simple
-        scanned, probed = rarest_first[:n_scanned], rarest_first[n_scanned:]
+    def by_sample(self, found: Promise) -> FingerprintStep:
+        hashes = self.target.hashes[: found.drawn]
+        postings = float(self.lookups.posting_counts(hashes).sum())
         return replace(
-            simple, way="several hits", scanned=scanned, probed=probed, hits=hits, candidates=float(candidates)
+            self.empty,
+            way="one hit" if found.hits == 1 else "several hits",
+            sampled=hashes,
+            hits=found.hits,
+            recall=found.recall,
+            candidates=postings if found.hits == 1 else postings / found.hits / FEWER,
         )
-
-    def _few(self, hashes: UInt64s) -> bool:
-        return bool(self.lookups.posting_counts(hashes).sum() <= FEW)
 
     def with_words(self, asked: float, taken: str) -> FingerprintStep:
         """The shingles of smallest hash; those that the sample does not have by their words."""
@@ -354,9 +335,9 @@ class _Choice:
         return replace(
             self.empty,
             way="one hit or words",
-            scanned=self.target.hashes[:n_sampled],
+            sampled=self.target.hashes[:n_sampled],
             phrases=tuple(one.words for one in worded),
-            recall=float(passing(n, least, single, single)[1]),
+            recall=float(passing(n, least, single)[1]),
             candidates=min(candidates, float(self.total)),
         )
 
@@ -371,15 +352,15 @@ class _Choice:
         costs = [COST_LOOKUP + (COST_POSTING + COST_VERIFY) * count for count in known.tolist()]
         costs += [one.cost + COST_VERIFY * one.candidates for one in worded]
         cheapest = np.argsort(costs, kind="stable")[:n_lookups]
-        scanned = cheapest[cheapest < n_sampled]
+        sampled = cheapest[cheapest < n_sampled]
         phrases = [worded[k - n_sampled] for k in cheapest.tolist() if k >= n_sampled]
-        candidates = min(float(self.total), float(known[scanned].sum()) + sum(one.candidates for one in phrases))
+        candidates = min(float(self.total), float(known[sampled].sum()) + sum(one.candidates for one in phrases))
         if not taken and sum(costs[k] for k in cheapest.tolist()) > self.total * COST_VERIFY:
             return self.empty
         return replace(
             self.empty,
             way="complete",
-            scanned=target.hashes[scanned],
+            sampled=target.hashes[sampled],
             phrases=tuple(one.words for one in phrases),
             candidates=candidates,
         )

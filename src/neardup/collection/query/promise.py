@@ -15,25 +15,19 @@ import numpy as np
 
 from neardup.tables import Floats
 
-MOST_DRAWN, FOURFOLD = 48, 4
-"""Several hits are counted among so many look-ups, or four times those of one hit where these are more."""
-MOST_COUNTED = 1_000
-"""Hits are counted among the look-ups of so many single ones: it takes time with their square."""
-MOST_MORE = 6
-"""So many look-ups more for one hit, if more hits can be asked for then."""
+MOST_DRAWN, TWOFOLD = 64, 2
+"""Hits are counted among so many look-ups, or twice those that one hit needs where these are more."""
 
 
 @dataclass(frozen=True)
-class Ways:
-    """Two ways to look up, either of which keeps the promise, even when the postings decide which is taken.
+class Promise:
+    """A candidate has ``hits`` or more among the ``drawn`` query shingles of smallest hash.
 
-    ``single``: a candidate has one hit or more among the ``single`` smallest shingles. ``several``: (m, h), it
-    has h or more among the m smallest; None where nothing is gained. ``recall``: a document with c shared shingles
-    passes BOTH with this probability.
+    ``recall``: the probability with which a document that shares just enough has as many.
     """
 
-    single: int
-    several: tuple[int, int] | None
+    drawn: int
+    hits: int
     recall: float
 
 
@@ -53,62 +47,66 @@ def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) 
     return m
 
 
-def ways(n: int, c: int, available: int, probability: float) -> Ways | None:
+def promised(n: int, c: int, available: int, probability: float) -> Promise | None:
     """How to keep ``probability`` with at most ``available`` look-ups; None: not at all.
 
-    Which of two ways is cheaper, the lengths of the postings tell; but they depend on the same draw as the hits. A
-    query half of which is boilerplate has fewer hits just when its sample is full of boilerplate. So
-    h is chosen such that one document passes both ways with the probability promised: then whichever is taken, it
-    is found.
+    One hit would do with the fewest look-ups. But of more look-ups more hits can be asked for at the same recall,
+    which throws out the documents that share less: those of the most hits are taken, and no more look-ups than
+    these hits need. The choice depends on n and c alone. Were it made by the lengths of the postings, it
+    would depend on the very draw that the promise is about: a query half of which is boilerplate has fewer hits
+    just when its sample is full of boilerplate.
 
-    The most hits that keep the promise with all look-ups are asked for, if a few more look-ups for one hit make it
-    possible: the more hits, the more documents are thrown out, and postings left unread.
-
-    >>> found = ways(1000, 200, 60, 0.8)
-    >>> found.single, found.several, round(found.recall, 4)
-    (10, (48, 7), 0.8054)
+    >>> found = promised(1000, 200, 100, 0.8)
+    >>> found.drawn, found.hits, round(found.recall, 4)
+    (61, 10, 0.8122)
     """
     single = fewest_lookups(n, c, probability, available)
     if single > available:
         return None
-    if single > MOST_COUNTED:
-        return Ways(single, None, 1 - missing(n, c, single))
-    drawn = min(available, max(MOST_DRAWN, FOURFOLD * single))
-    alone = int(np.flatnonzero(passing(n, c, drawn, drawn) >= probability)[-1])
-    for hits in range(alone, 1, -1):
-        for more in range(min(MOST_MORE, drawn - single - 1) + 1):
-            recall = float(passing(n, c, single + more, drawn)[hits])
-            if recall >= probability:
-                return Ways(single + more, (drawn, hits), recall)
-    return Ways(single, None, float(passing(n, c, single, single)[1]))
+    most = min(available, max(MOST_DRAWN, TWOFOLD * single))
+    hits = int(np.flatnonzero(passing(n, c, most) >= probability)[-1])
+    if hits < 1:  # but for rounding, one hit would have kept it
+        return None
+    drawn = _fewest_drawn(n, c, most, hits, probability)
+    return Promise(drawn, hits, float(passing(n, c, drawn)[hits]))
 
 
-def missing(n: int, c: int, drawn: int) -> float:
-    """P(no hit among ``drawn``): as ``passing`` has it, without its hits.
+def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> int:
+    """The fewest look-ups among which there are so many hits with the probability, of at most ``drawn``.
 
-    >>> round(missing(1000, 200, 8), 12), round(float(1 - passing(1000, 200, 8, 8)[1]), 12)
-    (0.166595254126, 0.166595254126)
+    P(h hits or more of m) − P(h or more of m − 1) = P(h − 1 of m − 1) · (c − h + 1) / (n − m + 1): the m-th is the
+    h-th hit.
     """
-    i = np.arange(drawn)
-    return float(np.prod((n - c - i) / (n - i)))
+    if drawn >= n - c + hits:  # of so many there are as many hits for sure
+        drawn = n - c + hits
+        if drawn == hits or passing(n, c, drawn - 1)[hits] < probability:
+            return drawn
+        drawn -= 1
+    chances = passing(n, c, drawn)
+    enough, short, k = float(chances[hits]), float(chances[hits - 1] - chances[hits]), hits - 1
+    while drawn > hits and short > 0:
+        short *= (drawn - k) * (n - drawn + 1) / ((n - c - drawn + k + 1) * drawn)
+        enough -= short * (c - k) / (n - drawn + 1)
+        if enough < probability:
+            break
+        drawn -= 1
+    return drawn
 
 
-def passing(n: int, c: int, single: int, drawn: int) -> Floats:
-    """float64[drawn + 2]: entry h is P(a hit among the first ``single``, h or more among the first ``drawn``).
+def passing(n: int, c: int, drawn: int) -> Floats:
+    """float64[drawn + 2]: entry h is P(h or more hits among ``drawn``), hypergeometric.
 
-    The hypergeometric probability of k hits, times that not all of them are behind the first ``single``, over all
-    k from h on.
+    >>> [round(float(chance), 3) for chance in passing(10, 5, 2)]
+    [1.0, 0.778, 0.222, 0.0]
     """
     least, most = max(0, drawn - (n - c)), min(c, drawn)
     k = np.arange(least, most)
     growth = np.log((c - k) * (drawn - k) / ((k + 1.0) * (n - c - drawn + k + 1.0)))
     weights = np.concatenate((np.zeros(1), np.cumsum(growth)))
     weights = np.exp(weights - weights.max())
-    i = np.arange(drawn)
-    behind = np.concatenate((np.ones(1), np.cumprod(np.maximum(drawn - single - i, 0) / (drawn - i))))
     chances = np.zeros(drawn + 2)
-    chances[least : most + 1] = weights / weights.sum() * (1 - behind[least : most + 1])
-    return np.cumsum(chances[::-1])[::-1]
+    chances[least : most + 1] = weights / weights.sum()
+    return np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
 
 
 def most_hits(n: int, c: int, drawn: int, probability: float) -> int:

@@ -17,14 +17,12 @@ FORMAT_VERSION = 1
 
 # The tokenizer ``ascii`` takes every byte above 0x7F for part of a word and changes only ASCII capitals, of which
 # our tokens have none; with the low line added it splits exactly at the spaces that are put between tokens.
-# The sampled shingles are terms, too: a # (which no token holds) and seven digits. One index for both is merged in
-# large sorted parts: against a B-tree of (hash, document), a third of the bytes and a sixth of the time to add
-# (measured on a million documents). Contentless: it is made from the texts, which are kept compressed.
+# Contentless: it is made from the texts, which are kept compressed.
 # columnsize=0: no ranking by length. detail=none: which documents hold a term, not where, for a quarter of the
 # bytes; whether words stand one after the other is seen in the texts.
 TERMS = (
     "CREATE VIRTUAL TABLE terms USING fts5(tokens, content='', columnsize=0, detail=none, "
-    "tokenize=\"ascii tokenchars '_#'\")"
+    "tokenize=\"ascii tokenchars '_'\")"
 )
 
 TABLES = (
@@ -57,6 +55,10 @@ TABLES = (
     "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, what TEXT NOT NULL, "
     "group_number INTEGER NOT NULL, document INTEGER NOT NULL, about TEXT NOT NULL, seal INTEGER NOT NULL)",
     TERMS,
+    # the sampled shingles: see segments.py; against a B-tree of (hash, document), a third of the bytes
+    "CREATE TABLE segments (number INTEGER PRIMARY KEY, bits INTEGER NOT NULL, postings INTEGER NOT NULL, "
+    "first INTEGER NOT NULL, last INTEGER NOT NULL, seal INTEGER NOT NULL)",
+    "CREATE TABLE postings (block INTEGER PRIMARY KEY, data BLOB NOT NULL)",
 )
 
 # Larger than the default of 1 MB: fewer, larger segments, 1.6 times the documents a second when loading (measured)

@@ -16,6 +16,8 @@ from neardup.collection.store import opening
 from neardup.collection.store.failures import busy, damaged, explained, well_formed
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import Lookups
+from neardup.collection.store.merging import SegmentWriting
+from neardup.collection.store.segments import Segments
 from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
 
@@ -72,7 +74,7 @@ class SqliteStore(Lookups):
         self._local.together = False
         try:
             with self._part() if part else self._transaction() as connection, explained(self._path, self._wait):
-                self._local.transaction = transaction = SqliteWriting(connection)
+                self._local.transaction = transaction = SqliteWriting(connection, self._path)
                 yield transaction
                 transaction.finish()
         except MissingError as error:
@@ -145,6 +147,7 @@ class SqliteStore(Lookups):
         """What SQLite's own checks say of the tables and of the full-text index."""
         try:
             found = [text for (text,) in self._all("PRAGMA integrity_check(20)") if text != "ok"]
+            found += self._segments().faults()
         except FormatError as error:
             return [error.given]
         if found or self._readonly:
@@ -161,7 +164,9 @@ class SqliteStore(Lookups):
         return []
 
     def compact(self) -> None:
-        """Merge the full-text index, give back free pages, empty the log."""
+        """Merge the full-text index and the posting lists, give back free pages, empty the log."""
+        with self._transaction() as connection:
+            SegmentWriting(connection, self._path).merge_all()
         with self._exclusive() as connection, explained(self._path, self._wait):
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
             connection.execute("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
@@ -178,6 +183,13 @@ class SqliteStore(Lookups):
                 with suppress(sqlite3.Error):
                     connection.close()
             self._connections.clear()
+
+    def _segments(self) -> Segments:
+        """The posting lists; within a transaction with what it has put so far."""
+        transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
+        if transaction is not None:
+            transaction.flush()
+        return Segments(self._all, self._path)
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         with explained(self._path, self._wait):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,17 @@ import numpy as np
 from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
 from neardup.collection.store.groups import GroupTablesWriting
-from neardup.collection.store.keys import KEY_LENGTH, written
 from neardup.collection.store.lookups import TOTALS
+from neardup.collection.store.merging import SegmentWriting, postings_of
 from neardup.collection.store.schema import seal
-from neardup.tables import Int64s
+from neardup.collection.store.segments import MOST_NUMBER
+from neardup.errors import InputError
+from neardup.tables import Int64s, UInt64s
+
+_MANY = 10_000
+"""When so many documents come at once, and more than there were, the full-text index is merged: 5 % less of it."""
+_MOST_PENDING = 1 << 21
+"""Postings that wait to become a segment: in larger ones each is written anew less often."""
 
 
 class MissingError(Exception):
@@ -26,8 +33,10 @@ class MissingError(Exception):
 class SqliteWriting:
     """Puts and removes within the transaction of ``connection``; ``finish`` comes before the commit."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
+        self._segments = SegmentWriting(connection, path)
+        self._pending: list[UInt64s] = []
         self.groups = GroupTablesWriting(connection)
         # the larger one, should one of them be damaged: a number that is in use must not be given again
         given = "(SELECT seq FROM sqlite_sequence WHERE name = 'documents')"
@@ -35,6 +44,7 @@ class SqliteWriting:
         (last,) = connection.execute(largest).fetchone()
         self._next = int(last) + 1
         self._keys: dict[str, int] = dict(connection.execute("SELECT name, number FROM keys"))
+        (self._before,) = connection.execute("SELECT documents FROM totals").fetchone()
         self._changes = np.zeros(6, np.int64)
 
     def next_number(self) -> int:
@@ -47,6 +57,12 @@ class SqliteWriting:
         new = numbers == 0
         numbers[new] = np.arange(self._next, self._next + new.sum())
         self._next = max(self._next, int(numbers.max(initial=0)) + 1)
+        if self._next > MOST_NUMBER:
+            raise InputError(
+                "This collection is full",
+                f"{MOST_NUMBER:,} documents can be added, those that were removed again included",
+                "Add the documents to a new collection",
+            )
         order = np.argsort(numbers)
         if (order[1:] < order[:-1]).any():
             self._put(entries.take(order.tolist()), numbers[order])
@@ -61,15 +77,30 @@ class SqliteWriting:
         named = numbers.tolist()
         self._connection.executemany(
             "INSERT INTO terms (terms, rowid, tokens) VALUES ('delete', ?, ?)",
-            zip(named, _terms(entries), strict=True),
+            zip(named, entries.streams, strict=True),
         )
+        self.flush()
+        postings = _postings(entries, numbers)
+        if self._segments.remove(postings) != len(postings):
+            raise MissingError("Postings of documents to be removed are missing")
         self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
         for table, column in (("texts", "number"), ("documents", "number")):
             self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
         self._changes -= _counts(entries)
 
+    def flush(self) -> None:
+        """Write the postings that wait, so that look-ups find them."""
+        if self._pending:
+            waiting, self._pending = np.concatenate(self._pending), []
+            waiting.sort(kind="stable")
+            self._segments.add(waiting)
+
     def finish(self) -> None:
-        """Write the totals."""
+        """Write what waits and the totals."""
+        self.flush()
+        self._segments.settle()
+        if self._changes[0] >= max(_MANY, self._before):
+            self._connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
         [before] = self._connection.execute(f"SELECT {TOTALS} FROM totals")
         after = [count + change for count, change in zip(before, [*self._changes.tolist(), 1], strict=True)]
         self._connection.execute(
@@ -83,8 +114,11 @@ class SqliteWriting:
         )
         self._connection.executemany("INSERT INTO texts VALUES (?, ?)", zip(named, entries.packed, strict=True))
         self._connection.executemany(
-            "INSERT INTO terms (rowid, tokens) VALUES (?, ?)", zip(named, _terms(entries), strict=True)
+            "INSERT INTO terms (rowid, tokens) VALUES (?, ?)", zip(named, entries.streams, strict=True)
         )
+        self._pending.append(_postings(entries, numbers))
+        if sum(map(len, self._pending)) > _MOST_PENDING:
+            self.flush()
         self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", self._facts(entries, named))
         self._changes += _counts(entries)
 
@@ -125,12 +159,8 @@ def _json(metadata: Mapping[str, Any]) -> str:
     return json.dumps(metadata, ensure_ascii=False, allow_nan=False) if metadata else "{}"
 
 
-def _terms(entries: Entries) -> Iterator[str]:
-    """The terms of each document: its words and its sampled shingles."""
-    keys = written(entries.hashes)
-    ends = (KEY_LENGTH * entries.offsets).tolist()
-    for stream, (begin, end) in zip(entries.streams, pairwise(ends), strict=True):
-        yield stream + keys[begin:end]
+def _postings(entries: Entries, numbers: Int64s) -> UInt64s:
+    return postings_of(entries.hashes, np.repeat(numbers, np.diff(entries.offsets)))
 
 
 def _counts(entries: Entries) -> Int64s:

@@ -1,0 +1,50 @@
+"""Texts as they are stored: compressed, behind a checksum and their length.
+
+LZ4, because a search unpacks every candidate: zlib makes a third less of a text of 3 kB, but takes five times as
+long to unpack it, and eight times to pack it (measured).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import pyarrow as pa
+
+from neardup.errors import FormatError
+
+_CODEC = pa.Codec("lz4_raw")
+_HEAD = struct.Struct("<II")
+_MOST = 255
+"""A byte of LZ4 stands for at most so many."""
+
+
+def pack(text: bytes | memoryview) -> bytes:
+    """A text, compressed.
+
+    >>> unpack(pack(b"some text"), "an id")
+    b'some text'
+    """
+    data: bytes = _CODEC.compress(text, asbytes=True)
+    return _HEAD.pack(zlib.crc32(text), len(text)) + data
+
+
+def unpack(packed: bytes, id: str) -> bytes:
+    """The text of the document ``id`` again. Raises FormatError where the stored bytes were damaged."""
+    try:
+        check, length = _HEAD.unpack_from(packed)
+        if length <= _MOST * len(packed):
+            text: bytes = _CODEC.decompress(memoryview(packed)[_HEAD.size :], length, asbytes=True)
+            if zlib.crc32(text) == check:
+                return text
+    except (OSError, TypeError, struct.error) as error:  # TypeError: a flipped bit made it no bytes
+        raise _damaged(id) from error
+    raise _damaged(id)
+
+
+def _damaged(id: str) -> FormatError:
+    return FormatError(
+        f"The stored text of document {id!r} is damaged",
+        "",
+        "Restore the collection from a copy, or remove the document and add it again",
+    )

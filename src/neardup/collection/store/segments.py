@@ -1,0 +1,176 @@
+"""The posting lists in their tables: segments of blocks, in which any shingle is found by its key alone.
+
+A posting is a uint64, the low 32 bits of a hash (its key) and the number of a document. What comes at one time
+is a segment: its postings, sorted, in blocks by the first bits of their keys (``kernels/postings.py``), about 128
+in each. A block is a row whose number is that of its segment and those bits, so that a key is looked up with a
+search for one row in each segment; ``merging.py`` keeps the segments few.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.collection.store.failures import damaged, well_formed
+from neardup.collection.store.schema import seal
+from neardup.errors import FormatError
+from neardup.kernels import postings as kernels
+from neardup.tables import Int64s, UInt64s
+
+KEY_BITS = 32
+MOST_NUMBER = (1 << 32) - 1
+"""Numbers of documents are given up to this one."""
+
+BLOCK_BITS = 24
+_BLOCK = 128
+"""Postings of a block: rows of half a kB fill pages well, and little is read for nothing."""
+_AT_ONCE = 20_000
+_ROWS = 4_000
+
+All = Callable[..., list[Any]]
+
+
+class Segment(NamedTuple):
+    """Its number, how many first bits of a key name a block, its postings, its smallest and largest document."""
+
+    number: int
+    bits: int
+    postings: int
+    first: int
+    last: int
+
+    @property
+    def shift(self) -> int:
+        """Bits of a key behind those that name its block."""
+        return KEY_BITS - self.bits
+
+    def row(self, block: int) -> int:
+        """The number of the row of a block."""
+        return (self.number << BLOCK_BITS) + block
+
+
+def bits_for(n_postings: int) -> int:
+    """So many first bits make blocks of about 128 of these postings.
+
+    >>> bits_for(100), bits_for(1_000_000)
+    (0, 13)
+    """
+    return min(BLOCK_BITS, max(0, (n_postings // _BLOCK).bit_length()))
+
+
+class Segments:
+    """The look-ups; ``run`` executes a statement with parameters and returns all rows."""
+
+    def __init__(self, run: All, path: Path) -> None:
+        self._run, self._path = run, path
+
+    def all(self) -> list[Segment]:
+        """The segments, oldest first."""
+        rows = self._run("SELECT number, bits, postings, first, last, seal FROM segments ORDER BY number")
+        for *row, stored in rows:
+            if seal(row) != stored:
+                raise self.damaged("a row of its posting lists was changed")
+        return [Segment(*row[:-1]) for row in rows]
+
+    def lists(self, hashes: UInt64s) -> tuple[Int64s, Int64s]:
+        """The documents of hash k are ``documents[offsets[k]:offsets[k + 1]]``, sorted."""
+        segments = self.all()
+        parts = [
+            self._lists(segments, hashes[begin : begin + _AT_ONCE]) for begin in range(0, len(hashes), _AT_ONCE)
+        ]
+        counts = [np.diff(offsets) for _, offsets in parts]
+        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
+        return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
+
+    def decoded(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
+        """The postings of the keys from ``low`` up to ``high``."""
+        first, last = segment.row(low >> segment.shift), segment.row((high - 1) >> segment.shift)
+        statement = "SELECT block, data FROM postings WHERE block BETWEEN ? AND ? ORDER BY block"
+        found = self.of_rows(segment, self._run(statement, first, last))
+        bounds = np.array([low, high - 1], np.uint64) << np.uint64(KEY_BITS)
+        bounds[1] |= np.uint64(MOST_NUMBER)
+        begin, end = np.searchsorted(found, bounds[0]), np.searchsorted(found, bounds[1], side="right")
+        return found[begin:end]
+
+    def of_rows(self, segment: Segment, rows: Sequence[tuple[int, bytes]]) -> UInt64s:
+        """The postings of rows (block, data) of a segment."""
+        with well_formed(self._path):
+            blocks = np.array([block for block, _ in rows], np.int64) - segment.row(0)
+            ends = np.cumsum([len(data) for _, data in rows], dtype=np.int64)
+            data = np.frombuffer(b"".join(data for _, data in rows), np.uint8)
+        out = np.empty(len(data), np.uint64)
+        count = kernels.decode(data, ends, blocks, segment.shift, out)
+        if count < 0:
+            raise self.damaged("a block of its posting lists was changed")
+        return out[:count]
+
+    def rows(self, numbers: Int64s) -> list[tuple[int, bytes]]:
+        """The rows of these numbers that are there, in their order."""
+        statement = (
+            "SELECT block, data FROM postings WHERE block IN (SELECT value FROM json_each(?)) ORDER BY block"
+        )
+        return self._run(statement, json.dumps(numbers.tolist()))
+
+    def each(self) -> Iterator[UInt64s]:
+        """All postings, some at a time."""
+        for segment in self.all():
+            parts = max(1, (1 << segment.bits) // _ROWS)
+            step = (1 << KEY_BITS) // parts
+            for k in range(parts):
+                yield self.decoded(segment, k * step, (k + 1) * step if k < parts - 1 else 1 << KEY_BITS)
+
+    def faults(self) -> list[str]:
+        """What is wrong, as sentences."""
+        found = []
+        known = 0
+        try:
+            for segment in self.all():
+                postings = self.decoded(segment)
+                numbers = postings & np.uint64(MOST_NUMBER)
+                inside = not len(numbers) or segment.first <= numbers.min() <= numbers.max() <= segment.last
+                if len(postings) != segment.postings or not inside or (postings[1:] <= postings[:-1]).any():
+                    found.append(f"segment {segment.number} of the posting lists is not as it was written")
+                count = "SELECT COUNT(*) FROM postings WHERE block BETWEEN ? AND ?"
+                [(rows,)] = self._run(count, segment.row(0), segment.row((1 << segment.bits) - 1))
+                known += rows
+            [(rows,)] = self._run("SELECT COUNT(*) FROM postings")
+        except FormatError as error:
+            return [*found, error.given]
+        return [*found, "there are posting lists of no segment"] if rows != known else found
+
+    def damaged(self, what: str) -> FormatError:
+        """The error for tables that are not as they were written."""
+        return damaged(self._path, what)
+
+    def _lists(self, segments: list[Segment], hashes: UInt64s) -> tuple[Int64s, Int64s]:
+        keys = (hashes & np.uint64((1 << KEY_BITS) - 1)).astype(np.int64)
+        shape = (len(segments), len(keys))
+        shifts = np.array([segment.shift for segment in segments], np.int64)[:, None]
+        begins = np.array([segment.row(0) for segment in segments], np.int64)[:, None]
+        asked = (begins + (keys >> shifts)).ravel()
+        found = self.rows(np.unique(asked))
+        with well_formed(self._path):
+            numbers = np.array([number for number, _ in found] or [-1], np.int64)
+            bounds = np.cumsum([0, *(len(data) for _, data in found)], dtype=np.int64)
+            data = np.frombuffer(b"".join(data for _, data in found), np.uint8)
+        rows = np.minimum(np.searchsorted(numbers, asked), len(numbers) - 1)
+        rows[numbers[rows] != asked] = -1
+        counts, places = np.zeros(len(asked), np.int64), np.zeros(len(asked), np.int64)
+        steps = (keys & ((1 << shifts) - 1)).ravel()
+        sound = kernels.first_damaged(data, bounds) < 0
+        if not (sound and kernels.locate(data, bounds, rows, steps, counts, places)):
+            raise self.damaged("a block of its posting lists was changed")
+        # key by key, and of each the segments in their order
+        by_key = counts.reshape(shape).T.ravel()
+        ends = np.cumsum(by_key)
+        starts = (ends - by_key).reshape(shape[::-1]).T.ravel()
+        documents = np.empty(int(by_key.sum()), np.int64)
+        if not kernels.gather(data, counts, places, starts, documents):
+            raise self.damaged("a block of its posting lists was changed")
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.reshape(shape).sum(axis=0))))
+        kernels.sort_lists(documents, offsets)
+        return documents, offsets
