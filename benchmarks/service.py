@@ -1,6 +1,7 @@
 """The service under load: requests of several kinds at a fixed rate, whether it keeps up or not.
 
-    python benchmarks/service.py COLLECTION [--documents 20000] [--rate 200] [--seconds 30] [--warm 3] [--write]
+    python benchmarks/service.py COLLECTION [--documents 20000] [--rate 200] [--seconds 30] [--warm 3]
+        [--patience 10] [--write]
 
 COLLECTION may hold any documents. When there is none it is made of the sets of the tests (NEARDUP_SHARED_DATA),
 their paragraphs recombined. It is copied first, for the load changes it. The server is ``neardup serve`` in a
@@ -10,17 +11,22 @@ The load is an open loop: request k is due at k / rate seconds and its time coun
 connection became free; a server that falls behind is charged for the queue that it makes. 80 % are searches
 (``FINGERPRINT:id_50_95``, and ``_20_80`` for one in four), 15 % additions of one document, 5 % replacements and
 removals in turn. ``--write`` writes benchmarks/results/service.md.
+
+It ends however slow the server is: what has no answer ``--patience`` seconds after the last request was due is
+counted as unanswered, with the time that it waited until then. Server start and stop have limits, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,6 +50,12 @@ RESULTS = ROOT / "results" / "service.md"
 PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 CLIENTS = 64
 DOCUMENT_CHARACTERS = 2500
+IDS = 20_000
+"""Of so many documents the load asks at most: of all where there are no more."""
+START_SECONDS, STOP_SECONDS = 180, 10
+"""The first start compiles the inner loops. What is under way at the end is given up after ``STOP_SECONDS``."""
+COPIED = 32 << 20
+"""Bytes that are copied at a time."""
 
 
 class Request(NamedTuple):
@@ -58,12 +70,18 @@ class Request(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What became of a request: seconds from when it was due, status (0: no answer)."""
+    """What became of a request: seconds from when it was due, status (0: no answer), whether it was sent."""
 
     kind: str
     due: float
     seconds: float
     status: int
+    sent: bool = True
+
+    @property
+    def answered(self) -> float:
+        """When the answer came; never, if there was none."""
+        return self.due + self.seconds if self.status else math.inf
 
 
 def paragraphs() -> list[str]:
@@ -95,7 +113,7 @@ def make(path: Path, parts: list[str], count: int) -> None:
         for begin in range(0, count, 5000):
             ids = [str(number) for number in range(begin, min(begin + 5000, count))]
             collection.put(collection.prepare(ids, [next(made) for _ in ids], [{}] * len(ids)))
-            print(f"\r{begin + len(ids):,} documents", end="", file=sys.stderr, flush=True)
+            progress(f"{begin + len(ids):,} documents")
     print(file=sys.stderr)
 
 
@@ -128,16 +146,20 @@ def requests(parts: list[str], count: int, rate: float, ids: list[str]) -> list[
     return found
 
 
-def load(address: str, todo: list[Request], answers: Any) -> None:
-    """Send every request when it is due; run in a process of its own."""
+def load(address: str, todo: list[Request], patience: float, answers: Any) -> None:
+    """Send every request when it is due, and tell what became of all; run in a process of its own."""
     split = urlsplit(address)
-    due: SimpleQueue[Request | None] = SimpleQueue()
-    done: SimpleQueue[Outcome] = SimpleQueue()
+    due: SimpleQueue[int] = SimpleQueue()
+    done: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
+    sent = [False] * len(todo)
     began = monotonic() + 0.5
+    end = began + todo[-1].due + patience
 
     def client() -> None:
-        connection = HTTPConnection(split.hostname or "", split.port, timeout=60)
-        while (request := due.get()) is not None:
+        connection = HTTPConnection(split.hostname or "", split.port, timeout=end - monotonic())
+        while monotonic() < end:
+            number = due.get()
+            request, sent[number] = todo[number], True
             headers = {"Content-Type": "application/json"} if request.body else {}
             try:
                 connection.request(request.method, request.target, request.body, headers)
@@ -147,49 +169,71 @@ def load(address: str, todo: list[Request], answers: Any) -> None:
             except (OSError, HTTPException):
                 connection.close()
                 status = 0
-            done.put(Outcome(request.kind, request.due, monotonic() - began - request.due, status))
+            done.put((number, Outcome(request.kind, request.due, monotonic() - began - request.due, status)))
 
-    clients = [threading.Thread(target=client) for _ in range(CLIENTS)]
-    for one in clients:
-        one.start()
-    for request in todo:
+    for _ in range(CLIENTS):
+        threading.Thread(target=client, daemon=True).start()  # who still waits at the end is not waited for
+    for number, request in enumerate(todo):
         sleep(max(0.0, began + request.due - monotonic()))
-        due.put(request)
-    for _ in clients:
-        due.put(None)
-    for one in clients:
-        one.join()
-    found = []
-    while True:
+        due.put(number)
+    found: dict[int, Outcome] = {}
+    while len(found) < len(todo):
         try:
-            found.append(done.get_nowait())
+            number, outcome = done.get(timeout=max(0.0, end - monotonic()))
         except Empty:
             break
-    answers.put(found)
+        found[number] = outcome
+    waited = monotonic() - began
+    answers.put(
+        [
+            found.get(number) or Outcome(request.kind, request.due, waited - request.due, 0, sent[number])
+            for number, request in enumerate(todo)
+        ]
+    )
 
 
-def measured(path: Path, todo: list[Request], options: list[str]) -> tuple[list[Outcome], float]:
+def measured(path: Path, todo: list[Request], threads: int, patience: float) -> tuple[list[Outcome], float]:
     """Serve a collection, send the load; the outcomes, and the processor seconds of the server a second."""
-    line = [sys.executable, "-m", "neardup", "serve", str(path), "--port", "0", *options]
+    options = ["--port", "0", "--threads", str(threads), "--stop-seconds", str(STOP_SECONDS)]
+    line = [sys.executable, "-m", "neardup", "serve", str(path), *options]
+    lasting = todo[-1].due + patience
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-        assert server.stdout is not None
-        address = server.stdout.readline().removeprefix("listening at ").strip()
-        if not address:
-            raise SystemExit("The server did not start.")
         try:
+            address = _address(server)
+            tell(f"served at {address}; the load takes {lasting:.0f} s at most, to stop {3 * STOP_SECONDS} s")
             context = multiprocessing.get_context("spawn")
             answers = context.Queue()
-            process = context.Process(target=load, args=(address, todo, answers))
+            process = context.Process(target=load, args=(address, todo, patience, answers), daemon=True)
             process.start()
             used, began = _processor(server.pid), monotonic()
-            found = answers.get()
+            found = answers.get(timeout=lasting + 30)  # a new interpreter has to start
             used, lasted = _processor(server.pid) - used, monotonic() - began
-            process.join()
         finally:
-            server.terminate()
-    if server.returncode:
-        raise SystemExit(f"The server ended with status {server.returncode}.")
+            _stop(server)
     return found, used / lasted
+
+
+def _address(server: subprocess.Popen[str]) -> str:
+    assert server.stdout is not None
+    timer = threading.Timer(START_SECONDS, server.kill)
+    timer.start()
+    address = server.stdout.readline().removeprefix("listening at ").strip()
+    timer.cancel()
+    if not address:
+        raise SystemExit(f"The server did not start within {START_SECONDS} s.")
+    return address
+
+
+def _stop(server: subprocess.Popen[str]) -> None:
+    server.terminate()
+    try:
+        server.wait(3 * STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        tell("the server did not stop in time and was killed")
+    else:
+        if server.returncode:
+            tell(f"the server ended with status {server.returncode}: not everything was finished")
 
 
 def _processor(process: int) -> float:
@@ -214,11 +258,8 @@ def rows(found: list[Outcome]) -> Iterator[str]:
 def report(found: list[Outcome], args: argparse.Namespace, documents: int, processor: float) -> str:
     """The page."""
     counted = [one for one in found if one.due >= args.warm]
-    last = max(one.due + one.seconds for one in counted)
-    rate = len(counted) / (last - args.warm)
-    statuses = ", ".join(
-        f"{status}: {count:,}" for status, count in sorted(Counter(o.status for o in counted).items())
-    )
+    statuses = Counter(o.status for o in counted if o.status)
+    said = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items())) or "none"
     lines = [
         "# The service under load",
         "",
@@ -230,12 +271,68 @@ def report(found: list[Outcome], args: argparse.Namespace, documents: int, proce
         "",
         *rows(counted),
         "",
-        f"Achieved: {rate:.1f} requests a second. Statuses: {statuses}. "
-        f"The server used {100 * processor:.0f} % of one processor.",
+        *behind(counted, args.warm, args.patience),
+        "",
+        f"Statuses: {said}. The server used {100 * processor:.0f} % of one processor.",
         "",
         "Times count from when a request was due, and so include waiting for a free connection.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def behind(found: list[Outcome], begin: float, patience: float) -> Iterator[str]:
+    """Whether the server kept up: what it answered while requests came, and what was left then."""
+    last = max(one.due for one in found)
+    left = [one for one in found if one.answered > last]
+    rate = (len(found) - len(left)) / (last - begin)
+    yield f"Answered while requests came: {rate:.1f} a second."
+    oldest = max(last - one.due for one in left)  # the last request is always one of them
+    yield f"When the last request was due, {len(left):,} had no answer, the oldest for {oldest:.2f} s."
+    lost = [one for one in found if not one.status]
+    if lost:
+        unsent = sum(not one.sent for one in lost)
+        yield f"{len(lost):,} had none {patience:g} s later; {unsent:,} of them still waited to be sent."
+    else:
+        yield f"The last answer came {max(one.answered for one in found) - last:.2f} s later."
+
+
+def copied(source: Path, target: Path) -> None:
+    """A copy, all of it on the disk, so that nothing is left to be written while the load runs."""
+    log = source.with_name(source.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise SystemExit(f"{source} is being written to, or was not closed: open and close it first.")
+    size, free = source.stat().st_size, shutil.disk_usage(target.parent).free
+    if free < 2 * size:
+        raise SystemExit(f"A copy needs {2 * size:,} bytes with what the load adds; {target.parent} has {free:,}.")
+    with source.open("rb") as old, target.open("wb") as new:
+        while block := old.read(COPIED):
+            before = new.tell()
+            new.write(block)
+            if 10 * new.tell() // size > 10 * before // size:  # each tenth
+                progress(f"{new.tell() / 1e6:,.0f} of {size / 1e6:,.0f} MB copied")
+        new.flush()
+        os.fsync(new.fileno())
+    print(file=sys.stderr)
+
+
+def some_ids(collection: Collection) -> list[str]:
+    """The ids of all documents, or of ``IDS`` that lie anywhere: of a million few are read."""
+    count = len(collection)
+    if count <= IDS:
+        return list(collection)
+    places = random.Random(3).sample(range(count), IDS)  # numbers are about 1 … count
+    found = [collection.store.page(place, 1) for place in sorted(places)]
+    return list(dict.fromkeys(id for page in found for _, id in page))
+
+
+def progress(text: str) -> None:
+    """Over the line before."""
+    print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """A line that is no result."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:
@@ -246,20 +343,25 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--warm", type=float, default=3)
+    parser.add_argument("--patience", type=float, default=10, help="seconds for answers after the last request")
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
+    if not 0 <= args.warm < args.seconds - 2 / args.rate or args.patience < 1:
+        parser.error("--seconds must be more than --warm, and --patience 1 or more")
+    # so that whoever stops it leaves no server and no copy behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     parts = paragraphs()
     if not args.collection.exists():
         make(args.collection, parts, args.documents)
     with tempfile.TemporaryDirectory(dir=args.collection.parent) as folder:
         copy = Path(folder) / "served.neardup"
-        shutil.copy(args.collection, copy)
+        copied(args.collection, copy)
         with Collection(copy) as collection:
-            ids = list(collection)
+            documents, ids = len(collection), some_ids(collection)
         todo = requests(parts, round(args.rate * args.seconds), args.rate, ids)
-        found, processor = measured(copy, todo, ["--threads", str(args.threads)])
-    page = report(found, args, len(ids), processor)
+        found, processor = measured(copy, todo, args.threads, args.patience)
+    page = report(found, args, documents, processor)
     print(page)
     if args.write:
         RESULTS.write_text(page, encoding="utf-8")

@@ -13,7 +13,9 @@ import pytest
 from made_service import Service, serving
 from neardup.collection import Collection
 from neardup.errors import OutputError
+from neardup.service import groups, questions
 from neardup.service.refusals import RefusedError
+from neardup.service.server import warm
 from neardup.service.workers import Workers
 from neardup.service.writer import MOST_TOGETHER, Writer
 
@@ -217,3 +219,58 @@ def test_look_ups_are_stopped_inside_of_sqlite(tmp_path: Path) -> None:
             collection.store._all(endless)  # type: ignore[attr-defined]
         assert time.monotonic() - began < 20
         assert len(collection) == 0
+
+
+def test_large_answers_are_written_by_the_threads_that_read(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the one thread that listens writes JSON, nobody is listened to."""
+    service.add(a=TEXT, b=TEXT)
+    writers: list[threading.Thread] = []
+    for room in (questions, groups):
+        whole = room.answer
+
+        def answer(data: Any, whole: Any = whole) -> Any:
+            writers.append(threading.current_thread())
+            return whole(data)
+
+        monkeypatch.setattr(room, "answer", answer)
+    reading = [
+        ("POST", "/v1/search", {"query": "one"}),
+        ("POST", "/v1/near", {"text": TEXT}),
+        ("POST", "/v1/explain", {"query": "one"}),
+        ("POST", "/v1/why-not", {"query": "one", "id": "a"}),
+        ("POST", "/v1/compare", {"a": "a", "b": "b"}),
+        *(("GET", f"/v1/{what}", None) for what in ("groups", "group-of?id=a", "decisions", "changes")),
+    ]
+    for request in reading:
+        assert service(*request).status == 200
+    assert len(writers) == len(reading)
+    assert threading.current_thread() not in writers
+
+
+def test_warming_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Collection(tmp_path / "mail.neardup") as collection, Collection(tmp_path / "mail.neardup") as other:
+        removed: list[int] = []
+        whole = Collection.remove
+
+        def remove(each: Collection, ids: Any) -> int:
+            removed.append(whole(each, ids))
+            return removed[-1]
+
+        monkeypatch.setattr(Collection, "remove", remove)
+        before = collection.info()
+        warm(collection)
+        assert removed == [2], "so far it wrote"
+        assert collection.info() == before
+        assert collection.check() == []
+        assert collection.groups().groups == collection.changes() == ()
+        with Collection(tmp_path / "mail.neardup", readonly=True) as reader:
+            warm(reader)
+        with other.store.writing():
+            collection.store._wait = 0.1  # type: ignore[attr-defined]
+            collection.store._writer.execute("PRAGMA busy_timeout = 100")  # type: ignore[attr-defined]
+            warm(collection)
+        assert removed == [2]
+        assert collection.add(["a text"]).added == 1
+        assert list(collection) == ["#1"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.collection.arrivals import Arrivals, NearCopy, OnNear
-from neardup.collection.contract import Entries, Store
+from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
 from neardup.collection.ids import id_fault, usable_id
@@ -97,12 +97,13 @@ class Adding:
         near: Near | None,
         on_near: OnNear,
         on_problem: Callable[[Problem], None] | None = None,
+        until: float | None = None,
     ) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
         self._store, self._on_duplicate = store, on_duplicate
-        self._near, self._on_near, self._on_problem = near, on_near, on_problem
+        self._near, self._on_near, self._on_problem, self._until = near, on_near, on_problem, until
         self._outcome = Added(recall=near.recall if near else None)
 
     def run(
@@ -127,7 +128,7 @@ class Adding:
             return _prepare(chunk, columns, settings)
 
         with self._store.writing() as transaction, progress.stage("add", opened.size_bytes, "bytes") as advance:
-            arrivals = Arrivals(self._store, transaction, self._near, self._on_near, self._outcome)
+            arrivals = self._arrivals(transaction)
             for prepared in _prepared(prepare, opened, columns):
                 for problem in prepared.problems:
                     self._outcome.reject(problem)
@@ -141,8 +142,11 @@ class Adding:
     def put(self, entries: Entries) -> Added:
         """Add the documents, or none if an id is wrong."""
         with self._store.writing() as transaction:
-            self._add(entries, Arrivals(self._store, transaction, self._near, self._on_near, self._outcome))
+            self._add(entries, self._arrivals(transaction))
         return self._outcome
+
+    def _arrivals(self, transaction: Writing) -> Arrivals:
+        return Arrivals(self._store, transaction, self._near, self._on_near, self._outcome, self._until)
 
     def _add(self, entries: Entries, arrivals: Arrivals) -> None:
         if self._on_duplicate == "error":

@@ -62,10 +62,20 @@ class Outcome(Protocol):
 
 
 class Arrivals:
-    """The documents of one transaction, stored chunk by chunk in their order."""
+    """The documents of one transaction, stored chunk by chunk in their order.
+
+    Look-ups of what they repeat, and counts for groups, raise LimitError when ``time.monotonic()`` is past
+    ``until``.
+    """
 
     def __init__(
-        self, store: Store, transaction: Writing, near: Near | None, on_near: OnNear, outcome: Outcome
+        self,
+        store: Store,
+        transaction: Writing,
+        near: Near | None,
+        on_near: OnNear,
+        outcome: Outcome,
+        until: float | None = None,
     ) -> None:
         if on_near not in get_args(OnNear):
             raise SettingError(f"on_near is {on_near!r}", f"One of {', '.join(get_args(OnNear))}")
@@ -74,9 +84,9 @@ class Arrivals:
                 f"on_near is {on_near!r} without near", "A resemblance from which on documents are near"
             )
         self._store, self._transaction, self._outcome = store, transaction, outcome
-        self._near, self._on_near = near, on_near
-        self._sets = Sets(store)
-        self._finder = Finder(store, near, self._sets) if near else None
+        self._near, self._on_near, self._until = near, on_near, until
+        self._sets = Sets(store, until)
+        self._finder = Finder(store, near, self._sets, until) if near else None
         self._grouping = Grouping(store, transaction, self._sets)
         self._beyond = 0
 
@@ -87,7 +97,10 @@ class Arrivals:
     def store(self, entries: Entries, old: Mapping[str, int]) -> None:
         """Store documents of different ids; ``old``: the numbers of those that are replaced."""
         numbers = self._numbers(entries.ids, old)
-        repeated = self._repeated(entries, numbers, old) if self._finder else {}
+        repeated: dict[int, list[Repeated]] = {}
+        if self._finder:
+            with self._store.reading(self._until):
+                repeated = self._repeated(entries, numbers, old)
         if self._on_near == "reject":
             stays = [place for place in range(len(entries)) if place not in repeated]
         else:

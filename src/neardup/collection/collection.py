@@ -142,8 +142,11 @@ class Collection(GroupsAndDecisions):
         *,
         near: float | Near | None = None,
         on_near: OnNear = "keep",
+        seconds: float | None = None,
     ) -> Added:
         """Add prepared documents, all or none, as ``add`` does; within ``together`` as a part of its batch.
+
+        Raises LimitError, and adds none, when it takes longer than ``seconds`` to find what they repeat.
 
         >>> import tempfile, os
         >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
@@ -153,7 +156,8 @@ class Collection(GroupsAndDecisions):
         ...     list(mails)
         ['a', 'b']
         """
-        return Adding(self.store, on_duplicate, None if near is None else Near.of(near), on_near).put(documents)
+        asked, until = None if near is None else Near.of(near), None if seconds is None else monotonic() + seconds
+        return Adding(self.store, on_duplicate, asked, on_near, until=until).put(documents)
 
     @contextmanager
     def together(self) -> Iterator[None]:

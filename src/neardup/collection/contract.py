@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
+from time import monotonic
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -240,6 +241,13 @@ def too_long() -> LimitError:
         "",
         "Ask for more overlap or a lower probability, or add words or metadata with AND",
     )
+
+
+def in_time(store: Store, until: float | None) -> Store:
+    """The store, as long as ``time.monotonic()`` is not past ``until``; after that LimitError is raised."""
+    if until is not None and monotonic() > until:
+        raise too_long()
+    return store
 
 
 def _taken(column: Any, rows: Int64s) -> Any:

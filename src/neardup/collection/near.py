@@ -21,7 +21,7 @@ from functools import cache
 
 import numpy as np
 
-from neardup.collection.contract import Entries, Store
+from neardup.collection.contract import Entries, Store, in_time
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.packing import unpack
 from neardup.collection.query.plan import plan
@@ -37,6 +37,8 @@ RECALL = 0.99
 READ = 128
 """Documents that are read of each posting, and compared, before it is asked whether one was near."""
 _DRAWN = 32
+_AT_ONCE = 1000
+"""Shingles that are looked up between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,13 @@ class Finder:
     """Asked about the documents of a transaction in their order, chunk by chunk.
 
     ``begin`` takes the documents that are next; of each, in order, ``repeated`` tells what it repeats, and
-    ``accept`` that it will be stored; then they are stored, and ``stored`` is called.
+    ``accept`` that it will be stored; then they are stored, and ``stored`` is called. Raises LimitError when
+    ``time.monotonic()`` is past ``until``.
     """
 
-    def __init__(self, store: Store, near: Near, sets: Sets) -> None:
-        self._store, self._near, self._sets = store, near, sets
+    def __init__(self, store: Store, near: Near, sets: Sets, until: float | None = None) -> None:
+        self._all_documents, self._until = store, until
+        self._near, self._sets = near, sets
         self._p, self._q = ratio(near.threshold)
         settings = store.settings
         self._limit, self._floor = settings.limit, settings.floor
@@ -92,6 +96,11 @@ class Finder:
         self._needs_all = near.recall == 1 or not self._smallest
         self._overlap = Decimal(repr(float(near.threshold))) * 100
         self._hits = cache(self._hits_needed)
+
+    @property
+    def _store(self) -> Store:
+        """The store, as long as there is time."""
+        return in_time(self._all_documents, self._until)
 
     def begin(self, entries: Entries) -> None:
         """These documents are next."""
@@ -101,7 +110,9 @@ class Finder:
         self._new_sizes: dict[int, int] = {}
         self._all: defaultdict[int, list[int]] = defaultdict(list)
         hashes = np.unique(entries.hashes)
-        lists = [] if self._near.recall == 1 else [found[:READ] for found in self._store.postings(hashes)]
+        lists: list[Int64s] = []
+        for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
+            lists += [found[:READ] for found in self._store.postings(hashes[first : first + _AT_ONCE])]
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
@@ -172,15 +183,16 @@ class Finder:
         near = self._compared(place, candidates, old)
         if near or not any(cut[k] for k in rarest):
             return near
-        scanned = np.array([asked[k] for k in rarest], np.uint64)
+        # one at a time, with a look at the clock: each may be in most of the documents
+        scanned = [self._store.holding(np.array([asked[k]], np.uint64)).numbers for k in rarest]
         added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
-        everybody = np.unique(np.concatenate([self._still(self._store.holding(scanned).numbers), *added]))
+        everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
         return self._compared(place, np.setdiff1d(everybody, candidates), old)
 
     def _completely(self, place: int, old: int) -> list[Repeated]:
         text = unpack(self._entries.packed[place], self._entries.ids[place]).decode("utf-8", "replace")
         clause = Fingerprint(Pasted(text), self._overlap, None, symmetric=True)
-        view = View(self._store)
+        view = View(self._store, self._until)
         stored = Evaluation(plan(Query(clause), view), view).documents() if view.total() else np.empty(0, np.int64)
         hashes = self._sets.made(self._entries.packed[place])
         least = -(-self._p * len(hashes) // self._q)

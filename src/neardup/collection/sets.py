@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Store
+from neardup.collection.contract import Store, in_time
 from neardup.collection.packing import unpack
 from neardup.collection.stored import loaded
 from neardup.fingerprints import shingle_sets
@@ -26,14 +26,19 @@ _ANY = Criterion(0, 1, RESEMBLANCE)
 class Sets:
     """Sets by the numbers of documents, as of what the thread sees that asks.
 
-    ``waiting``: the compressed texts of documents that are not in the store yet.
+    ``waiting``: the compressed texts of documents that are not in the store yet. What has to be read or counted
+    when ``time.monotonic()`` is past ``until`` raises LimitError.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, until: float | None = None) -> None:
+        self._all, self._until = store, until
         self._held: OrderedDict[int, UInt64s] = OrderedDict()
         self._shingles = 0
         self.waiting: dict[int, bytes] = {}
+
+    @property
+    def _store(self) -> Store:
+        return in_time(self._all, self._until)
 
     def of(self, documents: Sequence[int]) -> list[UInt64s]:
         """The sets (uint64, sorted) in this order. Raises FormatError for damaged texts."""

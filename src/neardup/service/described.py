@@ -35,7 +35,7 @@ _WORDS = {
     421: "Without tokens: the service was called by another name than this machine's.",
     422: "The request is not as it must be.",
     500: "A mistake of the service, or a damaged collection.",
-    503: "Too much is under way, or it took too long, or the collection cannot be written to now.",
+    503: "Too much is under way, or it took too long, or the file cannot be read or written to now.",
 }
 _KNOWN = Depends(known_parameters)
 _ALWAYS = (400, 401, 403, 421, 422, 500, 503)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -12,11 +13,11 @@ from starlette.responses import Response
 
 from neardup.collection import Collection
 from neardup.collection.view import View
-from neardup.errors import NeardupError
+from neardup.errors import LimitError, NeardupError, OutputError
 from neardup.service.limits import Limits
 from neardup.service.metrics import Metrics
 from neardup.service.models import NewDocuments
-from neardup.service.refusals import RefusedError, refusal_of
+from neardup.service.refusals import CODES, RefusedError, gone, refusal_of, timeout
 from neardup.service.workers import Workers
 from neardup.service.writer import Writer
 
@@ -29,7 +30,8 @@ class Desk:
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self.collection, self.limits, self.metrics = collection, limits, Metrics()
         self._workers = Workers(limits.threads)
-        self._writer = Writer(collection.together, self.metrics.batches.observe)
+        self._writer = Writer(self._together, self.metrics.batches.observe)
+        self._file = _file(collection.path)
         self.metrics.watch("read", lambda: self._workers.waiting)
         self.metrics.watch("write", lambda: self._writer.waiting)
 
@@ -37,6 +39,11 @@ class Desk:
     def ready(self) -> bool:
         """Whether it can read and write."""
         return self._writer.alive
+
+    def require_file(self) -> None:
+        """Raise RefusedError when the file that was opened is not at its place any more."""
+        if _file(self.collection.path) != self._file:
+            raise gone()
 
     async def view(self, work: Callable[[View], T]) -> T:
         """The result of look-ups in the collection as it is when they begin; they are stopped when time is up."""
@@ -53,7 +60,10 @@ class Desk:
         try:
             return await self._workers.run(work, self._end(until))
         except NeardupError as error:
-            raise self._refused(error) from error
+            refusal = refusal_of(error, self.collection.path)
+            if isinstance(error, OutputError):  # of a disk that cannot be read
+                refusal.code = CODES[refusal.status]
+            raise refusal from error
 
     async def add(self, new: NewDocuments) -> dict[str, Any]:
         """Add documents, all or none; what became of them is on the disk when it returns."""
@@ -68,7 +78,8 @@ class Desk:
         def write() -> dict[str, Any]:
             if new.on_duplicate == "error":
                 self._require_new(ids)
-            added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near)
+            left = until - monotonic()
+            added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near, seconds=left)
             counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
             return {**counts, "near": [one.as_dict() for one in added.near]}
 
@@ -87,9 +98,16 @@ class Desk:
     async def write(self, work: Callable[[], T], until: float | None = None) -> T:
         """The result of work that changes something; it is on the disk when it returns."""
         try:
-            return await self._writer.run(work, self._end(until))
+            result = await self._writer.run(work, self._end(until))
+        except LimitError as error:
+            raise timeout() from error
         except NeardupError as error:
-            raise self._refused(error) from error
+            refusal = refusal_of(error, self.collection.path)
+            if refusal.status >= 500:
+                self.metrics.writable.set(0)
+            raise refusal from error
+        self.metrics.writable.set(1)
+        return result
 
     def close(self) -> bool:
         """End; whether everything ended in time. The collection is closed when nobody uses it any more."""
@@ -112,8 +130,24 @@ class Desk:
                 409, "A document with this id is there already", "Ids that are new; nothing was stored", todo
             )
 
-    def _refused(self, error: NeardupError) -> RefusedError:
-        return refusal_of(error, Path(self.collection.path))
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        try:
+            self.require_file()
+        except RefusedError:
+            self.metrics.writable.set(0)
+            raise
+        with self.collection.together():
+            yield
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file is at a place."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def unknown() -> RefusedError:
@@ -124,7 +158,10 @@ def unknown() -> RefusedError:
 
 
 def answer(data: Any, status: int = 200) -> Response:
-    """An answer of plain data, which is not checked again."""
+    """An answer of plain data, which is not checked again.
+
+    Made in the thread that read it: while a large one is written nobody else would be listened to.
+    """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     try:
         content = text.encode("utf-8")

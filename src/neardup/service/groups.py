@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
-from neardup.service.refusals import RefusedError, refusal_of
+from neardup.service.refusals import RefusedError, of_the_file, refusal_of
 
 T = TypeVar("T")
 
@@ -37,29 +37,37 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/groups", **described(answers.GroupPage))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
-        return answer((await desk.read(lambda: collection.groups(after, limit))).as_dict())
+        return await desk.read(lambda: answer(collection.groups(after, limit).as_dict()))
 
     @app.get("/v1/groups/{group}", **described(answers.Group, 404))
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
-        return answer((await desk.read(lambda: _there(desk, lambda: collection.group(group)))).as_dict())
+        return await desk.read(lambda: answer(_there(desk, lambda: collection.group(group)).as_dict()))
 
     @app.get("/v1/groups/{group}/members", **described(answers.Members, 404))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
         """Members of a group."""
-        found = await desk.read(lambda: _there(desk, lambda: collection.members(group, after, limit)))
-        return answer({"members": _dicts(found)})
+
+        def look() -> Response:
+            found = _there(desk, lambda: collection.members(group, after, limit))
+            return answer({"members": _dicts(found)})
+
+        return await desk.read(look)
 
     @app.get("/v1/group-of", **described(answers.GroupOf, 404))
     async def group_of(id: InQuery) -> Response:
         """The group that a document is in."""
-        found = await desk.read(lambda: _there(desk, lambda: collection.group_of(id)))
-        return answer({"group": found and found.as_dict()})
+
+        def look() -> Response:
+            found = _there(desk, lambda: collection.group_of(id))
+            return answer({"group": found and found.as_dict()})
+
+        return await desk.read(look)
 
     @app.get("/v1/decisions", **described(answers.Decisions))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """What was decided and holds."""
-        return answer({"decisions": _dicts(await desk.read(lambda: collection.decisions(after, limit)))})
+        return await desk.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
 
     @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=True))
     async def decide(judged: models.Judged) -> Response:
@@ -71,7 +79,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/changes", **described(answers.Changes))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
-        return answer({"changes": _dicts(await desk.read(lambda: collection.changes(after, limit)))})
+        return await desk.read(lambda: answer({"changes": _dicts(collection.changes(after, limit))}))
 
 
 def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
@@ -83,6 +91,8 @@ def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
     try:
         made = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
     except InputError as error:
+        if of_the_file(error):
+            raise
         found = refusal_of(error, collection.path)
         raise RefusedError(409, found.message, found.allowed, found.todo, code="contradiction") from error
     return {"decision": made.as_dict(), "withdrawn": False}
@@ -93,6 +103,8 @@ def _there(desk: Desk, look: Callable[[], T]) -> T:
     try:
         return look()
     except InputError as error:
+        if of_the_file(error):
+            raise
         found = refusal_of(error, desk.collection.path)
         raise RefusedError(404, found.message, found.allowed, code="not_found") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -38,6 +39,12 @@ class Metrics:
             registry=self._registry,
         )
         self.documents = Gauge("neardup_documents", "Documents in the collection.", registry=self._registry)
+        self.writable = Gauge(
+            "neardup_writable",
+            "1 when the last change was written, 0 when it could not be; NaN before the first.",
+            registry=self._registry,
+        )
+        self.writable.set(math.nan)
         self._queues = Gauge(
             "neardup_queue_requests", "Requests that wait for a thread.", ("queue",), registry=self._registry
         )

@@ -45,13 +45,12 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         )
         if asked.probability is not None and asked.overlap is None:
             raise RefusedError(422, "There is a probability and no overlap", "An overlap, too")
-        found = await _search(desk, Parsed(clause), asked.limit, asked.after, False)
-        return answer({name: found[name] for name in ("recall", "found", "hits", "next")})
+        return await _search(desk, Parsed(clause), asked.limit, asked.after, False)
 
     @app.post("/v1/compare", **described(answers.Compared, 404, body=True))
     async def compare(pair: models.Pair) -> Response:
         """Every measure of two stored documents."""
-        return answer(await desk.view(lambda view: _compared(view, pair)))
+        return await desk.view(lambda view: answer(_compared(view, pair)))
 
 
 def _add_search(app: FastAPI, desk: Desk) -> None:
@@ -60,12 +59,12 @@ def _add_search(app: FastAPI, desk: Desk) -> None:
         query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
     ) -> Response:
         """The documents that fit a query, best first."""
-        return answer(await _search(desk, query, limit, after, include_self))
+        return await _search(desk, query, limit, after, include_self)
 
     @app.post("/v1/search", **described(answers.Page, body=True))
     async def search_documents_by_body(asked: models.AskedPage) -> Response:
         """The same for queries that are too long for an address."""
-        return answer(await _search(desk, asked.query, asked.limit, asked.after, asked.include_self))
+        return await _search(desk, asked.query, asked.limit, asked.after, asked.include_self)
 
 
 def _add_explanations(app: FastAPI, desk: Desk) -> None:
@@ -92,13 +91,13 @@ def _add_explanations(app: FastAPI, desk: Desk) -> None:
 
 async def _search(
     desk: Desk, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
-) -> dict[str, Any]:
+) -> Response:
     if limit is None:
         limit = min(LIMIT, desk.limits.most_hits)
     if limit > desk.limits.most_hits:
         raise RefusedError(422, f"limit is {limit}", f"At most {desk.limits.most_hits} hits on a page")
 
-    def look(view: View) -> dict[str, Any]:
+    def look(view: View) -> Response:
         most = desk.limits.most_candidates
         page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
         if page.found is None:
@@ -109,18 +108,19 @@ async def _search(
         for hit in data["hits"]:
             if len(hit.get("clause", "")) > _CLAUSE:
                 hit["clause"] = hit["clause"][:_CLAUSE] + " …"
-        return data
+        if not isinstance(query, str):  # a text as it was posted: there is no query to be told
+            del data["query"]
+        return answer(data)
 
     return await desk.view(look)
 
 
 async def _explain(desk: Desk, query: str) -> Response:
-    return answer(await desk.view(lambda view: describe.as_dict(explain(view, query))))
+    return await desk.view(lambda view: answer(describe.as_dict(explain(view, query))))
 
 
 async def _why_not(desk: Desk, query: str, id: str, include_self: bool) -> Response:
-    found = await desk.view(lambda view: why_not(view, query, id, include_self=include_self))
-    return answer(found.as_dict())
+    return await desk.view(lambda view: answer(why_not(view, query, id, include_self=include_self).as_dict()))
 
 
 def _compared(view: View, pair: models.Pair) -> dict[str, Any]:

@@ -79,6 +79,8 @@ def refusal_of(error: NeardupError, path: Path) -> RefusedError:
         # the body has the place as a number, so the picture of it is left out
         given = given.partition(f" (character {error.position + 1}):\n")[0]
         return RefusedError(400, given, allowed, todo, code="query", position=place)
+    if of_the_file(error):
+        return RefusedError(503, given, allowed, todo)
     if isinstance(error, LimitError):
         return RefusedError(503, given, allowed, todo, code="timeout")
     if isinstance(error, OutputError):
@@ -88,6 +90,27 @@ def refusal_of(error: NeardupError, path: Path) -> RefusedError:
     if isinstance(error, FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
     return internal()
+
+
+def of_the_file(error: NeardupError) -> bool:
+    """Whether it says that the file cannot be opened, or is closed: no mistake of who asks, though an InputError.
+
+    The store tells so from what SQLite said, which it keeps as the cause; its module is the store's alone.
+    """
+    return isinstance(error, InputError) and type(error.__cause__).__name__ in (
+        "OperationalError",
+        "ProgrammingError",
+    )
+
+
+def gone() -> RefusedError:
+    """The file was moved or removed, or another one put in its place: what was written to it would be lost."""
+    return RefusedError(
+        503,
+        "The file of the collection is not at its place any more",
+        "Nothing was changed",
+        "Put it back with its -wal file, or start the service again",
+    )
 
 
 def internal() -> RefusedError:
@@ -119,7 +142,7 @@ def timeout() -> RefusedError:
         503,
         "The request took longer than it may; nothing was changed",
         "",
-        "Try again, or ask for less: more overlap, fewer hits, more words",
+        "Try again, or ask for less: more overlap, fewer hits, more words, fewer documents",
         code="timeout",
     )
 
@@ -129,4 +152,15 @@ def stopping() -> RefusedError:
     return RefusedError(503, "The service is being stopped", "", "Try again when it runs", code="stopping")
 
 
-__all__ = ["CODES", "RefusedError", "internal", "of_status", "overloaded", "refusal_of", "stopping", "timeout"]
+__all__ = [
+    "CODES",
+    "RefusedError",
+    "gone",
+    "internal",
+    "of_status",
+    "of_the_file",
+    "overloaded",
+    "refusal_of",
+    "stopping",
+    "timeout",
+]

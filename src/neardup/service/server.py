@@ -7,23 +7,25 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
+from uuid import uuid4
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup import measures
-from neardup.collection import Collection
-from neardup.errors import OutputError, SettingError
+from neardup.collection import Collection, Near
+from neardup.errors import NeardupError, OutputError, SettingError
 from neardup.service import logs
 from neardup.service.app import make_app
 from neardup.service.desk import Desk
 from neardup.service.limits import CONNECTIONS, Limits
 from neardup.service.refusals import RefusedError, overloaded
 from neardup.service.tokens import Tokens
-from neardup.service.watch import SECURITY
+from neardup.service.watch import ABANDON, SECURITY
 
 HEAD_SECONDS = 20.0
 """Without a whole head of a request for so long a connection is closed, also while it sends a refused body."""
@@ -35,6 +37,9 @@ HEAD_BYTES = 64 << 10
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
 )
+_OTHER = _SAMPLE.encode("ascii", "ignore").decode()
+_QUERY = f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90'
+_NEAR = 0.5
 
 
 class Connection(H11Protocol):
@@ -54,6 +59,9 @@ class Connection(H11Protocol):
         """A client has gone."""
         self._stop_waiting()
         super().connection_lost(exc)
+        if self.cycle is not None and not self.cycle.response_complete:
+            abandon: Callable[[], None] = self.cycle.scope["state"].get(ABANDON, lambda: None)
+            abandon()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
@@ -163,10 +171,27 @@ def serve(
 
 
 def warm(collection: Collection) -> None:
-    """Compile or load what the first requests would wait for."""
-    collection.prepare(["a", "b"], [_SAMPLE, _SAMPLE.encode("ascii", "ignore").decode()], [{}, {}])
-    measures.compare(_SAMPLE, _SAMPLE.replace("Friday", "Monday"), length=collection.settings.length)
-    collection.search(f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90', limit=1)
+    """Compile or load what the first requests would wait for. Changes nothing in the collection."""
+    measures.compare(_SAMPLE, _OTHER, length=collection.settings.length)
+    collection.search(_QUERY, limit=1)
+    # where nothing can be written now, the first who can waits a little; he is told of what is wrong, too
+    with suppress(_UndoneError, NeardupError), collection.together():
+        _write(collection)
+        raise _UndoneError
+
+
+class _UndoneError(Exception):
+    """What was written is not to be kept."""
+
+
+def _write(collection: Collection) -> None:
+    """Whatever a request may change, once: all writers would wait for the first that loads it."""
+    ids = first, second = [uuid4().hex, uuid4().hex]
+    entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
+    for near in (None, _NEAR, Near(_NEAR, recall=1)):
+        collection.put(entries, "replace", near=near, on_near="link" if near else "keep")
+    collection.decide(first, second, "same")
+    collection.remove(ids)
 
 
 def address_of(listening: socket.socket) -> str:

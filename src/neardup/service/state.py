@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from time import monotonic
+
 from fastapi import FastAPI
 from starlette.responses import Response
 
@@ -9,7 +12,10 @@ from neardup.service import answers
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer
 from neardup.service.metrics import MEDIA_TYPE
-from neardup.service.refusals import stopping
+from neardup.service.refusals import RefusedError, stopping
+
+_COUNT_SECONDS = 1.0
+"""Who asks for the metrics does not wait longer for the number of documents."""
 
 
 def add_to(app: FastAPI, desk: Desk) -> None:
@@ -28,13 +34,18 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/ready", **described(answers.Status, token=False))
     async def ready() -> Response:
-        """That it takes requests."""
+        """That it takes requests, and its file is at its place."""
         if not desk.ready:
             raise stopping()
+        desk.require_file()
         return answer({"status": "ready"})
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
         """The numbers for Prometheus."""
-        desk.metrics.documents.set(await desk.read(lambda: len(desk.collection)))
+        try:
+            documents: float = await desk.read(lambda: len(desk.collection), monotonic() + _COUNT_SECONDS)
+        except RefusedError:  # the other numbers are wanted most when it cannot be read
+            documents = math.nan
+        desk.metrics.documents.set(documents)
         return Response(desk.metrics.text(), headers={"content-type": MEDIA_TYPE})

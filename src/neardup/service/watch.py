@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,6 +22,9 @@ from neardup.service.refusals import RefusedError, internal
 
 CLIENT_GONE = 499
 """What is logged for a client that did not wait for its answer."""
+
+ABANDON = "abandon"
+"""The key in the state of a request of what its connection calls when it is lost."""
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -40,6 +44,14 @@ class _Exchange:
     started: bool = False
     sent: int = 0
     begun: float = field(default_factory=perf_counter)
+    task: asyncio.Task[Any] | None = field(default_factory=asyncio.current_task)
+    abandoned: bool = False
+
+    def abandon(self) -> None:
+        """Nobody waits for the answer any more: what no thread has taken yet is not begun."""
+        self.abandoned = True
+        if self.task is not None:
+            self.task.cancel()
 
 
 class Watch:
@@ -53,7 +65,7 @@ class Watch:
         if scope["type"] != "http":
             return
         exchange = _Exchange(request_id(Headers(scope=scope)))
-        scope.setdefault("state", {})["request_id"] = exchange.request
+        scope.setdefault("state", {}).update({"request_id": exchange.request, ABANDON: exchange.abandon})
 
         async def watched(message: Message) -> None:
             await _send(exchange, message, send)
@@ -63,6 +75,10 @@ class Watch:
         except RefusedError as refusal:
             await _answer(exchange, refusal, watched)
         except ClientGoneError:
+            exchange.status = CLIENT_GONE
+        except asyncio.CancelledError:
+            if not exchange.abandoned:
+                raise
             exchange.status = CLIENT_GONE
         except Exception as error:
             logs.mistake(error, exchange.request)

@@ -112,7 +112,9 @@ class Writer:
         except Exception as error:
             if begun and len(writes) > 1:
                 return [outcome for write in writes for outcome in self._committed([write])]
-            return [_Outcome(write, error=error) for write in writes]
+            # what one by itself has met is the reason; that nothing was left to commit only follows from it
+            known = [outcome.error for outcome in outcomes] if len(outcomes) == len(writes) == 1 else []
+            return [_Outcome(write, error=next(filter(None, known), error)) for write in writes]
         self._observe(len(writes))
         return outcomes
 
