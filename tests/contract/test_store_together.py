@@ -54,3 +54,14 @@ def test_look_ups_end_when_time_is_up(store: Store) -> None:
     with pytest.raises(LimitError), store.reading(time.monotonic() - 1):
         list(store.words())
     assert len(store.everything()) == 3000
+
+
+def test_look_ups_of_a_transaction_end_when_time_is_up_and_it_goes_on(store: Store) -> None:
+    texts = {f"{number}": f"common words and {number}" for number in range(3000)}
+    with store.writing() as transaction:
+        transaction.put(made(texts, store.settings), np.zeros(len(texts), np.int64))
+        with pytest.raises(LimitError), store.reading(time.monotonic() - 1):
+            list(store.words())
+        assert len(list(store.words())) > 3000
+        transaction.put(made({"late": "one more"}, store.settings), np.zeros(1, np.int64))
+    assert len(store.everything()) == 3001

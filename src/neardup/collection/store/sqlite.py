@@ -128,18 +128,18 @@ class SqliteStore(Lookups):
         """One state for all look-ups of this thread."""
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
-            yield
+            self._segments()  # what waits is written now: to interrupt that would undo the transaction
+            with _stopped(connection, until):
+                yield
             return
         with explained(self._path, self._wait):
             connection.execute("BEGIN")
             try:
                 # the state is fixed by the first look-up, not by BEGIN
                 connection.execute("SELECT change FROM totals").fetchone()
-                if until is not None:
-                    connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
-                yield
+                with _stopped(connection, until):
+                    yield
             finally:
-                connection.set_progress_handler(None, 0)
                 if connection.in_transaction:
                     connection.execute("COMMIT")
 
@@ -236,6 +236,19 @@ class SqliteStore(Lookups):
             yield self._writer
         finally:
             self._writer_lock.release()
+
+
+@contextmanager
+def _stopped(connection: sqlite3.Connection, until: float | None) -> Iterator[None]:
+    """A statement that runs at ``until`` is interrupted; None: as it was before the block."""
+    if until is None:
+        yield
+        return
+    connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 __all__ = ["SqliteStore"]
