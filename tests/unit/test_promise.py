@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.collection.query.promise import MOST_DRAWN, TWOFOLD, fewest_lookups, passing, promised
+from neardup.collection.query.promise import EXPECTED, TWOFOLD, fewest_lookups, passing, promised
 
 
 def no_hit(n: int, c: int, m: int) -> Fraction:
@@ -66,7 +66,7 @@ def test_the_promise_is_kept_with_the_most_hits(sizes: tuple[int, int], availabl
     assert tail(n, c, found.drawn, found.hits) == pytest.approx(found.recall, abs=1e-9)
     assert found.recall >= float(asked)
     assert tail(n, c, found.drawn - 1, found.hits) < float(asked) + 1e-9, "fewer look-ups would do"
-    most = min(available, max(MOST_DRAWN, TWOFOLD * fewest_lookups(n, c, float(asked))))
+    most = min(available, max(-(-EXPECTED * n // c), TWOFOLD * fewest_lookups(n, c, float(asked))))
     assert tail(n, c, most, found.hits + 1) < float(asked) + 1e-9, "more hits could be asked for"
 
 
