@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from neardup.collection import Collection
 
-PAGE = 4096
+PAGE = 8192
 BTREES = {0x02: "inner index page", 0x05: "inner table page", 0x0A: "index leaf", 0x0D: "table leaf"}
 
 QUERIES = (

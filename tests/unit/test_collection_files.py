@@ -223,7 +223,7 @@ def test_a_number_in_use_is_not_given_again(path: Path) -> None:
 
 
 def test_a_full_disk_stores_nothing_of_the_batch(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = path.stat().st_size // 4096 + 4
+    pages = path.stat().st_size // 8192 + 4
     monkeypatch.setattr(opening, "_PRAGMAS", (*opening._PRAGMAS, f"max_page_count = {pages}"))
     with Collection(path) as collection:
         with pytest.raises(OutputError, match=r"no space left.*Nothing of this batch was stored"):

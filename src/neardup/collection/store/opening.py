@@ -19,12 +19,14 @@ from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 from neardup.unicode_data import UNICODE_VERSION
 
+_PAGE = 8192
+"""Bytes of a page: in half as many a text of 2 kB fills a page alone, a fifth of the file for nothing (measured)."""
 _MAGIC = b"SQLite format 3\0"
 
 # Measured on a million documents. FULL: what add() acknowledged survives a power cut too, for .3 ms a commit.
 _PRAGMAS = (
     "synchronous = FULL",
-    "wal_autocheckpoint = 20000",
+    "wal_autocheckpoint = 10000",
     "journal_size_limit = 134217728",
     "mmap_size = 8589934592",
     "temp_store = MEMORY",
@@ -46,6 +48,7 @@ def create(path: Path, settings: CollectionSettings) -> None:
         with explained(path, 0):
             connection = sqlite3.connect(_uri(made, "rwc"), uri=True, isolation_level=None)
             try:
+                connection.execute(f"PRAGMA page_size = {_PAGE}")
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 schema.create(connection)
