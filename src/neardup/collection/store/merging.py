@@ -1,8 +1,8 @@
 """Posting lists that change: a segment for what comes, merged with those before it so that there are never many.
 
-A segment is merged with the one before it when that is not larger than all behind it together: so there are at
-most as many as the number of postings doubles, and a posting is written anew as often at most (the binary
-structures of Bentley and Saxe, J. Algorithms 1, 1980). Segments are merged range of keys by range, so that the
+A segment that is not larger than all behind it is merged with them: so there are at most as many as the number of
+postings doubles, and while nothing is removed a posting is written anew as often at most (the binary structures of
+Bentley and Saxe, J. Algorithms 1, 1980). Segments are merged range of keys by range, so that the
 memory is bounded.
 """
 
@@ -46,7 +46,7 @@ class SegmentWriting:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._segments = Segments(lambda statement, *given: connection.execute(statement, given).fetchall(), path)
-        self._added: list[int] = []
+        self._has_added = False
 
     def add(self, postings: UInt64s) -> None:
         """Store postings, all new, as a segment."""
@@ -57,7 +57,7 @@ class SegmentWriting:
             segment = Segment(self._next(), bits, len(postings), int(numbers.min()), int(numbers.max()))
             self._insert(segment, postings)
             self._register(segment)
-            self._added.append(segment.number)
+            self._has_added = True
 
     def remove(self, postings: UInt64s) -> int:
         """Remove postings; returns how many of them were missing."""
@@ -71,17 +71,17 @@ class SegmentWriting:
         return len(left)
 
     def settle(self) -> None:
-        """Merge what was added, and what is no larger than all that came after it."""
-        if not self._added:
+        """After an addition: merge what is no larger than all that came after it."""
+        if not self._has_added:
             return
         segments = self._segments.all()
-        begin = next((k for k, one in enumerate(segments) if one.number >= self._added[0]), len(segments))
-        size = sum(segment.postings for segment in segments[begin:])
-        while begin and segments[begin - 1].postings <= size:
-            begin -= 1
-            size += segments[begin].postings
+        begin, behind = len(segments), 0
+        for k in reversed(range(len(segments))):
+            if segments[k].postings <= behind:
+                begin = k
+            behind += segments[k].postings
         self._merge(segments[begin:])
-        self._added.clear()
+        self._has_added = False
 
     def merge_all(self) -> None:
         """Make one segment of all."""

@@ -20,7 +20,7 @@ from neardup.errors import FormatError, InputError, OutputError, SettingError
 from neardup.unicode_data import UNICODE_VERSION
 
 _PAGE = 8192
-"""Bytes of a page: in half as many a text of 2 kB fills a page alone, a fifth of the file for nothing (measured)."""
+"""Bytes of a page: in half of it a text of 2 kB would be alone, and a fifth of the file empty (measured)."""
 _MAGIC = b"SQLite format 3\0"
 
 # Measured on a million documents. FULL: what add() acknowledged survives a power cut too, for .3 ms a commit.

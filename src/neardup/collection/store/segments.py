@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,10 +119,7 @@ class Segments:
     def each(self) -> Iterator[UInt64s]:
         """All postings, some at a time."""
         for segment in self.all():
-            parts = max(1, (1 << segment.bits) // _ROWS)
-            step = (1 << KEY_BITS) // parts
-            for k in range(parts):
-                yield self.decoded(segment, k * step, (k + 1) * step if k < parts - 1 else 1 << KEY_BITS)
+            yield from self._parts(segment)
 
     def faults(self) -> list[str]:
         """What is wrong, as sentences."""
@@ -129,10 +127,7 @@ class Segments:
         known = 0
         try:
             for segment in self.all():
-                postings = self.decoded(segment)
-                numbers = postings & np.uint64(MOST_NUMBER)
-                inside = not len(numbers) or segment.first <= numbers.min() <= numbers.max() <= segment.last
-                if len(postings) != segment.postings or not inside or (postings[1:] <= postings[:-1]).any():
+                if not self._is_whole(segment):
                     found.append(f"segment {segment.number} of the posting lists is not as it was written")
                 count = "SELECT COUNT(*) FROM postings WHERE block BETWEEN ? AND ?"
                 [(rows,)] = self._run(count, segment.row(0), segment.row((1 << segment.bits) - 1))
@@ -141,6 +136,24 @@ class Segments:
         except FormatError as error:
             return [*found, error.given]
         return [*found, "there are posting lists of no segment"] if rows != known else found
+
+    def _is_whole(self, segment: Segment) -> bool:
+        """Whether it holds as many postings as it should, in order, of documents that it should."""
+        count, last = 0, -1
+        for part in self._parts(segment):
+            numbers = part & np.uint64(MOST_NUMBER)
+            if len(part) and not (segment.first <= numbers.min() <= numbers.max() <= segment.last):
+                return False
+            if len(part) and (int(part[0]) <= last or (part[1:] <= part[:-1]).any()):
+                return False
+            count, last = count + len(part), int(part[-1]) if len(part) else last
+        return count == segment.postings
+
+    def _parts(self, segment: Segment) -> Iterator[UInt64s]:
+        """Its postings in order, those of some thousand blocks at a time."""
+        parts = max(1, (1 << segment.bits) // _ROWS)
+        bounds = [(k << KEY_BITS) // parts for k in range(parts + 1)]
+        return (self.decoded(segment, low, high) for low, high in pairwise(bounds))
 
     def damaged(self, what: str) -> FormatError:
         """The error for tables that are not as they were written."""

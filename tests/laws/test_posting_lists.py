@@ -1,0 +1,109 @@
+"""Posting lists in segments: whatever is added and removed, they hold what a dict of sets holds."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neardup.collection.store import merging, schema, segments
+from neardup.collection.store.merging import SegmentWriting, postings_of
+from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
+from neardup.tables import UInt64s
+
+PLACE = Path("x.neardup")
+HASHES = st.integers(0, 30) | st.integers(0, 2**64 - 1) | st.integers(0, 30).map(lambda low: low << 40 | 7)
+BATCHES = st.lists(st.sets(HASHES, max_size=12), min_size=1, max_size=8)
+STEPS = st.lists(
+    st.tuples(st.just("add"), BATCHES) | st.tuples(st.just("remove"), st.lists(st.integers(0, 60), max_size=5)),
+    max_size=12,
+)
+CARED_FOR = (1 << KEY_BITS) - 1
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of two postings, merged and read range by range."""
+    monkeypatch.setattr(segments, "_BLOCK", 2)
+    monkeypatch.setattr(segments, "_ROWS", 3)
+    monkeypatch.setattr(segments, "_AT_ONCE", 7)
+    monkeypatch.setattr(merging, "_MERGED_AT_ONCE", 8)
+
+
+@contextmanager
+def opened() -> Iterator[tuple[sqlite3.Connection, Segments]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        schema.create(connection)
+
+        def run(statement: str, *given: Any) -> list[Any]:
+            return connection.execute(statement, given).fetchall()
+
+        yield connection, Segments(run, PLACE)
+
+
+def postings(held: dict[int, set[int]]) -> UInt64s:
+    """The postings of documents by what they hold."""
+    hashes = [hash for held_ in held.values() for hash in sorted(held_)]
+    owners = [number for number, held_ in held.items() for _ in held_]
+    return postings_of(np.array(hashes, np.uint64), np.array(owners, np.int64))
+
+
+@settings(deadline=None)
+@given(STEPS)
+def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
+    known: dict[int, set[int]] = {}
+    following = 1
+    with opened() as (connection, stored):
+        for what, given_ in steps:
+            writing = SegmentWriting(connection, PLACE)
+            if what == "add":
+                new = dict(enumerate(given_, following))
+                following += len(given_)
+                writing.add(postings(new))
+                known |= new
+            else:
+                gone = {number: known.pop(number) for number in set(given_) & set(known)}
+                assert writing.remove(postings(gone)) == 0
+                assert writing.remove(postings(gone)) == len(kept(gone))
+            writing.settle()
+            agree(stored, known)
+            sizes = [segment.postings for segment in stored.all()]
+            assert what == "remove" or all(size > sum(sizes[k + 1 :]) for k, size in enumerate(sizes[:-1]))
+        SegmentWriting(connection, PLACE).merge_all()
+        agree(stored, known)
+        assert len(stored.all()) <= 1
+
+
+def kept(known: dict[int, set[int]]) -> set[tuple[int, int]]:
+    """(key, document), each once."""
+    return {(hash & CARED_FOR, number) for number, held in known.items() for hash in held}
+
+
+def agree(stored: Segments, known: dict[int, set[int]]) -> None:
+    wanted = kept(known)
+    found = np.concatenate([np.empty(0, np.uint64), *stored.each()])
+    pairs = [(int(word) >> KEY_BITS, int(word) & MOST_NUMBER) for word in found.tolist()]
+    assert sorted(pairs) == sorted(wanted)
+    assert stored.faults() == []
+    asked = sorted({hash for held in known.values() for hash in held} | {3, 2**64 - 1})
+    documents, offsets = stored.lists(np.array(asked, np.uint64))
+    for k, hash in enumerate(asked):
+        holders = sorted(number for key, number in wanted if key == hash & CARED_FOR)
+        assert documents[offsets[k] : offsets[k + 1]].tolist() == holders
+
+
+def test_nothing_is_asked_of_nothing() -> None:
+    with opened() as (connection, stored):
+        documents, offsets = stored.lists(np.array([1, 2], np.uint64))
+        assert (documents.tolist(), offsets.tolist()) == ([], [0, 0, 0])
+        documents, offsets = stored.lists(np.empty(0, np.uint64))
+        assert (documents.tolist(), offsets.tolist()) == ([], [0])
+        writing = SegmentWriting(connection, PLACE)
+        writing.add(np.empty(0, np.uint64))
+        writing.settle()
+        assert (writing.remove(np.array([5], np.uint64)), stored.all()) == (1, [])
