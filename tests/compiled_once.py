@@ -1,7 +1,7 @@
 """Workers of pytest-xdist share the kernel cache: what one compiles, the others wait for and read.
 
-Numba's cache may be written to by several processes, but then each compiles for itself, and two that store different
-signatures of one kernel in the same instant may give both the same file name.
+Numba's cache may be written to by several processes, but then each compiles for itself, and two that store
+different signatures of one kernel in the same instant may give both the same file name.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import tempfile
@@ -26,3 +27,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # The first example compiles, and others compute on the same machine: no test is wrong because it took long.
 settings.register_profile("neardup", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("neardup")
+
+
+def pytest_collection_finish() -> None:
+    """What stays to the end is not looked through each time that garbage is collected."""
+    gc.collect()
+    gc.freeze()
