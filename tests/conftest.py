@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+from hypothesis import HealthCheck, settings
 
 KERNELS = Path(__file__).parents[1] / "src" / "neardup" / "kernels"
 
@@ -15,3 +18,18 @@ for _source in sorted(KERNELS.glob("*.py")):
 os.environ.setdefault(
     "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"neardup-kernels-{_digest.hexdigest()[:16]}")
 )
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    from compiled_once import compile_each_kernel_in_one_process
+
+    compile_each_kernel_in_one_process()
+
+# The first example compiles, and others compute on the same machine: no test is wrong because it took long.
+settings.register_profile("neardup", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("neardup")
+
+
+def pytest_collection_finish() -> None:
+    """What stays to the end is not looked through each time that garbage is collected."""
+    gc.collect()
+    gc.freeze()

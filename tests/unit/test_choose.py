@@ -16,7 +16,9 @@ from neardup.errors import OutputError
 from neardup.settings import Search
 from neardup.writers import scratch
 
-TEXTS = list(shared_data.documents("license_texts").values())
+
+def licences() -> list[str]:
+    return list(shared_data.documents("license_texts").values())
 
 
 @pytest.mark.parametrize(
@@ -53,14 +55,14 @@ def test_the_method_by_look_ups(search: Search, lookups: int, method: str) -> No
 
 
 def test_what_was_chosen_and_why_is_in_the_account() -> None:
-    found = nd.find(TEXTS, threshold=0.7)
+    found = nd.find(licences(), threshold=0.7)
     choice = found.run["choice"]
     assert (choice["asked"], choice["method"]) == ("auto", "exact")
     assert choice["why"].endswith("1.0 GB are allowed")
     assert choice["shingles"] >= sum(found.pairs["size_a"].unique().to_pylist())
     assert choice["exact_lookups"] >= found.pairs.num_rows
-    assert nd.find(TEXTS, threshold=0.7, memory=0.001).run["choice"]["method"] == "lsh"
-    assert nd.find(TEXTS, method="lsh").run["choice"] | {"shingles": 0, "exact_memory_bytes": 0} == {
+    assert nd.find(licences(), threshold=0.7, memory=0.001).run["choice"]["method"] == "lsh"
+    assert nd.find(licences(), method="lsh").run["choice"] | {"shingles": 0, "exact_memory_bytes": 0} == {
         "asked": "lsh",
         "method": "lsh",
         "why": "asked for",
@@ -73,14 +75,14 @@ def test_what_was_chosen_and_why_is_in_the_account() -> None:
 def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty licences look at 38 758 pairs at .3 and at few at .95; LSH then finds a part of what exact does."""
     monkeypatch.setattr(room, "FREE_LOOKUPS", 10)
-    left, joined = nd.find(TEXTS[:40], threshold=0.3), nd.find(TEXTS[:40], threshold=0.95)
+    left, joined = nd.find(licences()[:40], threshold=0.3), nd.find(licences()[:40], threshold=0.95)
     for found, method in ((left, "lsh"), (joined, "exact")):
         choice = found.run["choice"]
         assert choice["method"] == method
         assert (choice["exact_lookups"] > choice["shingles"]) == (method == "lsh")
     assert "would look at" in left.run["choice"]["why"]
     assert left.run["recall"]["planned"] == 0.99
-    exact = nd.find(TEXTS[:40], threshold=0.3, method="exact")
+    exact = nd.find(licences()[:40], threshold=0.3, method="exact")
     assert 0 < left.pairs.num_rows <= exact.pairs.num_rows
     assert set(left.pairs.to_pylist()[0].items()) <= set(exact.pairs.to_pylist()[0].items())
 
@@ -96,10 +98,10 @@ def test_a_file_for_the_shingles_changes_nothing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("neardup.shingle_store.scratch_array", noted)
     for measure in ("resemblance", "overlap"):
-        small = nd.find(TEXTS, method="exact", measure=measure, threshold=0.5, memory=0.001)
+        small = nd.find(licences(), method="exact", measure=measure, threshold=0.5, memory=0.001)
         assert used
         used.clear()
-        large = nd.find(TEXTS, method="exact", measure=measure, threshold=0.5)
+        large = nd.find(licences(), method="exact", measure=measure, threshold=0.5)
         assert not used
         assert small.pairs.equals(large.pairs)
         assert small.groups.equals(large.groups)

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -271,6 +272,8 @@ def test_readers_and_a_writer_at_once(path: Path) -> None:
         ids = list(texts)
         for begin in range(0, len(ids), 20):
             writer.add(table({id: texts[id] for id in ids[begin : begin + 20]}))
+            while not failed and max(seen, default=0) < begin:  # what was there before this batch has been seen
+                time.sleep(0.001)
         done.set()
         for thread in threads:
             thread.join()

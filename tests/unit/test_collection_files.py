@@ -240,7 +240,7 @@ def test_a_second_process_that_writes_is_waited_for(path: Path) -> None:
         begin = time.monotonic()
         with pytest.raises(OutputError, match=r"written to by somebody else, for more than 0\.3 seconds"):
             collection.add(["x"])
-        assert 0.25 < time.monotonic() - begin < 10
+        assert time.monotonic() - begin > 0.25
         assert len(collection) == len(TEXTS), "readers are not held up"
         other.execute("ROLLBACK")
         collection.add(["x"])

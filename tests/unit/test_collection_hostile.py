@@ -129,9 +129,9 @@ def test_ten_thousand_malformed_queries(collection: Collection) -> None:
         query = draw.choice(SEEDS)
         for _ in range(draw.randrange(1, 5)):
             query = draw.choice(CHANGES)(draw, query)[:4000]
-        begin = time.perf_counter()
+        begin = time.process_time()
         found = answer(collection, query)
-        slowest = max(slowest, time.perf_counter() - begin)
+        slowest = max(slowest, time.process_time() - begin)
         became[type(found).__name__] += 1
         if isinstance(found, Page):
             understood = found.plan.query
@@ -175,9 +175,9 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_a_query_of_a_million_characters(collection: Collection, name: str) -> None:
     query, said = SAID[name]
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = answer(collection, query)
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
     assert isinstance(found, Page) != bool(said)
     assert said in str(found)
 

@@ -233,7 +233,20 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
 
 
 def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.collection.Collection.info", lambda _: time.sleep(0.05) or {"documents": 0})
+    refused: list[str] = []
+    whole = gate.overloaded
+
+    def overloaded(what: str) -> Any:
+        refused.append(what)
+        return whole(what)
+
+    def until_the_others_are_refused(_: Any) -> dict[str, int]:
+        while len(refused) < 4:
+            time.sleep(0.001)
+        return {"documents": 0}
+
+    monkeypatch.setattr(gate, "overloaded", overloaded)
+    monkeypatch.setattr("neardup.collection.Collection.info", until_the_others_are_refused)
     answers = small.all([("GET", "/v1/stats")] * 6 + [("GET", "/health")])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503, 503, 503]
     assert {answer.error["code"] for answer in answers if answer.status == 503} == {"overloaded"}

@@ -28,8 +28,8 @@ def put(id: str, text: str = TEXT) -> tuple[str, str, dict[str, Any]]:
 
 
 @contextmanager
-def held(service: Service, expected: int) -> Iterator[None]:
-    """Nothing is written until so many requests wait, so that they are written together."""
+def held(service: Service, expected: int, later: float = 0) -> Iterator[None]:
+    """Nothing is written until so many requests wait and some seconds more, so that they are written together."""
     release, taken = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -38,14 +38,15 @@ def held(service: Service, expected: int) -> Iterator[None]:
 
     service.desk._writer._queue.put(_write(wait))
     taken.wait(SOON)
-    threading.Thread(target=until_all_wait, args=(service, expected, release), daemon=True).start()
+    threading.Thread(target=until_all_wait, args=(service, expected, later, release), daemon=True).start()
     yield
 
 
-def until_all_wait(service: Service, expected: int, release: threading.Event) -> None:
+def until_all_wait(service: Service, expected: int, later: float, release: threading.Event) -> None:
     end = time.monotonic() + SOON
     while service.desk._writer.waiting < expected and time.monotonic() < end:
         time.sleep(0.005)
+    time.sleep(later)
     release.set()
 
 
@@ -147,10 +148,8 @@ def test_nothing_is_told_before_it_is_committed(tmp_path: Path) -> None:
 
 def test_what_could_not_be_begun_in_time_is_not_written(tmp_path: Path) -> None:
     with serving(tmp_path / "mail.neardup", seconds=0.2) as service:
-        service.desk._writer._queue.put(_write(lambda: time.sleep(0.5)))
-        while service.desk._writer.waiting:
-            time.sleep(0.005)
-        late = service(*put("late"))
+        with held(service, 1, later=0.5):
+            late = service(*put("late"))
         assert (late.status, late.error["code"]) == (503, "timeout")
         assert list(service.desk.collection) == []
 

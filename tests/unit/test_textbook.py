@@ -105,7 +105,11 @@ def test_small_copies(rows: list[int], bits: int) -> None:
     assert small.is_empty == (not rows)
 
 
-@pytest.mark.parametrize("base", [nd.MinHash(64), ModP(64), MultiplyShift(64), Datasketch(64)], ids=repr)
+@pytest.mark.parametrize(
+    "base",
+    [nd.MinHash(64), ModP(64), MultiplyShift(64), Datasketch(64)],
+    ids=lambda base: type(base).__name__,
+)
 def test_small_copies_of_every_family(base: Any) -> None:
     small = BBit(base)
     kind = np.uint32 if isinstance(base, nd.MinHash) else base.dtype
