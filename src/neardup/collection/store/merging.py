@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neardup.collection.store.inserting import insert
 from neardup.collection.store.schema import seal
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segment, Segments, bits_for
 from neardup.kernels.order import sort_by_bits
@@ -137,10 +138,8 @@ class SegmentWriting:
         bounds = [0, *ends[:count].tolist()]
         data = out[: bounds[-1]].tobytes()
         rows = (blocks[:count] + segment.row(0)).tolist()
-        self._connection.executemany(
-            "INSERT INTO postings VALUES (?, ?)",
-            zip(rows, (data[begin:end] for begin, end in pairwise(bounds)), strict=True),
-        )
+        parts = (data[begin:end] for begin, end in pairwise(bounds))
+        insert(self._connection, "postings", 2, zip(rows, parts, strict=True))
 
     def _register(self, segment: Segment) -> None:
         self._connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", (*segment, seal(segment)))

@@ -13,6 +13,7 @@ import numpy as np
 from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
 from neardup.collection.store.groups import GroupTablesWriting
+from neardup.collection.store.inserting import insert
 from neardup.collection.store.lookups import TOTALS
 from neardup.collection.store.merging import SegmentWriting, postings_of
 from neardup.collection.store.schema import seal
@@ -107,17 +108,13 @@ class SqliteWriting:
 
     def _put(self, entries: Entries, numbers: Int64s) -> None:
         named = numbers.tolist()
-        self._connection.executemany(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _rows(entries, named)
-        )
-        self._connection.executemany("INSERT INTO texts VALUES (?, ?)", zip(named, entries.packed, strict=True))
-        self._connection.executemany(
-            "INSERT INTO terms (rowid, tokens) VALUES (?, ?)", zip(named, entries.streams, strict=True)
-        )
+        insert(self._connection, "documents", 8, _rows(entries, named))
+        insert(self._connection, "texts", 2, zip(named, entries.packed, strict=True))
+        insert(self._connection, "terms (rowid, tokens)", 2, zip(named, entries.streams, strict=True))
         self._pending.append(_postings(entries, numbers))
         if sum(map(len, self._pending)) > _MOST_PENDING:
             self.flush()
-        self._connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", self._facts(entries, named))
+        insert(self._connection, "facts", 3, self._facts(entries, named))
         self._changes += _counts(entries)
 
     def _delete(self, statement: str, rows: Iterable[Any]) -> None:
