@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from itertools import accumulate
 from pathlib import Path
+from subprocess import DEVNULL, run
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -71,12 +74,29 @@ def whole(report: Report, author: Author, rounds: int) -> None:
     for name, (size, a, b) in cases.items():
         text_a, text_b = " ".join(a), " ".join(b)
         taken = seconds(lambda text_a=text_a, text_b=text_b: nd.compare(text_a, text_b), rounds)
+        by_characters = seconds(
+            lambda text_a=text_a, text_b=text_b: nd.compare(text_a, text_b, unit="char"), rounds
+        )
         found = nd.compare(text_a, text_b)
-        share = found.measures["chunk_longest_literal"]
-        rows.append([name, size, 1000 * taken, f"{share:.3f}", "yes" if found.proven else "no", len(found.caps)])
-    report.table(
-        "neardup.compare, every measure", ["pair", "words", "ms", "chunk-longest", "proven", "caps"], rows
-    )
+        share, proven = found.measures["chunk_longest_literal"], "yes" if found.proven else "no"
+        rows.append([name, size, 1000 * taken, 1000 * by_characters, f"{share:.3f}", proven, len(found.caps)])
+    columns = ["pair", "words", "ms", "ms by characters", "chunk-longest", "proven", "caps"]
+    report.table("neardup.compare, every measure", columns, rows)
+
+
+def command(report: Report, author: Author, rounds: int) -> None:
+    """The whole command on two documents of a megabyte, from its start to the end of what it draws."""
+    text = author.words(170_000)
+    with TemporaryDirectory() as folder:
+        a, b, page = Path(folder) / "a.txt", Path(folder) / "b.txt", Path(folder) / "page.html"
+        a.write_text(" ".join(text))
+        b.write_text(" ".join(author.edited(text, 2_000)))
+        rows = []
+        for name, more in (("terminal", []), ("page", ["--html", str(page)])):
+            typed = [sys.executable, "-m", "neardup", "compare", str(a), str(b), *more]
+            taken = seconds(lambda typed=typed: run(typed, check=True, stdout=DEVNULL, stderr=DEVNULL), rounds)
+            rows.append([name, taken])
+    report.table("neardup compare, 1 MB, 2,000 edits, the whole command", ["drawn", "s"], rows)
 
 
 def numbered(first: int) -> list[str]:
@@ -110,6 +130,7 @@ def main() -> None:
     chosen = parser.parse_args()
     report, author = Report("Comparing two documents", chosen.machine), Author(1)
     whole(report, author, chosen.rounds)
+    command(report, author, chosen.rounds)
     bulk(report, author, chosen.rounds)
     if chosen.out:
         report.write(chosen.out)

@@ -127,10 +127,8 @@ def test_abandoned_requests_that_wait_are_never_begun(network: Network, monkeypa
         for client in others:
             client.close()
         until(lambda: network.under_way == 1)
-        began = time.monotonic()
         assert network.ask("GET", "/v1/documents/d1")[0] == 200
-        assert time.monotonic() - began < 20 * SECONDS / 2, "it has not waited for each of them"
-        assert len(network.begun) == 1
+        assert len(network.begun) == 1, "it has not waited for each of them"
         assert b" 503 " in first.recv(100)
         first.close()
 
