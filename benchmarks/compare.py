@@ -92,7 +92,7 @@ def command(report: Report, author: Author, rounds: int) -> None:
         a.write_text(" ".join(text))
         b.write_text(" ".join(author.edited(text, 2_000)))
         rows = []
-        for name, more in (("terminal", []), ("page", ["--html", str(page)])):
+        for name, more in (("terminal", []), ("page", ["--html", str(page), "--overwrite"])):
             typed = [sys.executable, "-m", "neardup", "compare", str(a), str(b), *more]
             taken = seconds(lambda typed=typed: run(typed, check=True, stdout=DEVNULL, stderr=DEVNULL), rounds)
             rows.append([name, taken])
