@@ -48,7 +48,7 @@ def test_until_no_byte_more_can_be_written_and_on(tmp_path: Path) -> None:
     known: dict[str, str] = {}
     refused: list[Any] = []
     with serving(path) as server:
-        allow(server, 1 << 20)
+        allow(server, 4 << 20)
         writers = [
             threading.Thread(target=write, args=(server, f"w{k}", known, refused), daemon=True)
             for k in range(WRITERS)

@@ -11,7 +11,7 @@ from neardup.errors import SettingError
 from neardup.families import SampledShingles
 from neardup.settings import Settings
 
-# Measured on documents of 3 kB: about 13 % of the text for the postings; a shingle look-up that the sample cannot
+# Measured on documents of 3 kB: a tenth of the text for the postings; a shingle look-up that the sample cannot
 # serve goes to the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
 
