@@ -344,7 +344,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--warm", type=float, default=3)
     parser.add_argument("--patience", type=float, default=10, help="seconds for answers after the last request")
-    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     if not 0 <= args.warm < args.seconds - 2 / args.rate or args.patience < 1:

@@ -282,7 +282,7 @@ _SERVING = (
     ),
     Option("seconds", ("--seconds",), float, 10.0, "Time for a request; what takes longer is stopped.", "NUMBER"),
     Option("requests", ("--requests",), int, 200, "Requests under way at most; more are refused.", "NUMBER"),
-    Option("threads", ("--threads",), int, 4, "Threads that read.", "NUMBER"),
+    Option("threads", ("--threads",), int, 2, "Threads that read.", "NUMBER"),
     Option(
         "stop_seconds",
         ("--stop-seconds",),

@@ -39,7 +39,7 @@ class Limits:
     most_candidates: int = 100_000
     seconds: float = 10.0
     requests: int = 200
-    threads: int = 4
+    threads: int = 2
     stop_seconds: float = 30.0
 
     @classmethod
