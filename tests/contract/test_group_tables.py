@@ -104,5 +104,4 @@ def test_postings_of_the_transaction_are_seen_in_it(store: Store) -> None:
         entries = made({"dog": TEXTS["dog"]}, store.settings)
         [number] = transaction.put(entries, np.zeros(1, np.int64)).tolist()
         assert [one.tolist() for one in store.postings(entries.hashes[:1])] == [[number]]
-        assert store.holding(entries.hashes).numbers.tolist() == [number]
         assert store.occurrences(["dog"], 5).tolist() == [1]

@@ -83,14 +83,6 @@ class Row:
     shingles: int
 
 
-@dataclass(frozen=True, eq=False)
-class Hits:
-    """Documents and how many of the hashes asked for each of them holds, both int64[k]."""
-
-    numbers: Int64s
-    counts: Int64s
-
-
 @dataclass(frozen=True)
 class Totals:
     """What a collection holds: documents, tokens, shingles, postings of sampled shingles, bytes.
@@ -183,15 +175,12 @@ class Store(Protocol):
     def signatures(self, numbers: Int64s) -> UInt8s:
         """uint8[n, slots]: the low 8 bits of every slot, in the order asked for; KeyError as for ``packed``."""
 
-    def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
-        """The documents whose sample holds at least ``least`` of the ``hashes`` (repeats do not count).
-
-        Only documents of ``among``, if given. A store may keep no more of a hash than ``KEPT``, and give
-        documents that hold another hash with these bits, too: it gives candidates.
-        """
-
     def postings(self, hashes: UInt64s) -> list[Int64s]:
-        """For each hash the documents whose sample holds it; of the bits of a hash as for ``holding``."""
+        """For each hash the documents whose sample holds it.
+
+        A store may keep no more of a hash than ``KEPT``, and give documents that hold another hash with the same
+        bits, too: it gives candidates.
+        """
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None

@@ -184,7 +184,7 @@ class Finder:
         if near or not any(cut[k] for k in rarest):
             return near
         # one at a time, with a look at the clock: each may be in most of the documents
-        scanned = [self._store.holding(np.array([asked[k]], np.uint64)).numbers for k in rarest]
+        scanned = [self._store.postings(np.array([asked[k]], np.uint64))[0] for k in rarest]
         added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
         everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
         return self._compared(place, np.setdiff1d(everybody, candidates), old)

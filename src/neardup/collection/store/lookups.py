@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.collection.contract import OPERATORS, Hits, Operator, Row, Totals, Value
+from neardup.collection.contract import OPERATORS, Operator, Row, Totals, Value
 from neardup.collection.facts import facts, holds
 from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.schema import seal
@@ -124,15 +124,6 @@ class Lookups:
         """The compressed texts, in the order asked for."""
         found = dict(self._all(f"SELECT number, packed FROM texts WHERE number IN {_LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
-
-    def holding(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> Hits:
-        """Documents by how many of the hashes their sample holds."""
-        found, _ = self._segments().lists(np.unique(hashes))
-        if among is not None:
-            found = found[np.isin(found, among)]
-        numbers, counts = np.unique(found, return_counts=True)
-        enough = counts >= least
-        return Hits(numbers[enough], counts[enough].astype(np.int64))
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
         """For each hash the documents."""
