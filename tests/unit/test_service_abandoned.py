@@ -161,9 +161,9 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
         taken.set()
         release.wait(3 * SOON)
 
-    from neardup.service.writer import _Write
+    from neardup.service.job import Job
 
-    network.desk._writer._queue.put(_Write(wait, time.monotonic() + 9 * SOON))
+    network.desk._writer._queue.put(Job(wait, time.monotonic() + 9 * SOON))
     assert taken.wait(SOON)
     client = network.send("PUT", "/v1/documents/never", {"text": TEXT})
     until(lambda: network.desk._writer.waiting == 1)
@@ -189,6 +189,6 @@ def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest
 
 
 def _job(work: Callable[[], Any]) -> Any:
-    from neardup.service.workers import _Job
+    from neardup.service.job import Job
 
-    return _Job(work, time.monotonic() + SOON)
+    return Job(work, time.monotonic() + SOON)

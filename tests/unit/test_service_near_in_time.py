@@ -122,10 +122,10 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
         until = time.monotonic() + SOON
 
         async def together() -> list[Any]:
-            from neardup.service.writer import _Write
+            from neardup.service.job import Job
 
             writer = service.desk._writer
-            writer._queue.put(_Write(lambda: time.sleep(0.2), until))
+            writer._queue.put(Job(lambda: time.sleep(0.2), until))
             while writer.waiting:
                 await asyncio.sleep(0.005)
             works = (

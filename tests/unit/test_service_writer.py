@@ -51,9 +51,9 @@ def until_all_wait(service: Service, expected: int, later: float, release: threa
 
 
 def _write(work: Callable[[], Any]) -> Any:
-    from neardup.service.writer import _Write
+    from neardup.service.job import Job
 
-    return _Write(work, time.monotonic() + SOON)
+    return Job(work, time.monotonic() + SOON)
 
 
 @pytest.fixture

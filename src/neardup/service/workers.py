@@ -5,25 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from neardup.service.job import Job
 from neardup.service.refusals import stopping, timeout
 
 T = TypeVar("T")
 
 GRACE = 0.5
 """Seconds that work gets to notice that its time is over and to say so itself."""
-
-
-@dataclass(eq=False)
-class _Job:
-    work: Callable[[], Any]
-    until: float
-    future: Future[Any] = field(default_factory=Future)
 
 
 class Workers:
@@ -33,7 +25,7 @@ class Workers:
     """
 
     def __init__(self, threads: int) -> None:
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
         for thread in self._threads:
@@ -51,7 +43,7 @@ class Workers:
         """
         if self._closed:
             raise stopping()
-        job = _Job(work, until)
+        job = Job(work, until)
         self._jobs.put(job)
         try:
             result: T = await asyncio.wait_for(asyncio.wrap_future(job.future), until + GRACE - monotonic())
@@ -74,9 +66,7 @@ class Workers:
             if not job.future.set_running_or_notify_cancel():
                 continue
             try:
-                if monotonic() > job.until:
-                    raise timeout()
-                result = job.work()
+                result = job.done()
             except BaseException as error:
                 job.future.set_exception(error)
             else:

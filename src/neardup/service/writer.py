@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import Any, TypeVar
 
-from neardup.service.refusals import stopping, timeout
+from neardup.service.job import Job
+from neardup.service.refusals import stopping
 
 T = TypeVar("T")
 
@@ -21,15 +20,8 @@ MOST_TOGETHER = 64
 
 
 @dataclass(eq=False)
-class _Write:
-    work: Callable[[], Any]
-    until: float
-    future: Future[Any] = field(default_factory=Future)
-
-
-@dataclass(eq=False)
 class _Outcome:
-    write: _Write
+    write: Job
     result: Any = None
     error: BaseException | None = None
 
@@ -51,7 +43,7 @@ class Writer:
         self, together: Callable[[], AbstractContextManager[None]], observe: Callable[[int], None]
     ) -> None:
         self._together, self._observe = together, observe
-        self._queue: SimpleQueue[_Write | None] = SimpleQueue()
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -73,7 +65,7 @@ class Writer:
         """
         if not self.alive:
             raise stopping()
-        write = _Write(work, until)
+        write = Job(work, until)
         self._queue.put(write)
         result: T = await asyncio.wrap_future(write.future)
         return result
@@ -102,7 +94,7 @@ class Writer:
             outcome.tell()
         return None not in batch
 
-    def _committed(self, writes: list[_Write]) -> list[_Outcome]:
+    def _committed(self, writes: list[Job]) -> list[_Outcome]:
         outcomes: list[_Outcome] = []
         begun = False
         try:
@@ -119,10 +111,8 @@ class Writer:
         return outcomes
 
 
-def _done(write: _Write) -> _Outcome:
+def _done(write: Job) -> _Outcome:
     try:
-        if monotonic() > write.until:
-            raise timeout()
-        return _Outcome(write, write.work())
+        return _Outcome(write, write.done())
     except Exception as error:
         return _Outcome(write, error=error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -19,9 +19,6 @@ from neardup.collection.store.schema import seal
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
 from neardup.errors import FormatError, InputError
 from neardup.tables import Int64s, UInt8s, UInt64s
-
-All = Callable[..., list[Any]]
-"""Runs a statement with parameters and returns all rows."""
 
 FEW = 1000
 """Of so many documents the metadata is read; of more the whole answer is looked up and compared."""

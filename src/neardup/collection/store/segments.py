@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.collection.contract import KEPT
 from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.schema import seal
 from neardup.errors import FormatError
@@ -33,6 +34,7 @@ _AT_ONCE = 20_000
 _ROWS = 4_000
 
 All = Callable[..., list[Any]]
+"""Runs a statement with parameters and returns all rows."""
 
 
 class Segment(NamedTuple):
@@ -160,7 +162,7 @@ class Segments:
         return damaged(self._path, what)
 
     def _lists(self, segments: list[Segment], hashes: UInt64s) -> tuple[Int64s, Int64s]:
-        keys = (hashes & np.uint64((1 << KEY_BITS) - 1)).astype(np.int64)
+        keys = (hashes & KEPT).astype(np.int64)
         shape = (len(segments), len(keys))
         shifts = np.array([segment.shift for segment in segments], np.int64)[:, None]
         begins = np.array([segment.row(0) for segment in segments], np.int64)[:, None]

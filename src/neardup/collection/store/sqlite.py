@@ -128,7 +128,7 @@ class SqliteStore(Lookups):
         """One state for all look-ups of this thread."""
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
-            self._segments()  # what waits is written now: to interrupt that would undo the transaction
+            self._flush()  # now, for to interrupt it would undo the transaction
             with _stopped(connection, until):
                 yield
             return
@@ -186,10 +186,14 @@ class SqliteStore(Lookups):
 
     def _segments(self) -> Segments:
         """The posting lists; within a transaction with what it has put so far."""
+        self._flush()
+        return Segments(self._all, self._path)
+
+    def _flush(self) -> None:
+        """Within a transaction write the postings that wait."""
         transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
         if transaction is not None:
             transaction.flush()
-        return Segments(self._all, self._path)
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         with explained(self._path, self._wait):
