@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from made_service import serving
-from neardup.collection import Collection, Near, contract, view
+from neardup.collection import Collection, Near, contract
 from neardup.collection import collection as public
 from neardup.collection.near import Finder
 from neardup.collection.search import search
@@ -55,7 +55,7 @@ def test_wherever_the_time_ends_nothing_is_left(
             asked = iter([0.0] * (allowed + 1))  # the first look is at the beginning, to know the end
             clock = lambda asked=asked: next(asked, 100.0)  # noqa: E731
             with monkeypatch.context() as patched, collection.together():
-                for room in (contract, view, public):
+                for room in (contract, public):
                     patched.setattr(room, "monotonic", clock)
                 try:
                     collection.put(entries, "replace", near=near, on_near=on_near, seconds=50)

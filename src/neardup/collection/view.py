@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from time import monotonic
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Operator, Store, Value, too_long
+from neardup.collection.contract import Operator, Store, Value, in_time
 from neardup.collection.entries import token_stream
 from neardup.collection.packing import unpack
 from neardup.collection.settings import CollectionSettings
@@ -49,9 +48,7 @@ class View:
     @property
     def _store(self) -> Store:
         """The store, as long as there is time."""
-        if self._until is not None and monotonic() > self._until:
-            raise too_long()
-        return self._all
+        return in_time(self._all, self._until)
 
     @property
     def sampling(self) -> CollectionSettings:
