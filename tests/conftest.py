@@ -8,7 +8,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+from drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
 
 KERNELS = Path(__file__).parents[1] / "src" / "neardup" / "kernels"
 
@@ -24,9 +24,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
     compile_each_kernel_in_one_process()
 
-# The first example compiles, and others compute on the same machine: no test is wrong because it took long.
-settings.register_profile("neardup", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("neardup")
+choose_examples()
 
 
 def pytest_collection_finish() -> None:

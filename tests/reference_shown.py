@@ -97,7 +97,7 @@ def marked(alignment: Alignment, row: Row, piece: Piece, side: int) -> Iterator[
         yield text, ""
 
 
-def merged(row: Row) -> Iterator[tuple[Piece, int]]:
+def merged(row: Row, text_a: str) -> Iterator[tuple[Piece, int]]:
     """Return the pieces of both sides in one order, each with its side: equal text as A has it, once."""
 
     def stretches(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -114,10 +114,11 @@ def merged(row: Row) -> Iterator[tuple[Piece, int]]:
         return
     for a, b in zip(stretches(row.a), stretches(row.b), strict=True):
         edited_a, edited_b = (any(piece.kind in ("changed", "moved") for piece in side) for side in (a, b))
-        if edited_a or not edited_b:
+        from_a = edited_a or not edited_b or any(text_a[piece.begin : piece.end].strip() for piece in a)
+        if from_a:
             yield from ((piece, 0) for piece in a)
         if edited_b:
-            yield from ((piece, 1) for piece in b[edited_a and b[0].kind == "between" :])
+            yield from ((piece, 1) for piece in b[from_a and b[0].kind == "between" :])
 
 
 def way_to(alignment: Alignment, match: int, side: int) -> str:
@@ -145,7 +146,8 @@ def restyled(alignment: Alignment, row: Row) -> bool:
 
 def inline(alignment: Alignment, row: Row, width: int) -> list[Line]:
     """Return the lines of a row in one column."""
-    fragments = [part for piece, side in merged(row) for part in marked(alignment, row, piece, side)]
+    pieces = merged(row, alignment.text_a)
+    fragments = [part for piece, side in pieces for part in marked(alignment, row, piece, side)]
     if not (row.a and row.b) and ways(alignment, row):
         text, style = fragments.pop()
         fragments += [

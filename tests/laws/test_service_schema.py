@@ -36,6 +36,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         assert service.desk.collection.check() == []
 
 
+@pytest.mark.hypothesis  # for scripts/explore; Hypothesis sees no test within a test
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.value)
 def test_every_operation_does_as_it_is_described(api: Any, mode: Any) -> None:
     """With what is described (positive) and with what is not (negative)."""
@@ -45,13 +46,7 @@ def test_every_operation_does_as_it_is_described(api: Any, mode: Any) -> None:
     operations = [found.ok() for found in api.get_all_operations()]
     for operation in operations:
 
-        @settings(
-            max_examples=EXAMPLES,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
+        @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=mode))
         def call(case: Any) -> None:
             called.add(case.operation.label)

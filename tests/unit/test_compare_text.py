@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -124,13 +124,40 @@ def test_no_line_is_too_wide_and_none_of_it_hostile(texts: tuple[str, str], widt
         assert "\n" not in line
 
 
+def in_order(text: str, shown: str) -> bool:
+    """Whether ``shown`` has every character of a text that is no white space, in the same order."""
+    rest = iter(shown)
+    return all(char in rest for char in visible(text) if not char.isspace())
+
+
 @given(edited_pair())
+@example(("one \u200d two", "one more two"))  # A joiner that stands alone was not shown
+@example(("yes - no", "yes or no"))  # nor was punctuation
 @settings(deadline=None)
 def test_all_words_are_on_the_screen(texts: tuple[str, str]) -> None:
-    shown = "".join("".join(lines(*texts, 60, full=True)).split())
-    for word in {*texts[0].split(), *texts[1].split()}:
-        first = visible(word)[0]
-        assert first in shown
+    wide = "".join(lines(*texts, 140, full=True))
+    assert in_order(texts[0], wide)
+    assert in_order(texts[1], wide)
+    narrow = "".join(lines(*texts, 60, full=True))
+    assert in_order(texts[0], narrow)  # equal text as A has it ...
+    for row in nd.compare(*texts).alignment.rows:  # ... and what only B has
+        for piece in row.b:
+            if piece.kind in ("changed", "moved"):
+                assert in_order(texts[1][piece.begin : piece.end], narrow)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shown"),
+    [
+        ("yes - no", "yes or no", "yes - {+or+} no"),
+        ("Stop. Now", "Stop Right Now", "Stop. {+Right+} Now"),
+        ("Stop Now", "Stop. Right Now", "Stop. {+Right+} Now"),
+        ("Stop, Right Now", "Stop Now", "Stop, [-Right-] Now"),
+        ("one two", "one more two", "one {+more+} two"),
+    ],
+)
+def test_punctuation_stays_where_only_b_has_words(a: str, b: str, shown: str) -> None:
+    assert any(line.endswith(shown) for line in lines(a, b, 60))
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_matching import ids
 
@@ -101,7 +101,12 @@ def decoded(found: tuple[np.ndarray, np.ndarray]) -> list[tuple[int, int, int]]:
     return [(*map(int, runs.run_places(key)), length) for length, key in pairs]
 
 
+NEAR_BUT_SHORT = [0, 4, 0, 4, 0, 4, 0, 1, 2, 3]
+"""The token 0 stands three times near the beginning before it begins the run 0 1 2 3."""
+
+
 @given(marked_texts(), st.integers(1, 25))
+@example(([0, 1, 2, 3], NEAR_BUT_SHORT, [True] * 4, [True] * 10), 4)
 @settings(max_examples=200, deadline=None)
 def test_long_runs_are_all_there_once(
     drawn: tuple[list[int], list[int], list[bool], list[bool]], least: int
@@ -117,7 +122,9 @@ def test_long_runs_are_all_there_once(
         *held, whole = long_runs.runs_of(text, found, least, 3, 1 << 19)
         assert not whole
         assert set(decoded(held)) <= set(expected)
-        assert bool(held[0].size) == bool(expected)
+        # the near windows of a short one may all be of shorter runs; tiling asks with windows of `least` tokens,
+        # and each of these that both have is of a run
+        assert length < least or bool(held[0].size) == bool(expected)
         if len(expected) > 1:
             assert not long_runs.runs_of(text, found, least, 0, len(expected) - 1)[2]
 

@@ -182,12 +182,13 @@ def _put_both(page, end, a, b, row, row_kind):
     while p < last_p or q < last_q:
         stop_p, edited_a = _to_same(a, p, last_p)
         stop_q, edited_b = _to_same(b, q, last_q)
-        if edited_a or not edited_b:
+        from_a = edited_a or not edited_b or _is_solid(a, p, stop_p)
+        if from_a:
             for k in range(p, stop_p):
                 end = _put_piece(page, end, a, 0, k, row_kind)
         if edited_b:
-            # the white space before what B has instead is that of A
-            for k in range(q + (edited_a and b.kinds[q] == BETWEEN), stop_q):
+            # the text without a token before what B has instead is that of A
+            for k in range(q + (from_a and b.kinds[q] == BETWEEN), stop_q):
                 end = _put_piece(page, end, b, 1, k, row_kind)
         if stop_p < last_p:
             end = _put_piece(page, end, a, 0, stop_p, row_kind)
@@ -203,3 +204,13 @@ def _to_same(side, begin, last):
         edited |= side.kinds[begin] != BETWEEN
         begin += 1
     return begin, edited
+
+
+@njit(cache=True, nogil=True)
+def _is_solid(side, begin, stop):
+    """Whether the pieces hold more than white space."""
+    for p in range(begin, stop):
+        for at in range(side.spans[p, 0], side.spans[p, 1]):
+            if not side.blank[at]:
+                return True
+    return False
