@@ -24,6 +24,7 @@ from neardup.decide import Decisions, Streams
 from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
+from neardup.not_judged import not_judged_counts
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall, within_distance
@@ -116,6 +117,7 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "against": list(parts[0].documents.names) if len(parts) > 1 else [],
         "columns": {"text": parts[-1].text, "id": parts[-1].id},
         "counts": _counts(outcome),
+        "not_judged": _not_judged(outcome),
         "bytes": _bytes(outcome),
         "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
@@ -184,19 +186,26 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         "null": prints.nulls,
         "invalid_utf8": prints.invalid,
         "exact_copies": int((prints.copy_of[first:] != rows).sum()),
+        "not_judged": outcome.found.not_judged.num_rows,
         "different": len(prints.unique),
         "candidates": candidates,
         "verified": candidates,
         "capped": outcome.evidence.capped,
         "pairs": outcome.found.pairs.num_rows,
-        **decided(outcome, len(units)),
+        **decided(outcome, len(units), len(outcome.decisions.dropped)),
     }
 
 
-def decided(outcome: Judged, read: int) -> dict[str, int]:
-    """How many of the documents ``read`` are in groups, go and stay."""
+def _not_judged(outcome: Outcome) -> dict[str, Any]:
+    part = len(outcome.corpus.parts) - 1
+    aside = sum(of == part for of, _ in outcome.prints.left_aside)
+    return not_judged_counts(outcome.found.not_judged, outcome.corpus.parts[part].documents.format, aside)
+
+
+def decided(outcome: Judged, read: int, dropped: int) -> dict[str, int]:
+    """How many of the documents ``read`` are in groups, go and stay; ``dropped`` go without having been judged."""
     decisions, copy_of = outcome.decisions, outcome.prints.copy_of
-    removed = int((~decisions.kept).sum())
+    removed = int((~decisions.kept).sum()) + dropped
     near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
     return {
         "groups": int(decisions.is_representative.sum()),
@@ -210,7 +219,7 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
     prints, decisions = outcome.prints, outcome.decisions
     return {
         "text": int(prints.bytes[_first_new_row(outcome) :].sum()),
-        "removed_text": int(prints.bytes[decisions.rows[~decisions.kept]].sum()),
+        "removed_text": int(prints.bytes[decisions.gone].sum()),
     }
 
 

@@ -15,8 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.criterion import Features
 from neardup.fingerprints import ShingleSets, shingle_sets, sign, simhash_rows, simhash_words
+from neardup.formats import Attachment
+from neardup.formats.kinds import NOT_EXTRACTED
 from neardup.kernels.copies import FREE, enter_keys
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
@@ -40,7 +43,8 @@ class Part:
     @property
     def columns(self) -> list[str]:
         """The columns to read, each once."""
-        return list(dict.fromkeys(name for name in (self.text, self.id, self.extra) if name))
+        carried = ATTACHMENTS if self.documents.format == "text" else None
+        return list(dict.fromkeys(name for name in (self.text, self.id, self.extra, carried) if name))
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Fingerprints:
     ids: list[pa.Array]  # per part: the id column, or an empty array where rows are named by number
     extra: pa.Array | None
     problems: list[Problem] = field(default_factory=list)
+    left_aside: list[tuple[int, Problem]] = field(default_factory=list)  # (input, file that holds no known text)
+    attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     invalid: int = 0
     nulls: int = 0
 
@@ -102,7 +108,7 @@ class Corpus:
 
         0 slots: no signatures, for a run that needs none. A search by SimHash has its fingerprints as well.
         """
-        growing = _Growing(len(self.parts))
+        growing = _Growing(len(self.parts), one_empty=self.settings.keep.empty == "one")
         total = sum(part.documents.size_bytes or 0 for part in self.parts) or None
         with progress.stage("fingerprint", total, "bytes") as advance:
             for read in self._scan(partial(self._read_and_fingerprint, slots)):
@@ -167,6 +173,8 @@ class Corpus:
         texts = _one_array(rows.table.column(part.text))
         keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
         units, invalid = sign(texts, self.settings, signatures, keys)
+        carried = carried_by(rows.table.column(ATTACHMENTS)) if ATTACHMENTS in part.columns else {}
+        mix_in(keys, carried)
         simhashes = np.empty((len(texts), simhash_words(self.settings)), np.uint64)
         if simhashes.size:
             simhash_rows(texts, self.settings.simhash.features, simhashes)
@@ -175,6 +183,7 @@ class Corpus:
             chunk=chunk,
             row_numbers=rows.row_numbers,
             problems=rows.problems,
+            attachments=carried,
             units=units,
             keys=keys,
             signatures=signatures,
@@ -195,6 +204,7 @@ class _Read:
     chunk: Chunk
     row_numbers: Int64s
     problems: tuple[Problem, ...]
+    attachments: dict[int, tuple[Attachment, ...]]
     units: Int64s
     keys: UInt64s
     signatures: UInt32s
@@ -213,8 +223,9 @@ class _Read:
 class _Growing:
     """Fingerprints under construction: chunks come in input order, exact copies fold into their first."""
 
-    def __init__(self, parts: int) -> None:
+    def __init__(self, parts: int, *, one_empty: bool) -> None:
         self.pieces: list[Piece] = []
+        self._one_empty = one_empty
         self._reads: list[_Read] = []
         self._keys = np.empty((1 << 12, 2), np.uint64)
         self._copy_of = np.empty(1 << 12, np.int64)
@@ -225,6 +236,8 @@ class _Growing:
         self._ids: list[list[pa.Array]] = [[] for _ in range(parts)]
         self._extra: list[pa.Array] = []
         self._problems: list[Problem] = []
+        self._left_aside: list[tuple[int, Problem]] = []
+        self._attachments: dict[int, tuple[Attachment, ...]] = {}
         self._columns: list[tuple[Int64s, Int64s]] = []
         self._invalid = self._nulls = self._rows = 0
 
@@ -244,7 +257,9 @@ class _Growing:
             self._ids[read.part].append(read.ids)
         if read.extra is not None:
             self._extra.append(read.extra)
-        self._problems.extend(read.problems)
+        self._problems.extend(problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED))
+        self._left_aside.extend((read.part, problem) for problem in read.problems if problem.kind)
+        self._attachments.update((first + place, found) for place, found in read.attachments.items())
         self._invalid += read.invalid
         self._nulls += read.nulls
         self._rows = until
@@ -252,10 +267,13 @@ class _Growing:
     def finish(self) -> Fingerprints:
         """All chunks are in."""
         units, sizes = (_concatenated([pair[i] for pair in self._columns]) for i in (0, 1))
+        copy_of = self._copy_of[: self._rows].copy()
+        if not self._one_empty:  # documents without text have nothing in which they could be equal
+            copy_of[units == 0] = np.flatnonzero(units == 0)
         return Fingerprints(
             units=units,
             bytes=sizes,
-            copy_of=self._copy_of[: self._rows].copy(),
+            copy_of=copy_of,
             unique=_concatenated(self._unique),
             signatures=self._signatures,
             simhashes=self._simhashes,
@@ -263,6 +281,8 @@ class _Growing:
             ids=[_joined(arrays) for arrays in self._ids],
             extra=_joined(self._extra) if self._extra else None,
             problems=self._problems,
+            left_aside=self._left_aside,
+            attachments=self._attachments,
             invalid=self._invalid,
             nulls=self._nulls,
         )

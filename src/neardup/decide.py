@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.attachments import Carried, lacking_places
 from neardup.criterion import similarity_of
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column
@@ -31,6 +32,10 @@ class Streams(Protocol):
     @property
     def unique(self) -> Int64s:
         """The row of each document number."""
+
+    @property
+    def attachments(self) -> Carried:
+        """What rows carry besides their text."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Decisions:
     exact: Bools  # the row has the same unit stream as its representative
     kept: Bools
     none_goes: bool = False  # nothing was to be removed, so that staying needs no reason
+    dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
 
     @property
     def is_representative(self) -> Bools:
@@ -69,7 +75,13 @@ class Decisions:
 
     def all_kept(self) -> Decisions:
         """The same groups with nothing removed."""
-        return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True)
+        nothing = np.empty(0, np.int64)
+        return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing)
+
+    @property
+    def gone(self) -> Int64s:
+        """The rows that go."""
+        return np.concatenate((self.rows[~self.kept], self.dropped))
 
 
 def classes(prints: Streams, row_rank: Int64s) -> Classes:
@@ -98,7 +110,7 @@ def decide(
     rows = np.arange(prints.rows)
     has_text = documents.of_row >= 0
     heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1) if len(leader) else rows * 0 - 1
-    heads = np.where(has_text, heads, _best_empty(has_text, row_rank))
+    heads = np.where(has_text, heads, _best_empty(prints.copy_of, has_text, row_rank))
     members = np.bincount(heads, minlength=prints.rows)
     grouped = rows[members[heads] > 1]
     head = heads[grouped]
@@ -112,11 +124,20 @@ def decide(
 
 
 def settle(
-    decisions: Decisions, documents: Classes, pairs: pa.Table, least_contained: float, reference: int
+    decisions: Decisions,
+    documents: Classes,
+    pairs: pa.Table,
+    carried: Carried,
+    least_contained: float,
+    reference: int,
 ) -> Decisions:
-    """The decisions under the rules of a run: what must be contained to go, and a reference set of rows."""
+    """The decisions under the rules of a run: what must be contained to go, and a reference set of rows.
+
+    Nothing goes with an attachment (``carried``) that stays nowhere.
+    """
     if least_contained > 0:
         decisions = only_contained(decisions, documents, pairs, least_contained)
+    decisions = with_attachments(decisions, documents, carried)
     return new_only(decisions, reference) if reference else decisions
 
 
@@ -132,19 +153,24 @@ def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, le
     return replace(decisions, kept=decisions.kept | spared)
 
 
+def with_attachments(decisions: Decisions, documents: Classes, carried: Carried) -> Decisions:
+    """Keep what has an attachment that its representative lacks; of exact copies of each other the best one."""
+    lost = lacking_places(decisions.rows, decisions.representative_row, carried)
+    kept = decisions.kept.copy()
+    lost = lost[~kept[lost]]
+    best = documents.best_row[documents.of_row[decisions.rows[lost]]]
+    kept[lost[best == decisions.rows[lost]]] = True
+    return replace(decisions, kept=kept)
+
+
 def new_only(decisions: Decisions, reference: int) -> Decisions:
     """Without the reference rows that represent nothing new; the others of them stay as representatives."""
     head = decisions.representative_row
     has_new = np.zeros(int(head.max(initial=-1)) + 1, np.bool_)
     has_new[head[decisions.rows >= reference]] = True
     stays = has_new[head] & ((decisions.rows >= reference) | decisions.is_representative)
-    return Decisions(
-        decisions.rows[stays],
-        head[stays],
-        decisions.similarity[stays],
-        decisions.exact[stays],
-        decisions.kept[stays],
-    )
+    names = ("rows", "representative_row", "similarity", "exact", "kept")
+    return replace(decisions, **{name: getattr(decisions, name)[stays] for name in names})
 
 
 def leader_pairs(leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
@@ -157,9 +183,14 @@ def leader_pairs(leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
     return a[missing][order], b[missing][order]
 
 
-def _best_empty(has_text: Bools, row_rank: Int64s) -> int:
-    empty = np.flatnonzero(~has_text)
-    return int(empty[np.argmin(row_rank[empty])]) if len(empty) else -1
+def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:
+    """For rows without text the preferred one of those that count as its copies; itself if none does."""
+    empty, heads = np.flatnonzero(~has_text), np.full(len(copy_of), -1, np.int64)
+    if len(empty):
+        best = np.full(len(copy_of), len(copy_of), np.int64)
+        np.minimum.at(best, copy_of[empty], row_rank[empty])
+        heads[empty] = np.argsort(row_rank)[best[copy_of[empty]]]
+    return heads
 
 
 def _with_leader(

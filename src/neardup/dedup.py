@@ -21,6 +21,7 @@ from neardup.decide import Decisions, classes, decide, leader_pairs, settle
 from neardup.group import Grouped, group, merged
 from neardup.keep import keep_column, keep_rank
 from neardup.memory import release_memory
+from neardup.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.plan import plan
 from neardup.progress import Progress, Silent
 from neardup.readers import choose_columns, open_documents
@@ -78,8 +79,9 @@ def run(
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
     prints = corpus.fingerprint(stages, 0 if bands is None or surely_exact(asked) else slots)
-    notes = (*columns.notes, *_settle_ids(corpus, prints, columns))
-    reference = prints.part_first(len(corpus.parts) - 1)
+    part, empty = len(corpus.parts) - 1, settings.keep.empty
+    notes = (*columns.notes, *_settle_ids(corpus, prints, columns), *left_aside_notes(prints, part))
+    reference = prints.part_first(part)
     evidence = search(corpus, prints, bands, prints.documents_before(reference), stages)
     row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
     decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
@@ -96,6 +98,7 @@ def run(
             groups=group_table(decisions, prints, ids, reference, settings.search.in_words),
             copies=copy_table(prints, ids, reference),
             ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
+            not_judged=not_judged_table(prints, part, decisions.dropped, empty, ids),
             run={},
             problems=tuple(prints.problems),
             missed=None
@@ -153,7 +156,8 @@ def _decide(
     measure, least_contained = MEASURES[settings.search.measure], settings.keep.only_contained
     decisions = decide(prints, documents, row_rank, grouped.leader, scored, measure.formula)
     shingles = _on_shingles(corpus, prints, scored, stages) if least_contained > 0 else scored
-    decisions = settle(decisions, documents, shingles, least_contained, reference_rows)
+    decisions = settle(decisions, documents, shingles, prints.attachments, least_contained, reference_rows)
+    decisions = replace(decisions, dropped=dropped_rows(prints, reference_rows, settings.keep.empty))
     # two documents of the reference set may follow one leader; nobody asked for their pair
     wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
     found = far.filter(pa.array(wanted))

@@ -17,12 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.account import Stages, decided, judgement, not_in_full, peak_memory, recall_of
+from neardup.attachments import Carried, stored
 from neardup.blocks import HammingPlan, hamming_plan
 from neardup.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
 from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
 from neardup.group import Grouped, group, merged
 from neardup.hubs import no_hubs
+from neardup.not_judged import bytes_removed
 from neardup.plan import Plan
 from neardup.progress import Silent
 from neardup.results import COUNTS, MEASURED, group_table, involved
@@ -54,6 +56,11 @@ class StoredRows:
     def unique(self) -> Int64s:
         """The row of each document number."""
         return np.flatnonzero(self.copy_of == np.arange(self.rows))
+
+    @cached_property
+    def attachments(self) -> Carried:
+        """What rows carry besides their text."""
+        return stored(self.ranks)
 
     @cached_property
     def rank(self) -> Int64s:
@@ -128,7 +135,7 @@ def regroup(found: Found, threshold: float) -> Found:
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = rows.ranks.take(pa.array(involved(rows, made.grouped.pairs, rows.reference)))
         groups = group_table(made.decisions, rows, rows, rows.reference, now.search.in_words)
-        run = _account(found.run, made, near.num_rows, was)
+        run = _account(found, made, near.num_rows, was)
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
 
@@ -200,7 +207,7 @@ def _regrouped(
     decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
-    decisions = settle(decisions, rows.documents, held, least_contained, rows.reference)
+    decisions = settle(decisions, rows.documents, held, rows.attachments, least_contained, rows.reference)
     return Regrouped(settings, rows, grouped, decisions)
 
 
@@ -228,8 +235,10 @@ def _far_pairs(found: Found, rows: StoredRows, pairs: pa.Table, was: Settings) -
     return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
-def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
+def _account(found: Found, made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
     """The account of the stored run, with all that another threshold changes."""
+    run, dropped = found.run, bytes_removed(found.not_judged)
+    gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
     source = run["regrouped_from"] or {
         "threshold": was.search.threshold,
         "crowds": len(run["crowds"]),
@@ -244,8 +253,11 @@ def _account(run: dict[str, Any], made: Regrouped, pairs: int, was: Settings) ->
         **said,
         "settings": made.settings.as_dict(),
         "settings_digest": made.settings.digest(),
-        "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"])},
-        "bytes": {**run["bytes"], "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum())},
+        "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},
+        "bytes": {
+            **run["bytes"],
+            "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum()) + dropped,
+        },
         # which of the pairs were joined exactly is not stored: those are estimated for, too, a little too high
         "recall": recall_of(made.settings, run["choice"]["method"], _plan_of(run), made.grouped.pairs, pairs),
         "audit": None,

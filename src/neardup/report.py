@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from neardup import views
 from neardup.errors import InputError
+from neardup.not_judged import no_table
 from neardup.readers.base import Problem
 from neardup.readers.result import read_result
 from neardup.tables import RESULT_TABLES
@@ -81,6 +82,15 @@ class Group:
 
 
 @dataclass(frozen=True)
+class NotJudged:
+    """A document that was compared with nothing: ``kind`` is "without text", or what its file holds."""
+
+    kind: str
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class Decision:
     """Why one document was kept or removed."""
 
@@ -88,10 +98,13 @@ class Decision:
     group: Id | None
     copy_of: Id | None
     member: Member | None
+    not_judged: NotJudged | None = None
 
     @property
     def kept(self) -> bool:
-        """Whether the document stays; one in no group always does."""
+        """Whether the document stays; one in no group does, unless it is without text and empty is drop."""
+        if self.not_judged is not None:
+            return self.not_judged.kept
         return self.member is None or self.member.kept
 
     def __str__(self) -> str:
@@ -100,6 +113,9 @@ class Decision:
     def _lines(self) -> list[str]:
         known = self.copy_of is None or (self.member is not None and self.copy_of == self.group)
         copy = [] if known else [f"{self.id} is an exact copy of {self.copy_of}."]
+        if self.not_judged is not None:
+            fate = "kept" if self.kept else "removed"
+            return [f"{self.id} was not judged, and is {fate}: {self.not_judged.reason}."]
         if self.member is None:
             return copy
         lines = [*copy, f"{self.id} is {self.member.fate}: {self.member.reason}."]
@@ -120,6 +136,7 @@ class Found:
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
     ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for :meth:`at`
+    ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
     """
 
     pairs: pa.Table
@@ -129,14 +146,24 @@ class Found:
     problems: tuple[Problem, ...] = ()
     missed: pa.Table | None = None
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
+    not_judged: pa.Table = field(default_factory=no_table)
 
     @property
     def removed(self) -> pa.Table:
-        """The documents that go: id, kept_id (the representative), similarity, reason."""
+        """The documents that go: id, kept_id (the representative), similarity, reason.
+
+        Those that go without text (``empty="drop"``) come last; they have neither kept_id nor similarity.
+        """
         rows = self.groups.filter(pc.invert(self.groups["kept"]))
-        return rows.select(["id", "group", "similarity", "reason"]).rename_columns(
+        judged = rows.select(["id", "group", "similarity", "reason"]).rename_columns(
             ["id", "kept_id", "similarity", "reason"]
         )
+        others = self.not_judged.filter(pc.invert(self.not_judged["kept"]))
+        if not others.num_rows:
+            return judged
+        unknown = {name: pa.nulls(others.num_rows, judged.schema.field(name).type) for name in judged.column_names}
+        columns = {**unknown, "id": others["id"], "reason": others["reason"]}
+        return pa.concat_tables([judged, pa.table(columns).cast(judged.schema)])
 
     def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[Group]:
         """The first groups with their members and the evidence of each."""
@@ -148,9 +175,10 @@ class Found:
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
         copy_of = self._copied([id]).get(id)
         if member_of.num_rows == 0:
-            if copy_of is None:
+            aside = self._not_judged(id)
+            if copy_of is None and aside is None:
                 self._refuse_unknown(id)
-            return Decision(id, None, copy_of, None)
+            return Decision(id, None, copy_of, None, aside)
         group = self._groups_of(member_of["group"].combine_chunks())[0]
         member = next(member for member in group.members if member.id == id)
         return Decision(id, group.id, copy_of, member)
@@ -223,6 +251,14 @@ class Found:
             evidence[a, b] = Shared(shared, size_a, size_b, unit)
             evidence[b, a] = Shared(shared, size_b, size_a, unit)
         return evidence
+
+    def _not_judged(self, id: Id) -> NotJudged | None:
+        try:
+            key = pa.scalar(id, self.not_judged.schema.field("id").type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+            return None
+        rows = self.not_judged.filter(pc.equal(self.not_judged["id"], key)).to_pylist()
+        return NotJudged(rows[0]["kind"], rows[0]["kept"], rows[0]["reason"]) if rows else None
 
     def _as_key(self, id: Id) -> pa.Scalar:
         kind = self.groups.schema.field("id").type

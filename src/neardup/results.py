@@ -8,11 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.attachments import (
+    ATTACHMENTS,
+    column_for,
+    differences,
+    lacking_places,
+    same_or_not,
+)
 from neardup.corpus import Corpus, Fingerprints
 from neardup.criterion import MEASURES, similarity_of
 from neardup.decide import Decisions, Streams
 from neardup.errors import InputError
-from neardup.tables import Int64s, column
+from neardup.tables import Bools, Int64s, column
 from neardup.views import counted, similarity
 
 COUNTS = ("shared", "size_a", "size_b")
@@ -109,7 +116,8 @@ def pair_table(
     """The pairs as users see them, from two VERIFIED tables: as the measure counts them, and on the shingle sets.
 
     A measure that is not among the columns yet gets its own, behind its integers where it does not count shingles.
-    With a reference set (the first rows) a last column says whether document a is in it.
+    Where documents carry attachments a column says whether those of the two differ. With a reference set (the
+    first rows) a last column says whether document a is in it.
     """
     unique, (features, formula) = prints.unique, MEASURES[measure]
     a, b = column(pairs, "a"), column(pairs, "b")
@@ -128,6 +136,9 @@ def pair_table(
     if measure not in ("resemblance", "containment"):
         value = similarity_of(common, total_a, total_b, formula)
         table = table.append_column(measure.replace("-", "_"), pa.array(value))
+    if prints.attachments:
+        differ = same_or_not(unique[a], unique[b], prints.attachments)
+        table = table.append_column("attachments_differ", differ)
     if reference_rows:
         table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
     return table
@@ -153,7 +164,14 @@ def rank_table(
         "reference": pa.array(rows < reference_rows),
         "bytes": pa.array(prints.bytes[rows]),
     }
-    return pa.table(columns)
+    return _with_attachments(pa.table(columns), rows, prints)
+
+
+def _with_attachments(table: pa.Table, rows: Int64s, prints: Streams) -> pa.Table:
+    """The table with the column ``attachments``, if any document of the run carries some."""
+    if not prints.attachments:
+        return table
+    return table.append_column(ATTACHMENTS, column_for(rows, prints.attachments))
 
 
 def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
@@ -169,7 +187,7 @@ def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
 def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
     """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null.
 
-    ``measure`` is what the reasons call it.
+    ``measure`` is what the reasons call it. Where documents carry attachments a last column lists them.
     """
     heads = ids.of(decisions.representative_row)
     columns = {
@@ -180,17 +198,18 @@ def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_row
         "kept": pa.array(decisions.kept),
         "reason": _reasons(decisions, prints, ids, reference_rows, measure),
     }
-    return pa.table(columns)
+    return _with_attachments(pa.table(columns), decisions.rows, prints)
 
 
 def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
     leading = ids.text(heads)
+    carried, spared = _carried(decisions, prints, ids)
     near = pc.binary_join_element_wise(
-        "near copy of ", leading, where, _similarities(decisions, measure), _spared(decisions), ""
+        "near copy of ", leading, where, _similarities(decisions, measure), carried, _spared(decisions, spared), ""
     )
-    copy = pc.binary_join_element_wise("exact copy of ", leading, where, "")
+    copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, "")
     first = prints.copy_of[decisions.rows]
     of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
     counts = np.bincount(heads)[heads] - 1 if len(heads) else np.empty(0, np.int64)
@@ -211,8 +230,28 @@ def _similarities(decisions: Decisions, measure: str) -> pa.Array:
     return pa.array(said, pa.string()).take(pa.array(at))
 
 
-def _spared(decisions: Decisions) -> pa.Array:
-    spared = decisions.kept & ~decisions.is_representative & (not decisions.none_goes)
+def _carried(decisions: Decisions, prints: Streams, ids: Named) -> tuple[pa.Array, Bools]:
+    """What is said of attachments, "" where there are none; and whether it says why a document stays."""
+    rows, heads, carried = decisions.rows, decisions.representative_row, prints.attachments
+    said, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
+    if not carried:
+        return pa.array(said, pa.string()), spared
+    spared[lacking_places(rows, heads, carried)] = not decisions.none_goes
+    first = prints.copy_of[rows]
+    # copies of each other with an attachment that the representative lacks: one stays
+    stays = dict(zip(first[spared & decisions.kept].tolist(), rows[spared & decisions.kept].tolist(), strict=True))
+    for place, difference in differences(rows, heads, ids.text(heads), carried):
+        joint = ", " if decisions.exact[place] else "; kept: " if spared[place] else "; "
+        if spared[place] and not decisions.kept[place]:
+            kept = ids.text(np.array([stays[int(first[place])]]))[0].as_py()
+            joint, difference = "; ", f"{difference}; its exact copy {kept} stays"
+        said[place] = joint + difference
+    return pa.array(said, pa.string()), spared & decisions.kept
+
+
+def _spared(decisions: Decisions, said: Bools) -> pa.Array:
+    """Why other near copies stay than those of which it was ``said``."""
+    spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
     unknown = "; kept, for it is not stored how much of it stands there"
-    said = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
-    return pa.array(np.where(spared, said, "").astype(str))
+    told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    return pa.array(np.where(spared, told, "").astype(str))

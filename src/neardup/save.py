@@ -44,7 +44,7 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
     documents = outcome.corpus.parts[part].documents
     pieces = {piece.chunk: piece for piece in outcome.prints.pieces if piece.part == part}
     stays = np.ones(outcome.prints.rows, np.bool_)
-    stays[outcome.decisions.rows[~outcome.decisions.kept]] = annotate
+    stays[outcome.decisions.gone] = annotate
     notes = _Annotations(outcome) if annotate else None
     with open_kept(folder, documents, notes.schema if notes else None) as writer:
         chunks = documents.chunks(pieces.keys(), None)

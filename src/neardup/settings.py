@@ -219,6 +219,12 @@ class Keep:
         _number(0, 1),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
     )
+    empty: str = _setting(
+        "keep",
+        _one_of("keep", "drop", "one"),
+        "What becomes of documents without text: keep all, for there is nothing to compare; drop all; or keep "
+        "one, as if the others were its exact copies.",
+    )
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def fingerprint_schema(slots: int) -> pa.Schema:
     )
 
 
-RESULT_TABLES = ("pairs", "groups", "copies", "ranks")
+RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 """The tables of a result, by the names of their files."""
 
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])

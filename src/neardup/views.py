@@ -19,6 +19,9 @@ Line = tuple[str, str]
 
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 
+NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word document", "office file", "e-book")
+"""Kinds of files that have a plural."""
+
 # Controls but tab and end of line; marks that turn the direction of text or are not seen at all; what is no
 # character. Joiners, soft hyphens and variation selectors stay: scripts and emoji need them.
 _UNSEEN = re.compile(
@@ -132,13 +135,14 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     """What a run did, as labelled lines; the command line and the notebook both show these."""
     counts = run["counts"]
     lines = [("note", printable(text)) for text in run["notes"]]
-    lines += [("documents", _documents(counts)), ("exact copies", number(counts["exact_copies"]))]
+    lines += [("documents", _documents(counts)), *_not_judged(run)]
+    lines.append(("exact copies", number(counts["exact_copies"])))
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
     lines.append(("pairs", _pairs(run)))
     if run["action"] != "group":
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
-        lines += [(removed, _removed(run)), ("kept", number(counts["kept"]))]
+        lines += [(removed, _removed(run)), ("kept", _kept(run))]
     lines.append(("method", printable(_method(run["choice"]))))
     lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
     total = sum(run["seconds"].values())
@@ -162,6 +166,26 @@ def _documents(counts: Mapping[str, int]) -> str:
         if counts[key]
     ]
     return f"{number(counts['read'])} read" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
+    """What was compared with nothing, by kind, and what becomes of it."""
+    found = run.get("not_judged")
+    if not found or not found["total"]:
+        return
+    kinds = ", ".join(
+        counted(count, printable(kind), "" if kind in NOUNS else printable(kind))
+        for kind, count in found["kinds"].items()
+    )
+    gone, stays = found["removed"], found["total"] - found["removed"]
+    fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
+    yield "not judged", f"{counted(found['total'], found['unit'])}: {kinds} ({fate})"
+
+
+def _kept(run: Mapping[str, Any]) -> str:
+    """How many documents stay, and files that are none."""
+    kept, aside = number(run["counts"]["kept"]), run.get("not_judged", {}).get("files_left_aside", 0)
+    return f"{kept}, and {counted(aside, 'file')} that could not be judged" if aside else kept
 
 
 def _pairs(run: Mapping[str, Any]) -> str:

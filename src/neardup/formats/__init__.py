@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
-from neardup.formats.content import LISTS, METADATA, Content, Metadata
+from neardup.formats.content import LISTS, METADATA, Attachment, Content, Metadata
 from neardup.formats.isolated import Extractor
 from neardup.formats.limits import FILE_BYTES
 
@@ -23,6 +23,7 @@ __all__ = [
     "LISTS",
     "METADATA",
     "SUFFIXES",
+    "Attachment",
     "Content",
     "DocumentFormat",
     "Extractor",

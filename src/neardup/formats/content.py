@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from neardup.formats.limits import VALUE_CHARACTERS, VALUES
+from neardup.errors import InputError
+from neardup.formats.limits import ATTACHMENTS, VALUE_CHARACTERS, VALUES
 
 LISTS = ("from", "to", "cc")
 """Keys of metadata with a list of strings: addresses in lower case, and names."""
@@ -18,12 +19,40 @@ METADATA = (*LISTS, "date", "subject", "title", "author")
 Metadata: TypeAlias = Mapping[str, str | list[str]]
 
 
+class Attachment(NamedTuple):
+    """A file in a mail: its name, its size in bytes, and the SHA-256 of its content in hexadecimal digits."""
+
+    name: str
+    size: int
+    sha256: str
+
+
 @dataclass(frozen=True)
 class Content:
-    """The text of a document, and those of the keys ``METADATA`` that its file has a value for."""
+    """The text of a document, those of the keys ``METADATA`` that its file has a value for, what a mail carries.
+
+    ``attachments`` are in the order of their names, sizes and hashes, whatever the order in the mail.
+    """
 
     text: str
     metadata: Metadata = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
+
+
+def attached(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
+    """The attachments in order, with names that can be kept. Raises InputError for more than ``ATTACHMENTS``.
+
+    >>> attached([("plan.pdf", 4, "88d4"), ("a\\n.txt", 1, "ca97")])
+    (Attachment(name='a .txt', size=1, sha256='ca97'), Attachment(name='plan.pdf', size=4, sha256='88d4'))
+    """
+    listed: list[Attachment] = []
+    for name, size, sha256 in found:
+        listed.append(Attachment(_line(name), size, sha256))
+        if len(listed) > ATTACHMENTS:
+            raise InputError(
+                f"It has more than {ATTACHMENTS:,} attachments", "A mail that people send", "Leave this file out"
+            )
+    return tuple(sorted(listed))
 
 
 def described(say: Callable[[], Mapping[str, object]]) -> Metadata:

@@ -15,11 +15,13 @@ import time
 from types import TracebackType
 
 from neardup.errors import InputError
-from neardup.formats.content import Content
+from neardup.formats.content import Attachment, Content
 from neardup.formats.limits import MEMORY_BYTES, SECONDS
 
 REQUEST = struct.Struct("<dQQ")  # seconds allowed, length of the name, length of the data; name and data follow
-ANSWER = struct.Struct("<cQQ")  # TEXT or REFUSED, length of what follows, length of the metadata behind it
+ANSWER = struct.Struct(
+    "<cQQ"
+)  # TEXT or REFUSED, length of what follows, length of metadata and attachments behind it
 TEXT, REFUSED = b"T", b"R"
 PARTS = "\0"  # between the parts of an error
 
@@ -55,7 +57,8 @@ class Extractor:
         kind, text, metadata = answer
         if kind == REFUSED:
             raise InputError(*text.split(PARTS))
-        return Content(text, json.loads(metadata))
+        said, attachments = json.loads(metadata)
+        return Content(text, said, tuple(Attachment(*attachment) for attachment in attachments))
 
     def close(self) -> None:
         """End the process."""
@@ -97,7 +100,7 @@ def _start() -> subprocess.Popen[bytes]:
 def _ask(
     process: subprocess.Popen[bytes], data: bytes, name: str, seconds: float
 ) -> tuple[bytes, str, str] | None:
-    """Return the answer with its metadata as JSON, or None if the process ended before it gave one."""
+    """Return the answer with metadata and attachments as JSON, or None if the process ended before it gave one."""
     assert process.stdin is not None
     assert process.stdout is not None
     called = name.encode("utf-8", "replace")

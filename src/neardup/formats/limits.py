@@ -18,6 +18,9 @@ PAGES = 20_000
 NESTED_PARTS = 100
 """How deep the parts of a mail may be nested. Forwarding a mail adds one or two."""
 
+ATTACHMENTS = 1_000
+"""Attachments of a mail. A mail with more is refused, for what it is could not be said in full."""
+
 VALUE_CHARACTERS = 1_000
 """Length of a value of the metadata; what is longer is cut. Subjects of a thousand characters exist."""
 

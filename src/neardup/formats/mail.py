@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -10,19 +12,26 @@ from email.utils import getaddresses, parsedate_to_datetime
 
 from neardup.errors import InputError
 from neardup.formats.charsets import decode
-from neardup.formats.content import LISTS, Content, Metadata, described, utc
+from neardup.formats.content import LISTS, Content, Metadata, attached, described, utc
 from neardup.formats.limits import NESTED_PARTS, VALUES
 from neardup.formats.web import html_text
 
 # Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
 _LIST_CHARACTERS = 100 * VALUES
 
+# What the text is taken from, unless it is a file of its own.
+_TEXTS = ("text/plain", "text/html")
+
+# Signatures prove who sent a mail; the same mail sent again has another one.
+_SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
+
 
 def read_eml(data: bytes) -> Content:
     r"""Return the subject, an empty line, and the text a reader of the mail sees; from, to, cc, date, subject.
 
-    Of alternatives the plain text is taken, else the HTML. Attachments are left out, forwarded messages that
-    are attached too. Raises InputError for what is no mail, or is nested too deep.
+    Of alternatives the plain text is taken, else the HTML. Attachments are no part of the text, forwarded messages
+    that are attached neither: they are listed. Raises InputError for what is no mail, is nested too deep, or has
+    too many attachments.
 
     >>> read_eml(b"Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: quoted-printable\n\nan=20hour").text
     'café\n\nan hour'
@@ -36,7 +45,8 @@ def read_eml(data: bytes) -> Content:
     body = "\n".join(_shown(mail, 0))
     subject = header_text(str(mail["Subject"])) if "Subject" in mail else ""
     text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
-    return Content(text, {**head_metadata(mail), **described(lambda: {"subject": subject})})
+    said = {**head_metadata(mail), **described(lambda: {"subject": subject})}
+    return Content(text, said, attached(_attachments(mail, 0)))
 
 
 def head_metadata(mail: Message) -> Metadata:
@@ -71,16 +81,16 @@ def _shown(part: Message, depth: int) -> list[str]:
     if depth > NESTED_PARTS:
         raise _too_deep()
     kind = part.get_content_type()
-    if part.get_content_disposition() == "attachment" or part.get_content_maintype() == "message":
+    if _is_attached(part) or part.get_content_maintype() == "message":
         return []
     if part.is_multipart():
-        inner = [child for child in part.get_payload() if isinstance(child, Message)]
+        inner = _children(part)
         if kind == "multipart/alternative":
             return _one_of(inner, depth)
         if kind == "multipart/related":
             inner = inner[:1]  # the page; what follows are its images
         return [text for child in inner for text in _shown(child, depth + 1)]
-    if kind not in ("text/plain", "text/html") or part.get_filename():
+    if kind not in _TEXTS or part.get_filename():
         return []
     content = part.get_payload(decode=True)
     text = decode(content if isinstance(content, bytes) else b"", part.get_content_charset())
@@ -95,6 +105,48 @@ def _one_of(alternatives: list[Message], depth: int) -> list[str]:
         if any(text.strip() for text in texts):
             return texts
     return []
+
+
+def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
+    """Yield name, size and SHA-256 of the parts that are no text of the mail, images within the text included."""
+    if depth > NESTED_PARTS:
+        raise _too_deep()
+    kind, named = part.get_content_type(), part.get_filename()
+    content = part.get_payload()
+    if isinstance(content, list) and part.get_content_maintype() != "message":
+        for child in _children(part):
+            yield from _attachments(child, depth + 1)
+    elif kind not in _SIGNATURES and (kind not in _TEXTS or named or _is_attached(part)):
+        size, digest = 0, hashlib.sha256()
+        for piece in _content(part, depth):
+            size += len(piece)
+            # a message is hashed piece by piece, each with its length: where one ends belongs to what it is
+            digest.update(b"%d:" % len(piece) + piece if isinstance(content, list) else piece)
+        yield (header_text(str(named)).strip() if named else "") or kind, size, digest.hexdigest()
+
+
+def _content(part: Message, depth: int) -> Iterator[bytes]:
+    """Yield the content of a part; of an attached message its headers and its parts."""
+    if depth > NESTED_PARTS:
+        raise _too_deep()
+    payload = part.get_payload()
+    if not isinstance(payload, list):
+        decoded = part.get_payload(decode=True)
+        yield decoded if isinstance(decoded, bytes) else b""
+        return
+    for child in _children(part):
+        for name, value in child.items():
+            yield f"{name}: {value}\n".encode("utf-8", "surrogateescape")
+        yield b"\n"
+        yield from _content(child, depth + 1)
+
+
+def _children(part: Message) -> list[Message]:
+    return [child for child in part.get_payload() if isinstance(child, Message)]
+
+
+def _is_attached(part: Message) -> bool:
+    return part.get_content_disposition() == "attachment"
 
 
 def _too_deep() -> InputError:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import struct
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email import message_from_string
 from typing import Any
 
 from neardup.errors import InputError
 from neardup.formats.charsets import decode
-from neardup.formats.content import Content, Metadata, described, utc
+from neardup.formats.content import Content, Metadata, attached, described, utc
 from neardup.formats.limits import FILE_BYTES
 from neardup.formats.mail import head_metadata
 from neardup.formats.refusals import missing
@@ -23,7 +25,11 @@ _FROM = (0x5D01, 0x0C1F, 0x0C1A)  # PidTagSenderSmtpAddress, PidTagSenderEmailAd
 _SENT, _DELIVERED = 0x0039, 0x0E06
 _UNICODE, _STRING8, _BINARY = 0x001F, 0x001E, 0x0102
 _NUMBER, _TIME = 0x0003, 0x0040
+_DATA, _NAMES = 0x3701, (0x3707, 0x3704, 0x3001)  # PidTagAttachDataBinary; long name, short name, name shown
 _CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
+
+# MS-OXMSG 2.2.2: the storage of an attachment, with a number behind it.
+_ATTACHED = "__attach_version1.0_#"
 
 # MS-OXMSG 2.4.1.1: header of the property stream of a message that is not within another; then entries of 16.
 _PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
@@ -36,8 +42,8 @@ _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 def read_msg(data: bytes) -> Content:
     """Return the subject, an empty line, and the body (plain text, else HTML); from, to, cc, date, subject.
 
-    Attachments are left out. Raises InputError for what is no Outlook message, is damaged, or has its body
-    only as RTF; and when olefile is not installed.
+    Attachments are no part of the text, but listed. Raises InputError for what is no Outlook message, is damaged,
+    has too many attachments, or has its body only as RTF; and when olefile is not installed.
     """
     try:
         import olefile
@@ -56,13 +62,14 @@ def read_msg(data: bytes) -> Content:
                     "Save it as .eml or as text",
                 )
             metadata = {**_metadata(message), **described(lambda: {"subject": subject})}
+            attachments = attached(message.attachments())
     except InputError:
         raise
     except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
         raise InputError(
             f"It is no Outlook message, or damaged: {error}", "A complete .msg file", "Save the message again"
         ) from error
-    return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata)
+    return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments)
 
 
 def _metadata(message: _Message) -> Metadata:
@@ -92,21 +99,40 @@ class _Message:
         properties = ole.openstream("__properties_version1.0").read()
         self._numbers, self._times = _fixed(properties, _NUMBER, "<I"), _fixed(properties, _TIME, "<Q")
 
-    def stream(self, number: int, kind: int) -> bytes | None:
-        name = f"__substg1.0_{number:04X}{kind:04X}"
-        if not self._ole.exists(name):
-            return None
+    def stream(self, number: int, kind: int, place: str = "") -> bytes | None:
+        name = f"{place}__substg1.0_{number:04X}{kind:04X}"
+        return self._read(name) if self._ole.exists(name) else None
+
+    def _read(self, name: str) -> bytes:
         # a damaged size must not make olefile read more than the file could hold
         if self._ole.get_size(name) > FILE_BYTES:
             raise InputError(f"{name} in it claims to be too large", "A complete .msg file", "Save it again")
         content: bytes = self._ole.openstream(name).read()
         return content
 
-    def string(self, number: int) -> str:
-        wide = self.stream(number, _UNICODE)
+    def attachments(self) -> Iterator[tuple[str, int, str]]:
+        """Yield name, size and SHA-256 of each attachment; of an attached message those of all that is stored."""
+        entries = self._ole.listdir(streams=True, storages=False)
+        for storage in sorted({entry[0] for entry in entries if entry[0].startswith(_ATTACHED)}):
+            name = next(
+                (found for number in _NAMES if (found := self.string(number, f"{storage}/"))), "attachment"
+            )
+            data = self.stream(_DATA, _BINARY, f"{storage}/")
+            if data is not None:
+                yield name, len(data), hashlib.sha256(data).hexdigest()
+                continue
+            size, digest = 0, hashlib.sha256()
+            for path in sorted("/".join(entry) for entry in entries if entry[0] == storage):
+                content = self._read(path)
+                digest.update(b"%d:%d:" % (len(path), len(content)) + path.encode("utf-8", "replace") + content)
+                size += len(content)
+            yield name, size, digest.hexdigest()
+
+    def string(self, number: int, place: str = "") -> str:
+        wide = self.stream(number, _UNICODE, place)
         if wide is not None:
             return wide.decode("utf-16-le", "replace").rstrip("\0")
-        narrow = self.stream(number, _STRING8)
+        narrow = self.stream(number, _STRING8, place)
         return decode(narrow, self._charset()).rstrip("\0") if narrow is not None else ""
 
     def html(self) -> str:

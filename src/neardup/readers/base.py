@@ -26,12 +26,18 @@ RAW_CHARACTERS = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """One row (or file, when ``row`` is None) that could not be read, and why."""
+    """One row (or file, when ``row`` is None) that could not be read, and why.
+
+    Of a document in a folder ``file`` is its name, and ``kind`` what it is: ``unreadable`` if its text could not
+    be extracted, one of ``formats.kinds`` if it holds none, None if the file itself could not be read.
+    """
 
     source: str
     row: int | None
     reason: str
     raw: str | None = None
+    file: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,12 +84,16 @@ class NativeLines:
 
 @dataclass(frozen=True, eq=False)
 class NativeFiles:
-    """The good rows of a text chunk: the files themselves and the path each has in the output."""
+    """The good rows of a text chunk: the files themselves and the path each has in the output.
+
+    ``left_aside`` are files that are no rows, for they hold no text that could be read.
+    """
 
     row_numbers: RowNumbers
     names: tuple[str, ...]
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...] = ()
+    left_aside: tuple[Source, ...] = ()
 
 
 NativeRows: TypeAlias = NativeTable | NativeLines | NativeFiles

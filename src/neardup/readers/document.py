@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from neardup.errors import InputError
 from neardup.formats import Extractor, format_of, refuse_size
+from neardup.formats.kinds import HEAD_BYTES, refuse_kind
 from neardup.formats.limits import FILE_BYTES
 from neardup.readers.discover import find_file
 from neardup.readers.folder import TextDocuments
@@ -30,11 +31,12 @@ def read_document(path: str | Path) -> str:
 def read_stream(stream: BinaryIO) -> str:
     """Return the text of a document that comes without a name: a PDF by its first bytes, anything else is text.
 
-    Raises InputError for a PDF that cannot be read, and for more bytes than a file may have.
+    Raises InputError for a PDF that cannot be read, for what is no text, and for more bytes than a file may have.
     """
     data = stream.read(FILE_BYTES + 1)
     refuse_size(len(data))
     if format_of("", data) == "text":
+        refuse_kind(data[:HEAD_BYTES], "")
         return data.decode("utf-8", "replace")
     with Extractor() as extractor:
         return extractor.extract(data, "")

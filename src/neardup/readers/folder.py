@@ -11,8 +11,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.attachments import ATTACHMENTS, column_of
 from neardup.errors import InputError
-from neardup.formats import LISTS, METADATA, Extractor, Metadata, format_by_name, format_of, refuse_size
+from neardup.formats import (
+    LISTS,
+    METADATA,
+    Attachment,
+    Extractor,
+    Metadata,
+    format_by_name,
+    format_of,
+    refuse_size,
+)
+from neardup.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.formats.limits import SECONDS, SECONDS_AGAIN
 from neardup.readers.base import (
     CHUNK_BYTES,
@@ -37,6 +48,9 @@ _OPEN_COST = 16 << 10
 _KEPT_BYTES = 256 << 20
 
 
+# Of a larger file the beginning is looked at before the rest is read.
+_LARGE = 1 << 20
+
 _TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
 
 
@@ -47,7 +61,11 @@ class TextDocuments:
     """
 
     format: Format = "text"
-    columns = (Column("id", "text"), Column("text", "text"), *(Column(name, "other") for name in METADATA))
+    columns = (
+        Column("id", "text"),
+        Column("text", "text"),
+        *(Column(name, "other") for name in (*METADATA, ATTACHMENTS)),
+    )
 
     def __init__(self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
         self.names = (name,)
@@ -77,16 +95,17 @@ class _Read:
 
     text: bytes
     metadata: Metadata
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass
 class _Known:
     """What the first read of each file found; later reads must find the same.
 
-    ``reasons`` has for each row why it is rejected, or None; ``read`` what was extracted, while there is room.
+    ``reasons`` has for each row the problem with it, or None; ``read`` what was extracted, while there is room.
     """
 
-    reasons: dict[int, str | None] = field(default_factory=dict)
+    reasons: dict[int, Problem | None] = field(default_factory=dict)
     read: dict[int, _Read] = field(default_factory=dict)
     room: int = _KEPT_BYTES
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -112,6 +131,8 @@ class _FilesChunk:
             "id": pa.array([self.files[i].name for i in good], pa.large_string()),
             "text": pa.array([content.text for content in contents], pa.large_binary()),
         }
+        if ATTACHMENTS in columns:
+            values[ATTACHMENTS] = column_of([content.attachments for content in contents])
         for name in set(columns) & set(METADATA):
             values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
         table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))
@@ -123,14 +144,17 @@ class _FilesChunk:
             self._load()
         good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
         files = tuple(self.files[i] for i in good)
-        return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, self._problems())
+        problems = self._problems()
+        found = (self.known.reasons[row] for row in rows)
+        aside = tuple(file for file, problem in zip(self.files, found, strict=True) if problem and problem.kind)
+        return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, problems, aside)
 
     def _numbers(self, good: list[int]) -> Any:
         return self.first_row + np.array(good, np.int64)
 
     def _problems(self) -> tuple[Problem, ...]:
-        found = ((row, self.known.reasons[row]) for row in range(self.first_row, self.first_row + len(self.files)))
-        return tuple(Problem(self.source, row, reason) for row, reason in found if reason is not None)
+        found = (self.known.reasons[row] for row in range(self.first_row, self.first_row + len(self.files)))
+        return tuple(problem for problem in found if problem is not None)
 
     def _load(self) -> tuple[list[_Read], list[int]]:
         """Return what the good files hold and their places in the chunk."""
@@ -156,7 +180,9 @@ class _FilesChunk:
             reason = f"cannot read {file.name}: {failure_text(error)}"
             if row in reasons:
                 raise _changed(reason) from error
-            reasons[row] = reason
+            kind = error.kind if isinstance(error, NotTextError) else NOT_EXTRACTED
+            readable = isinstance(error, InputError)
+            reasons[row] = Problem(self.source, row, reason, None, file.name, kind if readable else None)
             return None
         reasons[row] = None
         return content
@@ -164,13 +190,23 @@ class _FilesChunk:
     def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
         if format_by_name(file.path) not in (None, "text"):
             refuse_size(file.size)
+        elif (file.size or 0) > _LARGE:
+            with file.open_raw() as stream:
+                _refuse_other_kinds(file, stream.read(HEAD_BYTES))
         data = file.read_bytes()
+        _refuse_other_kinds(file, data[:HEAD_BYTES])
         if format_of(file.path, data) == "text":
             return _Read(data, {})
         found = extractor.read(data, file.path, seconds)
-        content = _Read(found.text.encode("utf-8", "replace"), found.metadata)
+        content = _Read(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
         self.known.keep(row, content)
         return content
+
+
+def _refuse_other_kinds(file: Source, head: bytes) -> None:
+    """Raise NotTextError for a file that would be taken for text, or a page, and is neither."""
+    if format_of(file.path, head) in ("text", "html"):
+        refuse_kind(head, file.name)
 
 
 def _changed(reason: str) -> InputError:

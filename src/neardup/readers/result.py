@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.coefficients import FORMAT_VERSION
 from neardup.errors import FormatError, InputError
 from neardup.readers.base import Problem
@@ -26,12 +27,15 @@ _COLUMNS = {
     "missed": ("id_a", "id_b", "shared", "size_a", "size_b"),
     "copies": ("id", "copy_of"),
     "ranks": ("id", "row", "first", "rank", "reference", "bytes"),
+    "not_judged": ("id", "kind", "bytes", "kept", "reason"),
 }
 _TYPES = {
     **dict.fromkeys(("shared", "size_a", "size_b", "common", "total_a", "total_b"), pa.int64()),
     **dict.fromkeys(("row", "first", "rank", "bytes"), pa.int64()),
     **dict.fromkeys(("a_in_reference", "representative", "kept", "reference"), pa.bool_()),
     "similarity": pa.float64(),
+    "attachments_differ": pa.bool_(),
+    ATTACHMENTS: ATTACHMENTS_TYPE,
 }
 _KEYS = (
     *(

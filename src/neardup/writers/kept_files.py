@@ -26,8 +26,8 @@ class FilesSink:
     def prepare(
         self, native: NativeFiles, keep: npt.NDArray[np.bool_], extra: Any
     ) -> list[tuple[str, Source]] | None:
-        """Return the kept files with their places in the folder."""
-        chosen = [native.sources[i] for i in np.flatnonzero(keep).tolist()]
+        """Return the kept files, and those that were left aside, with their places in the folder."""
+        chosen = [*(native.sources[i] for i in np.flatnonzero(keep).tolist()), *native.left_aside]
         return [(self._places[source.path], source) for source in chosen] or None
 
     def write(self, item: list[tuple[str, Source]]) -> None:

@@ -1,0 +1,221 @@
+"""Files that hold no text: what they are, by their first bytes.
+
+A file is text until its bytes say otherwise. Bytes that are valid UTF-8, UTF-16 or UTF-32 are text whatever they
+begin with, and so are 8-bit texts: their letters are invalid UTF-8, but they hold none of the control characters
+that make up a tenth of packed data. Only a file that is no text by its bytes is given a name by its signature.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+
+from neardup.errors import InputError
+
+HEAD_BYTES = 64 << 10
+"""As much of a file is looked at."""
+
+NOT_EXTRACTED = "unreadable"
+"""A document of a known format whose text could not be extracted."""
+
+BINARY = "binary"
+"""A file that is no text, of a kind that is not in the list."""
+
+MAILBOX = "mailbox"
+
+# Controls that texts hold: ends of lines, tabs, page feeds, backspaces of old printers, escapes of terminals.
+_TEXT_CONTROLS = b"\t\n\v\f\r\b\x1b\x1a"
+_CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in _TEXT_CONTROLS)
+
+# Packed and random data have 25 of 256; a text that went through a faulty program has one here and there.
+_CONTROL_SHARE = 1 / 50
+_NUL_SHARE = 1 / 1000
+_SHOWN_SHARE = 0.95
+
+# (place, bytes, kind): signatures of the formats' definitions
+_SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"\x89PNG\r\n\x1a\n", "image"),
+    (0, b"\xff\xd8\xff", "image"),
+    (0, b"GIF87a", "image"),
+    (0, b"GIF89a", "image"),
+    (0, b"II*\0", "image"),
+    (0, b"MM\0*", "image"),
+    (0, b"\0\0\1\0", "image"),
+    (0, b"8BPS\0", "image"),
+    (0, b"\xff\x0a", "image"),
+    (0, b"\0\0\0\x0cjP  ", "image"),
+    (8, b"WEBP", "image"),
+    (4, b"ftypheic", "image"),
+    (4, b"ftypavif", "image"),
+    (4, b"ftypM4A", "audio"),
+    (4, b"ftyp", "video"),
+    (8, b"AVI ", "video"),
+    (0, b"\x1aE\xdf\xa3", "video"),
+    (0, b"FLV\1", "video"),
+    (0, b"\0\0\1\xba", "video"),
+    (0, b"\0\0\1\xb3", "video"),
+    (8, b"WAVE", "audio"),
+    (0, b"ID3", "audio"),
+    (0, b"OggS\0", "audio"),
+    (0, b"fLaC\0", "audio"),
+    (0, b"\xff\xfb", "audio"),
+    (0, b"\xff\xf3", "audio"),
+    (0, b"MThd\0", "audio"),
+    (0, b"\x1f\x8b", "gzip"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd"),
+    (0, b"\x04\x22\x4d\x18", "lz4"),
+    (0, b"BZh", "bzip2"),
+    (0, b"\xfd7zXZ\0", "xz"),
+    (0, b"7z\xbc\xaf\x27\x1c", "7z"),
+    (0, b"Rar!\x1a\x07", "rar"),
+    (257, b"ustar", "tar"),
+    (0, b"ARROW1\0\0", "arrow"),
+    (0, b"\xff\xff\xff\xff", "arrow"),
+    (0, b"PAR1", "parquet"),
+    (0, b"Obj\1", "avro"),
+    (0, b"\x89HDF\r\n\x1a\n", "hdf5"),
+    (0, b"\x93NUMPY", "numpy"),
+    (0, b"SQLite format 3\0", "sqlite"),
+    (0, b"\x7fELF", "program"),
+    (0, b"MZ", "program"),
+    (0, b"\xca\xfe\xba\xbe", "program"),
+    (0, b"\xce\xfa\xed\xfe", "program"),
+    (0, b"\xcf\xfa\xed\xfe", "program"),
+    (0, b"\xfe\xed\xfa\xce", "program"),
+    (0, b"\xfe\xed\xfa\xcf", "program"),
+    (0, b"\0asm", "program"),
+    (0, b"\0\1\0\0\0", "font"),
+    (0, b"OTTO", "font"),
+    (0, b"wOFF", "font"),
+    (0, b"wOF2", "font"),
+    (0, b"%PDF-", "pdf"),
+    (0, b"BM", "image"),
+)
+
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_EMPTY_ZIP = b"PK\x05\x06"
+
+# What begins like this is no text in any encoding.
+_SURE = (
+    *(_ZIP, _EMPTY_ZIP, _OLE, b"\xff\xd8\xff", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"),
+    *(
+        found
+        for at, found, _ in _SIGNATURES
+        if not at and len(found) > 3 and found.translate(None, _CONTROLS) != found
+    ),
+)
+
+# The name of a member stands 30 bytes behind its signature (APPNOTE.TXT, 4.3.7).
+_OFFICE = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)/", re.DOTALL)
+_OFFICE_KINDS = {b"word": "word document", b"xl": "spreadsheet", b"ppt": "presentation"}
+_MIMETYPE = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/(epub|vnd\.oasis\.opendocument\.(\w+))", re.DOTALL)
+_OPEN_KINDS = {b"spreadsheet": "spreadsheet", b"presentation": "presentation"}
+
+_OLE_SUFFIXES = {".doc": "word document", ".xls": "spreadsheet", ".ppt": "presentation", ".msg": "outlook message"}
+
+# A mailbox: a line "From address date", then the header of the first mail (RFC 4155).
+_MAILBOX = re.compile(rb"From \S+ +\w{3} +\w{3} +\d{1,2} [^\n]{0,60}\d{4}[^\n]{0,10}\r?\n[A-Za-z][\w-]{0,60}:")
+_TEXT_SUFFIXES = (".txt", ".text", ".md", ".markdown")
+
+_ADVICE = {
+    **dict.fromkeys(("zip", "tar", "7z", "rar"), "Unpack it to compare what is in it"),
+    **dict.fromkeys(("gzip", "bzip2", "xz", "zstd", "lz4"), "Unpack it to compare what is in it"),
+    **dict.fromkeys(
+        ("spreadsheet", "presentation", "opendocument text", "e-book"), "Save it as text, PDF or DOCX"
+    ),
+    "word document": "Save it as DOCX, under a name that ends in .docx",
+    "outlook message": "Give it a name that ends in .msg",
+    "pdf": "Give it a name that ends in .pdf",
+    **dict.fromkeys(("arrow", "avro", "hdf5", "numpy", "sqlite"), "Save its texts as Parquet, JSONL or CSV"),
+    "parquet": "Name the file itself, and not the folder around it",
+    MAILBOX: "Split it into one file for each mail, with names that end in .eml",
+}
+
+
+class NotTextError(InputError):
+    """A file that holds no text; ``kind`` is one of those ``kind_of`` gives."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        what = "a mailbox of several mails" if kind == MAILBOX else f"no text ({kind})"
+        super().__init__(f"It is {what}", "Text, HTML, PDF, DOCX or a mail", _ADVICE.get(kind, "Leave it out"))
+
+
+def refuse_kind(head: bytes, name: str) -> None:
+    """Raise NotTextError for a file that holds no text, given its first bytes and its name."""
+    kind = kind_of(head, name)
+    if kind is not None:
+        raise NotTextError(kind)
+
+
+def kind_of(head: bytes, name: str) -> str | None:
+    r"""What a file is that holds no text, by the first ``HEAD_BYTES`` of it; None for text.
+
+    The name only tells apart what the bytes do not: old office files, and mailboxes from texts that quote one.
+
+    >>> kind_of(b"\x89PNG\r\n\x1a\n\0", "a.txt"), kind_of(b"caf\xe9", "a"), kind_of(b"BMW sells cars", "a")
+    ('image', None, None)
+    """
+    suffix = os.path.splitext(name.lower())[1]
+    if not is_binary(head):
+        return MAILBOX if suffix not in _TEXT_SUFFIXES and _MAILBOX.match(head) else None
+    if head.startswith((_ZIP, _EMPTY_ZIP)):
+        return _kind_of_zip(head)
+    if head.startswith(_OLE):
+        return _OLE_SUFFIXES.get(suffix, "office file")
+    return next((kind for at, signature, kind in _SIGNATURES if head.startswith(signature, at)), BINARY)
+
+
+def is_binary(head: bytes) -> bool:
+    r"""Whether the beginning of a file is no text in any encoding: by its NULs and control characters alone.
+
+    >>> is_binary(b"\x00\x01\x02\x03"), is_binary("über".encode("utf-16")), is_binary("über".encode("latin-1"))
+    (True, False, False)
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+        return False
+    if head.startswith(_SURE):
+        return True
+    nuls = head.count(0)
+    if nuls:
+        return nuls > _NUL_SHARE * len(head) and not _is_wide(head, nuls)
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return controls > _CONTROL_SHARE * len(head) and not _is_utf8(head)
+
+
+def _is_wide(head: bytes, nuls: int) -> bool:
+    """Whether bytes with NULs are UTF-16 or UTF-32 without a mark: they decode, and nearly all is printable."""
+    if nuls * 2 > len(head):
+        wide = ["utf-32-le", "utf-32-be"]
+    else:  # the NULs are the high bytes of the ASCII characters: all at even places, or all at odd ones
+        wide = [name for name, place in (("utf-16-be", 0), ("utf-16-le", 1)) if head[place::2].count(0) == nuls]
+    for encoding in wide:
+        try:
+            found = codecs.getincrementaldecoder(encoding)("strict").decode(head)
+        except UnicodeDecodeError:
+            continue
+        if found and sum(map(_is_shown, found)) >= _SHOWN_SHARE * len(found):
+            return True
+    return False
+
+
+def _is_shown(char: str) -> bool:
+    return char.isprintable() or char.isspace()
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Whether the bytes are UTF-8; the last character may be cut off."""
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _kind_of_zip(head: bytes) -> str:
+    opened = _MIMETYPE.match(head)
+    if opened:
+        return "e-book" if opened[1] == b"epub" else _OPEN_KINDS.get(opened[2], "opendocument text")
+    office = _OFFICE.search(head)
+    return _OFFICE_KINDS[office[1]] if office else "zip"

@@ -1,0 +1,124 @@
+"""Documents that were compared with nothing: those without text, and files that hold none.
+
+They are no copies of each other and of nothing else; what becomes of them is a setting, never a finding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.attachments import in_words
+from neardup.corpus import Fingerprints
+from neardup.readers.base import Format, Problem
+from neardup.results import Named
+from neardup.tables import Int64s
+
+WITHOUT_TEXT = "without text"
+"""The kind of documents without a token."""
+
+LISTED = 100
+"""Entries that ``run.json`` lists; the table has them all."""
+
+
+def dropped_rows(prints: Fingerprints, first: int, empty: str) -> Int64s:
+    """The rows without text that go with the setting ``empty``: from row ``first`` on, without attachments."""
+    if empty != "drop":
+        return np.empty(0, np.int64)
+    rows = _without_text(prints, first)
+    return rows[~np.isin(rows, np.fromiter(prints.attachments, np.int64, len(prints.attachments)))]
+
+
+def not_judged_table(prints: Fingerprints, part: int, dropped: Int64s, empty: str, ids: Named) -> pa.Table:
+    """id, kind, bytes, kept, reason of what was not judged in an input, in input order.
+
+    ``part`` is the number of the input in the corpus, ``dropped`` the rows that go. With ``empty`` "one" documents
+    without text are judged: as copies of each other.
+    """
+    rows = np.empty(0, np.int64) if empty == "one" else _without_text(prints, prints.part_first(part))
+    kept = ~np.isin(rows, dropped)
+    files = [problem for of, problem in prints.left_aside if of == part]
+    table = pa.table(
+        {
+            "id": ids.of(rows),
+            "kind": pa.array(np.full(len(rows), WITHOUT_TEXT, object), pa.string()),
+            "bytes": pa.array(prints.bytes[rows]),
+            "kept": pa.array(kept),
+            "reason": _reasons(rows, kept, prints),
+        }
+    )
+    return _with_files(table, rows, files, prints) if files else table
+
+
+def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[str, Any]:
+    """What ``run.json`` says of the table: counts by kind, and the first entries.
+
+    ``left_aside`` of them are files that are not among the documents read.
+    """
+    kinds = {each["values"]: each["counts"] for each in pc.value_counts(table["kind"]).to_pylist()}
+    first = table.select(["id", "kind"]).slice(0, LISTED)
+    return {
+        "unit": "file" if format == "text" else "row",
+        "total": table.num_rows,
+        "kinds": dict(sorted(kinds.items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1], item[0]))),
+        "removed": int(table.num_rows - (pc.sum(table["kept"]).as_py() or 0)),
+        "files_left_aside": left_aside,
+        "listed": first.to_pylist(),
+    }
+
+
+def left_aside_notes(prints: Fingerprints, part: int) -> list[str]:
+    """Files of a reference set that hold no text: nothing was compared with them."""
+    found: dict[str, int] = {}
+    for of, problem in prints.left_aside:
+        if of != part:
+            found[str(problem.kind)] = found.get(str(problem.kind), 0) + 1
+    said = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found.items()))
+    return [f"files of the reference set with which nothing was compared: {said}"] if found else []
+
+
+def bytes_removed(table: pa.Table) -> int:
+    """Size of the texts that go without having been judged."""
+    return int(pc.sum(table.filter(pc.invert(table["kept"]))["bytes"]).as_py() or 0)
+
+
+def no_table() -> pa.Table:
+    """A table of nothing, for ids that are not known."""
+    texts = [(name, pa.string()) for name in ("id", "kind")]
+    return pa.schema([*texts, ("bytes", pa.int64()), ("kept", pa.bool_()), ("reason", pa.string())]).empty_table()
+
+
+def _without_text(prints: Fingerprints, first: int) -> Int64s:
+    return np.flatnonzero(prints.units[first:] == 0) + first
+
+
+def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.Array:
+    said = np.where(kept, "without text: there is nothing to compare", "without text, and empty is drop")
+    made = said.astype(object)
+    if prints.attachments:
+        for place, row in enumerate(rows.tolist()):
+            if row in prints.attachments:
+                made[place] = f"without text, but with {in_words(prints.attachments[row])}"
+    return pa.array(made, pa.string())
+
+
+def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fingerprints) -> pa.Table:
+    """The table with the files that were left aside, each at the place it has in its folder."""
+    numbers = np.concatenate([piece.row_numbers for piece in prints.pieces])
+    aside = pa.table(
+        {
+            "id": pa.array([problem.file for problem in files], pa.string()),
+            "kind": pa.array([problem.kind for problem in files], pa.string()),
+            "bytes": pa.nulls(len(files), pa.int64()),
+            "kept": pa.array(np.ones(len(files), np.bool_)),
+            "reason": pa.array(
+                [problem.reason.removeprefix(f"cannot read {problem.file}: ") for problem in files], pa.string()
+            ),
+        }
+    )
+    named = table.set_column(0, "id", pc.cast(table["id"], pa.string()))
+    places = [*numbers[rows].tolist(), *(problem.row for problem in files)]
+    return pa.concat_tables([named, aside]).take(pa.array(np.argsort(places, kind="stable")))
