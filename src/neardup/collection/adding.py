@@ -16,18 +16,19 @@ from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
 from neardup.collection.ids import id_fault, usable_id
+from neardup.collection.limits import FEW_WORDS, metadata_fault, text_fault, words_fault
 from neardup.collection.near import Near
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
+from neardup.fingerprints import shingle_sets
 from neardup.formats import METADATA
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
+from neardup.settings import Settings
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
-LARGEST_TEXT = 500_000_000
-"""Bytes of a text at most: SQLite takes up to 1 GB in one value, and token streams are longer than some texts."""
 _LISTED_PROBLEMS = 1000
 _SMALL = 1 << 20
 
@@ -193,10 +194,24 @@ def entries_named(
 ) -> Entries:
     """Documents with ids, texts and any JSON as metadata. Raises InputError for what cannot be kept."""
     names = [usable_id(id) for id in ids]
+    if not len(names) == len(texts) == len(metadata):
+        counts = f"{len(names):,} ids, {len(texts):,} texts and {len(metadata):,} records of metadata"
+        raise InputError(f"These are {counts}", "As many of each, one for each document")
+    for name, text in zip(names, texts, strict=True):
+        if not isinstance(text, str):
+            raise InputError(f"The text of document {name[:80]!r} is a {type(text).__name__}", "A str")
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
-    for k, fault in _faults(names, array).items():
-        raise InputError(f"The document {names[k][:80]!r} cannot be kept: {fault}", "Smaller texts", "Split it")
+    for k, fault in _faults(names, array, metadata).items():
+        raise _unfit(names[k], fault)
     return entries_of(array, names, [plain(values) for values in metadata], settings)
+
+
+def _unfit(name: str, fault: str) -> InputError:
+    return InputError(
+        f"The document {name[:80]!r} cannot be kept: {fault}",
+        "What docs/reference/collection.md lists under Limits; nothing was stored",
+        "Split it, or leave some of it out",
+    )
 
 
 def _has_rows(documents: Documents) -> bool:
@@ -208,13 +223,14 @@ def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> _P
     table, numbers = rows.table, rows.row_numbers.tolist()
     ids = _ids(table, columns.id, chunk.source, numbers)
     texts = _one_array(table.column(columns.text))
-    faults = _faults(ids, texts)
-    problems = [Problem(chunk.source, numbers[k], reason) for k, reason in faults.items()]
-    metadata = [_metadata(row, columns.said) for row in _records(table, (*columns.metadata, *columns.said))]
+    records = list(_records(table, (*columns.metadata, *columns.said)))
+    faults = _faults(ids, texts, records)
+    problems = [Problem(chunk.source, numbers[k], reason) for k, reason in sorted(faults.items())]
     if faults:
         good = [k for k in range(len(ids)) if k not in faults]
         texts = texts.take(pa.array(good, pa.int64()))
-        ids, metadata = [ids[k] for k in good], [metadata[k] for k in good]
+        ids, records = [ids[k] for k in good], [records[k] for k in good]
+    metadata = [_metadata(row, columns.said) for row in records]
     return _Prepared(entries_of(texts, ids, metadata, settings), (*rows.problems, *problems))
 
 
@@ -231,13 +247,22 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _faults(ids: list[str], texts: Any) -> dict[int, str]:
+def _faults(ids: list[str], texts: Any, metadata: Sequence[Any]) -> dict[int, str]:
     """Why rows cannot be kept, by their place."""
-    found = {k: fault for k, id in enumerate(ids) if (fault := id_fault(id))}
-    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
-    for k in np.flatnonzero(lengths > LARGEST_TEXT).tolist():
-        found[k] = f"the text has {lengths[k]:,} bytes, more than {LARGEST_TEXT:,}"
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
+    found = {}
+    for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
+        fault = id_fault(id) or text_fault(length) or (metadata_fault(values) if values != {} else "")
+        if not fault and length > FEW_WORDS:
+            fault = words_fault(_different_words(texts[k : k + 1]))
+        if fault:
+            found[k] = fault
     return found
+
+
+def _different_words(text: Any) -> int:
+    """In an array of one text."""
+    return int(shingle_sets(text, np.zeros(1, np.int64), Settings.of(length=1)).sizes[0])
 
 
 def _metadata(row: dict[str, Any], said: Sequence[str]) -> dict[str, Any]:

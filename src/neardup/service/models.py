@@ -8,12 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from neardup.collection.ids import LONGEST_ID, id_fault
+from neardup.collection.limits import metadata_fault, text_fault
 from neardup.service.limits import BATCH
 
-DEEPEST = 32
-"""Lists and records inside one another in metadata."""
-_LARGEST_BITS = 1000
-"""Bits of a whole number in metadata: beyond, it cannot be compared as a number."""
 LONGEST_QUERY = 1_000_000
 """Characters of a query, and of a text that is asked about."""
 
@@ -39,16 +36,18 @@ def _short(text: str) -> str:
     return _unicode(text)
 
 
+def _text(text: str) -> str:
+    fault = text_fault(len(_unicode(text).encode("utf-8")))
+    if fault:
+        raise ValueError(fault)
+    return text
+
+
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:
-    level: list[Any] = [value]
-    for _ in range(DEEPEST):
-        inner = [part for outer in level for part in (outer.values() if isinstance(outer, dict) else outer)]
-        if any(isinstance(part, int) and part.bit_length() > _LARGEST_BITS for part in inner):
-            raise ValueError("a number is too large")
-        level = [part for part in inner if isinstance(part, dict | list)]
-        if not level:
-            return value
-    raise ValueError(f"more than {DEEPEST} lists and records are inside one another")
+    fault = metadata_fault(value)
+    if fault:
+        raise ValueError(fault)
+    return value
 
 
 Id = Annotated[
@@ -61,7 +60,7 @@ Query = Annotated[
     Field(min_length=1, description=f"See the page on the query language. At most {LONGEST_QUERY:,} characters."),
     AfterValidator(_short),
 ]
-Text = Annotated[str, AfterValidator(_unicode)]
+Text = Annotated[str, AfterValidator(_text)]
 Metadata = Annotated[
     dict[str, Any], AfterValidator(_metadata), Field(description="Any JSON; searched by its fields.")
 ]

@@ -65,7 +65,7 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
         case sqlite3.SQLITE_CORRUPT:
             return damaged(path, str(error))
         case sqlite3.SQLITE_TOOBIG:
-            return InputError("A document is too large to be stored", "At most 500 MB of text", "Split it")
+            return InputError("A document is too large to be stored", "At most 64 MB of text", "Split it")
     return OutputError(f"{path}: {error}", "", "Nothing of this batch was stored")
 
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from neardup.collection.store.log import advance, schema_cookie
 from neardup.collection.store.schema import FORMAT_VERSION
 from neardup.errors import FormatError
 
@@ -41,6 +42,7 @@ def migrate(
         for version in range(found, wanted):
             if version not in steps:
                 require_current(found, where, steps, wanted)
+            advance(connection, schema_cookie(connection))
             steps[version](connection)
             connection.execute(f"PRAGMA user_version = {version + 1}")
         connection.execute("COMMIT")

@@ -13,8 +13,9 @@ from uuid import uuid4
 
 from neardup.coefficients import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store import schema
+from neardup.collection.store import log, schema
 from neardup.collection.store.failures import damaged, explained, not_a_collection
+from neardup.collection.store.holding import Held
 from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 from neardup.unicode_data import UNICODE_VERSION
@@ -54,6 +55,7 @@ def create(path: Path, settings: CollectionSettings) -> None:
                 schema.create(connection)
                 header = _header(settings)
                 header["seal"] = _header_seal(header)
+                header[log.KEY] = log.first_record(log.schema_cookie(connection))
                 connection.executemany("INSERT INTO header VALUES (?, ?)", header.items())
                 connection.execute("COMMIT")
             finally:
@@ -85,12 +87,10 @@ def connect(path: Path, *, readonly: bool, wait: float, cache: int) -> sqlite3.C
     return connection
 
 
-def require_collection(path: Path) -> None:
-    """Raise FormatError unless the file begins as a collection does; before SQLite is let near it."""
+def require_collection(file: Held, path: Path) -> None:
+    """Raise FormatError unless the file begins as one does, with its own log; before SQLite is let near it."""
     try:
-        with path.open("rb") as file:
-            begin = file.read(100)
-            size = file.seek(0, os.SEEK_END)
+        begin, size = file.read(100, 0), file.size()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
     if not begin.startswith(_MAGIC):
@@ -101,6 +101,7 @@ def require_collection(path: Path) -> None:
     if page == 0 or (size % page and not _has_log(path)):
         # SQLite would read zeros for what was cut off; while there is a log, the end may be just being written
         raise damaged(path, "its end was cut off")
+    log.require_own_log(file, path)
 
 
 def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> CollectionSettings:
@@ -113,6 +114,7 @@ def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> Colle
     if foreign:
         raise damaged(path, f"its tables are not those of a collection ({', '.join(map(repr, foreign[:3]))})")
     header = dict(connection.execute("SELECT key, value FROM header"))
+    header.pop(log.KEY, None)  # it changes all the time, and has a checksum of its own
     if header.pop("seal", "") != _header_seal(header):
         raise damaged(path, "its header was changed")
     made = (header.get("fingerprint"), header.get("unicode"))

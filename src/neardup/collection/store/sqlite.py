@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,8 @@ from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
 from neardup.collection.store.failures import busy, damaged, explained, well_formed
 from neardup.collection.store.groups import GroupTables
+from neardup.collection.store.holding import hold
+from neardup.collection.store.log import recorded
 from neardup.collection.store.lookups import Lookups
 from neardup.collection.store.merging import SegmentWriting
 from neardup.collection.store.segments import Segments
@@ -49,8 +52,10 @@ class SqliteStore(Lookups):
         self._closed = False
         if not path.exists():
             self._create(given)
-        opening.require_collection(path)
+        held = hold(path)
+        self._let_go = weakref.finalize(self, held.release)  # also of one that nobody has closed
         try:
+            opening.require_collection(held, path)
             with explained(path, wait), well_formed(path):
                 self.settings = opening.check(self._connection(), path, upgrade=upgrade)
             self.settings.require(given, str(path))
@@ -98,7 +103,8 @@ class SqliteStore(Lookups):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 self._local.writer = connection
-                yield connection
+                with recorded(connection):
+                    yield connection
                 connection.execute("COMMIT")
             finally:
                 self._local.writer = None
@@ -167,9 +173,9 @@ class SqliteStore(Lookups):
         """Merge the full-text index and the posting lists, give back free pages, empty the log."""
         with self._transaction() as connection:
             SegmentWriting(connection, self._path).merge_all()
-        with self._exclusive() as connection, explained(self._path, self._wait):
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
             connection.execute("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
+        with self._exclusive() as connection, explained(self._path, self._wait):
             connection.execute("VACUUM")
             (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if blocked:
@@ -183,6 +189,7 @@ class SqliteStore(Lookups):
                 with suppress(sqlite3.Error):
                     connection.close()
             self._connections.clear()
+            self._let_go()
 
     def _segments(self) -> Segments:
         """The posting lists; within a transaction with what it has put so far."""

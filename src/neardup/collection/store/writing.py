@@ -44,7 +44,7 @@ class SqliteWriting:
         largest = f"SELECT MAX(IFNULL({given}, 0), IFNULL((SELECT MAX(number) FROM documents), 0))"
         (last,) = connection.execute(largest).fetchone()
         self._next = int(last) + 1
-        self._keys: dict[str, int] = dict(connection.execute("SELECT name, number FROM keys"))
+        self._keys: dict[str, int] = {}
         (self._before,) = connection.execute("SELECT documents FROM totals").fetchone()
         self._changes = np.zeros(6, np.int64)
 
@@ -133,10 +133,15 @@ class SqliteWriting:
         return sorted(found, key=lambda fact: (fact[0], isinstance(fact[1], str), fact[1], fact[2]))
 
     def _key(self, name: str) -> int:
-        if name not in self._keys:
-            cursor = self._connection.execute("INSERT INTO keys (name) VALUES (?)", (name,))
-            self._keys[name] = int(cursor.lastrowid or 0)
-        return self._keys[name]
+        number = self._keys.get(name)
+        if number is None:
+            # one by one: there may be a million names, and a transaction asks for few of them
+            known = self._connection.execute("SELECT number FROM keys WHERE name = ?", (name,)).fetchone()
+            if known is None:
+                cursor = self._connection.execute("INSERT INTO keys (name) VALUES (?)", (name,))
+                known = (cursor.lastrowid,)
+            number = self._keys[name] = known[0]
+        return number
 
 
 def _rows(entries: Entries, named: list[int]) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,110 @@
+"""What a collection takes of a document, checked before anything is stored: the same for every way in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LARGEST_TEXT = 64_000_000
+"""Bytes of a text."""
+MOST_WORDS = 1_000_000
+"""Different words of a text: each is a row of the index. Two million take ten seconds to commit (measured)."""
+FEW_WORDS = 4_000_000
+"""A text of so many bytes cannot have more: there are too few short words."""
+DEEPEST = 32
+"""Lists and records inside one another in metadata."""
+MOST_KEYS = 1_000
+"""Different names in the metadata of a document, those of records in records included."""
+LONGEST_KEY = 1_024
+"""Bytes of a name, ``outer.inner`` in full."""
+MOST_VALUES = 10_000
+"""Values in the metadata of a document: elements of lists and fields of records."""
+MOST_METADATA = 1_000_000
+"""Bytes of names and strings in the metadata of a document."""
+MOST_DIGITS = 300
+"""Digits of a whole number: beyond that it has no place among the other numbers."""
+
+_TOO_LARGE = 10**MOST_DIGITS
+
+
+def text_fault(size: int) -> str:
+    """Why a text of so many bytes cannot be kept; empty when it can."""
+    return f"the text has {size:,} bytes, more than {LARGEST_TEXT:,}" if size > LARGEST_TEXT else ""
+
+
+def words_fault(count: int) -> str:
+    """Why a text of so many different words cannot be kept; empty when it can."""
+    return f"the text has {count:,} different words, more than {MOST_WORDS:,}" if count > MOST_WORDS else ""
+
+
+def metadata_fault(metadata: Any) -> str:
+    """Why metadata cannot be kept; empty when it can. Looks at no more than the limits allow.
+
+    >>> metadata_fault({"n": 10**300})
+    'the metadata holds a whole number of more than 300 digits'
+    """
+    if not isinstance(metadata, Mapping):
+        return f"the metadata is a {type(metadata).__name__}, not a record"
+    level: list[tuple[str, Any]] = [("", metadata)]
+    keys: set[str] = set()
+    values = size = 0
+    for _ in range(DEEPEST):
+        deeper: list[tuple[str, Any]] = []
+        for name, value in _parts(level):
+            values += 1
+            if values > MOST_VALUES:
+                return f"the metadata has more than {MOST_VALUES:,} values"
+            fault = _fault(name, value)
+            if fault:
+                return fault
+            keys.add(name)
+            size += _size(name) + (_size(value) if isinstance(value, str | bytes) else 0)
+            if isinstance(value, Mapping | list | tuple):
+                deeper.append((name, value))
+        if len(keys) > MOST_KEYS:
+            return f"the metadata has {len(keys):,} different names, more than {MOST_KEYS:,}"
+        if size > MOST_METADATA:
+            return f"the names and strings of the metadata have {size:,} bytes, more than {MOST_METADATA:,}"
+        if not deeper:
+            return ""
+        level = deeper
+    return f"more than {DEEPEST} lists and records are inside one another in the metadata"
+
+
+def _parts(level: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The fields and elements of records and lists, each under its name."""
+    for name, outer in level:
+        if isinstance(outer, Mapping):
+            for key, value in outer.items():
+                yield f"{name}.{key}" if name else str(key), value
+        else:
+            for value in outer:
+                yield name, value
+
+
+def _fault(name: str, value: Any) -> str:
+    if len(name) > LONGEST_KEY or _size(name) > LONGEST_KEY:
+        return f"a name in the metadata has {_size(name):,} bytes, more than {LONGEST_KEY:,}"
+    if isinstance(value, int) and not -_TOO_LARGE < value < _TOO_LARGE:
+        return f"the metadata holds a whole number of more than {MOST_DIGITS} digits"
+    return ""
+
+
+def _size(text: str | bytes) -> int:
+    return len(text.encode("utf-8", "replace") if isinstance(text, str) else text)
+
+
+__all__ = [
+    "DEEPEST",
+    "FEW_WORDS",
+    "LARGEST_TEXT",
+    "LONGEST_KEY",
+    "MOST_DIGITS",
+    "MOST_KEYS",
+    "MOST_METADATA",
+    "MOST_VALUES",
+    "MOST_WORDS",
+    "metadata_fault",
+    "text_fault",
+    "words_fault",
+]
