@@ -14,11 +14,12 @@ Pair = tuple[int, int, int]
 
 
 def features(text: str, spec: str) -> list[int]:
-    """Return the hashes of the features of a text, with repeats: ``char:N``, ``word`` or ``shingle:N``."""
+    """Return the hashes of the features of a text, with repeats: char:N, joined:N, word or shingle:N."""
     kind, _, length = spec.partition(":")
-    if kind != "char":
+    if kind not in ("char", "joined"):
         return reference.shingle_hashes(reference.unit_hashes(text, "word"), int(length or 1))
-    characters = [char for char in reference.characters(text) if char != " "]
+    units = reference.characters(text) if kind == "char" else reference.tokens(text)
+    characters = [char for char in "".join(units) if char != " "]
     units = [reference.mix64(reference.GOLD * (ord(char) + 1) & reference.WORD) for char in characters]
     return reference.shingle_hashes(units, int(length))
 

@@ -48,8 +48,35 @@ def band_probability(similarity: float, slots: int, rows: int, wrap: bool = Fals
     return 1 - (1 - agree) ** (bands - 1) * (1 - 2 * agree + similarity ** (rows + left))
 
 
+def most_rows(threshold: float, recall: float, slots: int, wrap: bool = False) -> int:
+    """The most rows a band with which a pair at the ``threshold`` is found with probability ``recall`` or better.
+
+    Raises SettingError where not even one row a band reaches it.
+
+    >>> most_rows(0.8, 0.99, 128), round(band_probability(0.8, 128, 6), 4), round(band_probability(0.8, 128, 7), 4)
+    (6, 0.9983, 0.9855)
+    """
+    if not 0 < threshold <= 1 or not 0 < recall < 1:
+        raise SettingError(
+            f"threshold is {threshold!r} and recall is {recall!r}",
+            "a threshold above 0 and at most 1, and a recall above 0 and below 1",
+        )
+    for rows in range(slots, 0, -1):
+        if band_probability(threshold, slots, rows, wrap) >= recall:
+            return rows
+    best = band_probability(threshold, slots, 1)
+    raise SettingError(
+        f"With {slots} slots no bands find pairs at {threshold:g} with probability {recall:g}",
+        f"At most {best:.4f} is possible there",
+        "Lower the recall, raise the threshold, or make signatures of more slots",
+    )
+
+
 class LSH:
     """Buckets of signatures [documents, slots] of whole numbers, in bands of ``rows`` slots.
+
+    ``rows`` not given: the most with which a pair at ``threshold`` is found with probability ``recall``; with
+    ``rows`` those two are not looked at.
 
     There are ``slots // rows`` bands. The slots left over are in no band, but count where candidates are
     ordered by agreeing slots; ``unused`` says how many they are. With ``wrap`` they make one band more, filled up
@@ -57,7 +84,8 @@ class LSH:
     when not given: what a MinHash gives for an empty set) is nobody's candidate. The array is not copied and
     must not change.
 
-    Raises InputError for other shapes and types, SettingError for rows that do not fit.
+    Raises InputError for other shapes and types, SettingError for rows that do not fit, and for a threshold and a
+    recall that no rows reach.
 
     >>> signatures = np.array([[1, 2, 3, 4, 9], [1, 2, 5, 6, 9], [7, 8, 3, 4, 0], [0, 0, 0, 0, 0]])
     >>> lsh = LSH(signatures, rows=2)
@@ -67,13 +95,24 @@ class LSH:
     [[1, 3], [2, 2]]
     >>> lsh.pairs().to_pylist()[0]
     {'a': 0, 'b': 1, 'agreeing': 3}
+    >>> LSH(np.zeros((2, 128), np.uint32)).rows, LSH(np.zeros((2, 128), np.uint32), threshold=0.5).rows
+    (6, 3)
     """
 
     def __init__(
-        self, signatures: Signatures, rows: int = 20, *, wrap: bool = False, empty: int | None = None
+        self,
+        signatures: Signatures,
+        rows: int | None = None,
+        *,
+        threshold: float = 0.8,
+        recall: float = 0.99,
+        wrap: bool = False,
+        empty: int | None = None,
     ) -> None:
         _require_signatures(signatures)
         self.documents, self.slots = signatures.shape
+        if rows is None:
+            rows = most_rows(threshold, recall, self.slots, wrap)
         if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= self.slots:
             raise SettingError(f"rows is {rows!r}", f"a whole number from 1 to the number of slots, {self.slots}")
         self.rows, self.wrap = int(rows), wrap
@@ -205,4 +244,4 @@ def _require_signatures(signatures: Any) -> None:
         )
 
 
-__all__ = ["FOUND", "LSH", "MOST_PAIRS", "PREPARED", "band_probability"]
+__all__ = ["FOUND", "LSH", "MOST_PAIRS", "PREPARED", "band_probability", "most_rows"]

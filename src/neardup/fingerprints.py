@@ -88,12 +88,12 @@ def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
     ``features`` is a name that ``features_of`` knows. A text without a feature gets 0. Releases the GIL
     while it computes.
     """
-    from neardup.kernels.simhash import SOLID, simhash_texts  # other runs need not wait for it
+    from neardup.kernels.simhash import JOINED, SOLID, simhash_texts  # other runs need not wait for it
 
     window = features_of(features)
     assert window is not None
     kind, length = window
-    unit = SOLID if kind == "char" else kernels.WORD
+    unit = {"char": SOLID, "joined": JOINED}.get(kind, kernels.WORD)
     simhash_texts(text_batch(texts), unicode_tables(), unit, length, out)
 
 

@@ -76,7 +76,7 @@ def plan(threshold: float = 0.8, recall: float = 0.99, slots: int = 128) -> Plan
     >>> plan(0.8, 0.99).bands[-1], len(plan(0.8, 0.99).bands)
     (6, 19)
     """
-    Settings.of(threshold=threshold, recall=recall, slots=slots)
+    Settings.of(threshold=threshold, recall=recall, slots=slots, sketch="classic")  # which has any number of slots
     for bands in range(1, slots + 1):
         chosen = Plan(threshold, recall, slots, even_bands(slots, bands))
         if chosen.probability(threshold) >= recall:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, get_type_hints
 
 from neardup.errors import SettingError
+from neardup.hints import near_miss, of_features, of_keep, of_share
 from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_none, require_search
 
 KEEP_ORDERS = ("longest", "first", "last")
@@ -26,10 +27,14 @@ MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset",
 
 @dataclass(frozen=True)
 class Rule:
-    """What a field may hold: ``allowed`` says it in words, ``holds`` tests a value of the right type."""
+    """What a field may hold: ``allowed`` says it in words, ``holds`` tests a value of the right type.
+
+    ``hint`` says of another value what was probably meant, or nothing.
+    """
 
     allowed: str
     holds: Callable[[Any], bool]
+    hint: Callable[[Any], str] = lambda value: ""
 
 
 @dataclass(frozen=True)
@@ -58,19 +63,15 @@ def _similarity(low: float, words: str) -> Rule:
     def holds(value: float) -> bool:
         return low < value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
 
-    return Rule(f"{words}, with at most six decimals", holds)
+    return Rule(f"{words}, with at most six decimals", holds, of_share)
 
 
 def _one_of(*names: str) -> Rule:
-    return Rule("one of " + ", ".join(names), lambda value: value in names)
+    return Rule("one of " + ", ".join(names), lambda value: value in names, lambda value: near_miss(value, names))
 
 
 def _keep_policy(value: str) -> bool:
     return value in KEEP_ORDERS or (value.startswith(KEEP_COLUMN) and len(value) > 4)
-
-
-def _power_of_two(value: int) -> bool:
-    return 1 <= value <= 4096 and value & (value - 1) == 0
 
 
 def _setting(default: Any, rule: Rule, text: str) -> Any:
@@ -99,7 +100,9 @@ class Sketch:
         "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference). Or simhash: "
         "candidates are all pairs of SimHash fingerprints within a distance, for texts that are almost identical.",
     )
-    slots: int = _setting(128, Rule("a power of two from 1 to 4096", _power_of_two), "Slots of a signature.")
+    slots: int = _setting(
+        128, _number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two."
+    )
 
 
 @dataclass(frozen=True)
@@ -112,11 +115,12 @@ class SimHashing:
     features: str = _setting(
         "char:4",
         Rule(
-            f"char:N, word or shingle:N, with N from 1 to {LONGEST_FEATURE}",
+            f"char:N, joined:N, word or shingle:N, with N from 1 to {LONGEST_FEATURE}",
             lambda value: bool(features_of(value)),
+            of_features,
         ),
-        "With sketch simhash: what votes, as often as it occurs: windows of N characters without white space, "
-        "words, or N words in a row.",
+        "With sketch simhash: what votes, as often as it occurs: windows of N characters without white space "
+        "(char) or without white space and punctuation (joined), words, or N words in a row.",
     )
     distance: int = _setting(
         3,
@@ -166,7 +170,7 @@ class Search:
     )
     recall: float = _setting(
         0.99,
-        Rule("a number from 0.5 to 0.999999", lambda value: 0.5 <= value <= 0.999999),
+        Rule("a number from 0.5 to 0.999999", lambda value: 0.5 <= value <= 0.999999, of_share),
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
     memory: float = _setting(
@@ -211,12 +215,16 @@ class Keep:
 
     keep: str = _setting(
         "longest",
-        Rule("longest, first, last, max:COLUMN or min:COLUMN", _keep_policy),
+        Rule(
+            "longest, first, last, max:COLUMN or min:COLUMN",
+            _keep_policy,
+            lambda value: of_keep(value, KEEP_ORDERS),
+        ),
         "Which document of a group is kept and represents it; ties go to the first in input order.",
     )
     only_contained: float = _setting(
         0.0,
-        _number(0, 1),
+        Rule("a number from 0 to 1", lambda value: 0 <= value <= 1, of_share),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
     )
     empty: str = _setting(
@@ -327,6 +335,13 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
     measure = made.search.measure
     together = require_search if made.by_simhash else require_none
     together(made.as_dict(), {name: field.default for name, field in FIELDS.items()})
+    if made.sketch.sketch == "one-permutation" and made.sketch.slots.bit_count() != 1:
+        below = 1 << made.sketch.slots.bit_length() - 1
+        raise SettingError(
+            f"slots is {made.sketch.slots} and sketch is 'one-permutation'",
+            "There the first bits of a hash choose its slot: the slots are a power of two",
+            f"Choose {below} or {2 * below}, or sketch classic, which has any number of slots from 1 to 4096",
+        )
     if made.by_simhash and measure in TEXT_MEASURES:
         raise SettingError(
             f"measure is {measure!r} and sketch is 'simhash'",
@@ -354,9 +369,13 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
 def _mistake(name: str, value: Any) -> str:
     field = FIELDS.get(name)
     if field is None:
-        return f"There is no setting {name!r}. Allowed: {', '.join(FIELDS)}."
+        return _sentences(f"There is no setting {name!r}. Allowed: {', '.join(FIELDS)}.", near_miss(name, FIELDS))
     accepted = (int, float) if field.type is float else (field.type,)
     right_type = isinstance(value, accepted) and not isinstance(value, bool)
     if right_type and field.rule.holds(value):
         return ""
-    return f"{name} is {value!r}. Allowed: {field.rule.allowed}."
+    return _sentences(f"{name} is {value!r}. Allowed: {field.rule.allowed}.", field.rule.hint(value))
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(part for part in parts if part)

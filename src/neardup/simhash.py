@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.codepoints import codepoints_of
 from neardup.errors import InputError, SettingError
 from neardup.fingerprints import simhash_rows
-from neardup.kernels.simhash import simhash_units, solid_units
+from neardup.kernels.simhash import JOINED, SOLID, simhash_units, solid_units
 from neardup.provenance import Provenance, signature_table
 from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketches import pair_rows, slots_array, text_arrays
 from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.text import tokens
+from neardup.text import units as units_of
 from neardup.unicode_data import unicode_tables
 from neardup.units import read
 
@@ -35,6 +39,7 @@ class SimHash:
     """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
 
     ``features`` are what votes: ``char:4`` (windows of 4 characters of the normalised text without white space),
+    ``joined:4`` (the same without punctuation: of its tokens joined, the classic example of the field),
     ``word`` (tokens), or ``shingle:5`` (5 tokens in a row); other lengths from 1 to 64 likewise. The weight of a
     feature is how often it occurs. A text that is shorter than one window has one feature, all of it. Bit i of
     the fingerprint is 1 where the features whose hash has bit i outweigh the others (Charikar 2002). The first 64
@@ -114,23 +119,59 @@ class SimHash:
     def of_features(self, features: Iterable[tuple[str | int, float]]) -> int:
         """The fingerprint of pairs (feature, weight), for weights of one's own, such as those of rare words.
 
-        A str is hashed (BLAKE2b); a whole number is the hash itself. Weights are finite numbers, negative ones
-        vote against; they are added exactly, so that the order does not matter. No feature gives 0. Raises
-        InputError for what is no such pair.
+        A str as :meth:`features_of` gives it is hashed as in texts, any other by BLAKE2b; a whole number is the
+        hash itself. Weights are finite numbers, negative ones vote against; they are added exactly, so that
+        the order does not matter. No feature gives 0. Raises InputError for what is no such pair.
 
         >>> bin(SimHash().of_features([(0b1001, 1), (0b0101, 1), (0b1101, 1)]))
         '0b1101'
         >>> SimHash().of_features([("moon", 2.5), ("red", 1)]) == SimHash().of_features([("moon", 1)])
         True
         """
-        hashes, weights = [], []
+        named, weights = [], []
         for pair in features:
             if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
                 raise InputError(f"A feature is {pair!r}", "A pair (feature, weight)")
-            hashes.append(_feature_hash(pair[0], self.bits))
+            named.append(pair[0])
             weights.append(_ratio(pair[1]))
+        hashes = [_feature_hash(feature, self.bits) for feature in named]
         words = [[value >> shift & 0xFFFF_FFFF_FFFF_FFFF for shift in range(0, self.bits, 64)] for value in hashes]
-        return _signs(np.array(words, np.uint64).reshape(-1, self.bits // 64), weights)
+        rows = np.array(words, np.uint64).reshape(-1, self.bits // 64)
+        for row, feature in zip(rows, named, strict=True):
+            if isinstance(feature, str):
+                self._hash_as_in_texts(feature, row)
+        return _signs(rows, weights)
+
+    def features_of(self, text: str) -> list[tuple[str, int]]:
+        """The features of a text, each with its weight (how often it occurs), in the order they come first.
+
+        Tokens in a row are joined by blanks. ``of_features(features_of(text))`` is ``of(text)``.
+
+        >>> SimHash(features="joined:4").features_of("To be, or to be")
+        [('tobe', 2), ('obeo', 1), ('beor', 1), ('eort', 1), ('orto', 1), ('rtob', 1)]
+        """
+        kind, length = _require(self.features)
+        if kind in ("char", "joined"):
+            units = [unit for unit in units_of(text, "char") if unit != " "] if kind == "char" else tokens(text)
+            units, between = list("".join(units)), ""
+        else:
+            units, between = tokens(text), " "
+        last = max(len(units) - length, 0) if units else -1
+        return list(Counter(between.join(units[at : at + length]) for at in range(last + 1)).items())
+
+    def _hash_as_in_texts(self, feature: str, out: UInt64s) -> None:
+        """Write the hash that texts give this feature; nothing for a str that is no feature of a text."""
+        kind, length = _require(self.features)
+        if kind not in ("char", "joined"):
+            if self.features_of(feature) == [(feature, 1)]:
+                out[:] = self.sketch([feature])  # its hash is the fingerprint of a text that has no other
+            return
+        # not normalised again: characters that stand together here may have been apart in the text
+        codepoints = codepoints_of(feature)
+        units = np.empty(len(codepoints), np.uint64)
+        unit = SOLID if kind == "char" else JOINED
+        if 0 < solid_units(codepoints, len(codepoints), unicode_tables(), unit, units) == len(units) <= length:
+            simhash_units(units, len(units), length, np.empty(len(units) + 8, np.uint64), out)
 
 
 def simhash(text: str) -> int:
@@ -148,7 +189,7 @@ def simhash(text: str) -> int:
 def of_codepoints(codepoints: UInt32s) -> int:
     """The 64-bit SimHash of a text that is normalised already (uint32 code points)."""
     units, out = np.empty(len(codepoints), np.uint64), np.empty(1, np.uint64)
-    n = solid_units(codepoints, len(codepoints), unicode_tables(), units)
+    n = solid_units(codepoints, len(codepoints), unicode_tables(), SOLID, units)
     simhash_units(units, n, FEATURE_LENGTH, np.empty(n + 8, np.uint64), out)
     return int(out[0])
 
@@ -168,14 +209,17 @@ def distance(a: int, b: int) -> int:
     return (a ^ b).bit_count()
 
 
-def _require(features: str) -> None:
-    if features_of(features) is None:
+def _require(features: str) -> tuple[str, int]:
+    window = features_of(features)
+    if window is None:
         lengths = f"N from 1 to {LONGEST_FEATURE}"
         raise SettingError(
             f"features is {features!r}",
-            f"'char:N' (N characters without white space), 'word', 'shingle:N' (N tokens); {lengths}",
+            f"'char:N' (N characters without white space), 'joined:N' (without punctuation, too), 'word', "
+            f"'shingle:N' (N tokens); {lengths}",
             "For features of your own use of_features()",
         )
+    return window
 
 
 def _feature_hash(feature: object, bits: int) -> int:

@@ -22,14 +22,14 @@ FOREIGN = ("slots", "recall")
 
 
 def features_of(name: object) -> tuple[str, int] | None:
-    """The kind of features (char, word, shingle) that vote, and their length; None if ``name`` names none.
+    """The kind of features (char, joined, word, shingle) that vote, and their length; None if ``name`` names none.
 
     >>> features_of("char:4"), features_of("word"), features_of("char:0")
     (('char', 4), ('word', 1), None)
     """
     if name == "word":
         return "word", 1
-    matched = re.fullmatch(r"(char|shingle):([1-9][0-9]?)", name) if isinstance(name, str) else None
+    matched = re.fullmatch(r"(char|joined|shingle):([1-9][0-9]?)", name) if isinstance(name, str) else None
     if matched is None or int(matched[2]) > LONGEST_FEATURE:
         return None
     return matched[1], int(matched[2])

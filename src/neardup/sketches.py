@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,14 @@ _UNITS = ("word", "char")
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated share with its 95 % Wilson interval, from ``slots`` slots (or what else was ``counted``)."""
+    """An estimated share with its 95 % Wilson interval, from ``slots`` slots (or what else was ``counted``).
+
+    ``float()``, ``format()`` and <, <=, > and >= (with numbers and other estimates) read it as ``value``. Two are
+    equal if all of it is.
+
+    >>> estimate(138, 200) > 0.6, f"{estimate(138, 200):.2f}", float(estimate(1, 2))
+    (True, '0.69', 0.5)
+    """
 
     value: float
     low: float
@@ -42,6 +50,24 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.3f} (95 % interval {self.low:.3f}–{self.high:.3f}, {self.slots} {self.counted})"
+
+    def __format__(self, form: str) -> str:
+        return format(self.value, form) if form else str(self)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < float(other) if isinstance(other, Estimate | Real) else NotImplemented
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= float(other) if isinstance(other, Estimate | Real) else NotImplemented
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > float(other) if isinstance(other, Estimate | Real) else NotImplemented
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= float(other) if isinstance(other, Estimate | Real) else NotImplemented
 
 
 def estimate(matches: int, slots: int) -> Estimate:
@@ -75,6 +101,11 @@ class MinHash:
         self.settings = Settings.of(slots=slots, length=length, unit=unit, sketch=sketch)
         if self.settings.by_simhash:
             raise SettingError("sketch is 'simhash'", "one of one-permutation, classic", "Use neardup.SimHash")
+
+    def __repr__(self) -> str:
+        shingles, sketch = self.settings.shingles, self.settings.sketch
+        form = f"length={shingles.length}, unit={shingles.unit!r}, sketch={sketch.sketch!r}"
+        return f"MinHash(slots={sketch.slots}, {form})"
 
     def sketch(self, texts: Any) -> UInt32s:
         """Signatures uint32[n, slots] of n texts: a list of str, or Arrow data (array, table, data frame).
@@ -153,7 +184,7 @@ class MinHash:
         return signatures, bucketed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MinHashSketch:
     """The MinHash of one set: ``values`` uint32[slots], and which slots a shingle chose.
 
@@ -190,6 +221,9 @@ class MinHashSketch:
 
     def __hash__(self) -> int:
         return hash(bytes(self))
+
+    def __repr__(self) -> str:
+        return f"MinHashSketch({self._description()})"
 
     def __bytes__(self) -> bytes:
         settings, slots = self.settings, len(self.values)

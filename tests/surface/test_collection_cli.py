@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from command_line import BASE, ROWS, Run, write_rows
 
+from neardup.cli.options import CREATION
 from neardup.collection import Collection
+from neardup.collection.settings import CollectionSettings
 
 
 @pytest.fixture
@@ -109,3 +111,9 @@ def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
         assert result.status == 2
         assert "is no neardup collection: it is no SQLite database" in result.err
     assert mails.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["length", "slots", "scale", "floor"])
+def test_the_help_says_what_a_collection_has_without_the_option(name: str) -> None:
+    option = next(option for option in CREATION if option.spelling == (f"--{name}",))
+    assert option.help.endswith(f"Without it {CollectionSettings().as_dict()[name]}.")

@@ -158,7 +158,10 @@ def test_against_old_documents(run: Run, tmp_path: Path) -> None:
         ),
         (["--sketch", "simhash", "--distance", "17"], "error: distance is 17. Allowed: a number from 0 to 16"),
         (["--sketch", "simhash", "--bits", "32"], "error: bits is 32. Allowed: 64 or 128."),
-        (["--sketch", "simhash", "--features", "words"], "error: features is 'words'. Allowed: char:N, word or"),
+        (
+            ["--sketch", "simhash", "--features", "words"],
+            "error: features is 'words'. Allowed: char:N, joined:N,",
+        ),
         (["--distance", "5"], "error: distance is 5 and sketch is 'one-permutation'\n"),
     ],
 )

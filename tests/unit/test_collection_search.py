@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import reference
 from memory_collection import MemoryCollection
-from neardup.collection.pages import Cursor, Page, read_token
+from neardup.collection.pages import Cursor, Hit, Page, read_token
 from neardup.collection.query import parse
 from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Words
 from neardup.collection.search import search
@@ -48,6 +48,17 @@ DOCUMENTS = made()
 
 def ids(query: str, **given: Any) -> list[str]:
     return [hit.id for hit in search(DOCUMENTS, query, limit=100, **given).hits]
+
+
+def test_reprs_of_pages_and_hits_are_short() -> None:
+    page = search(DOCUMENTS, "FINGERPRINT:half", limit=4)
+    assert repr(page.hits[0]) == "Hit('copy', shared 46 of 49 + 96 shingles)"
+    first = ", ".join(repr(hit.id) for hit in page.hits[:3])
+    assert repr(page) == f"Page({len(page.hits)} of {page.found} hits: {first}{', …' * (len(page.hits) > 3)})"
+    assert repr(search(DOCUMENTS, "three", limit=1)) == "Page(1 of 3 hits: 'tiny', more with next)"
+    assert repr(search(DOCUMENTS, "EXPLAIN three")) == "Page(a plan, no hits)"
+    assert repr(search(DOCUMENTS, "nonsense")) == "Page(0 of 0 hits)"
+    assert len(repr(Hit("x" * 5000 + "\x1b[2J", None))) < 60
 
 
 # hits

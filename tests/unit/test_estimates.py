@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import comb
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,3 +61,16 @@ def test_the_interval_covers_about_95_percent(slots: int, similarity: float) -> 
 def test_an_estimate_as_text() -> None:
     assert str(estimate(138, 200)) == "0.690 (95 % interval 0.623–0.750, 200 slots)"
     assert str(Estimate(0.5, 0.25, 0.75, 4)) == "0.500 (95 % interval 0.250–0.750, 4 slots)"
+
+
+def test_an_estimate_is_read_as_a_number() -> None:
+    found = estimate(138, 200)
+    assert float(found) == 0.69
+    assert found < 0.7 < 0.71 > found >= 0.69 >= found > 0.5 <= found <= 1
+    assert estimate(1, 4) < estimate(1, 2) <= estimate(2, 4) <= np.float64(0.5)
+    assert min(estimate(3, 4), estimate(1, 4), estimate(2, 4)) == estimate(1, 4)
+    assert (f"{found:.2f}", f"{found:.1%}", f"{found}") == ("0.69", "69.0%", str(found))
+    assert np.array([found, estimate(1, 2)], float).tolist() == [0.69, 0.5]
+    assert estimate(1, 2) != estimate(2, 4)  # the intervals differ
+    with pytest.raises(TypeError):
+        assert found < "0.7"

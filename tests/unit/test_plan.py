@@ -122,7 +122,7 @@ def test_a_recall_out_of_reach() -> None:
 
 def test_settings_that_are_not_allowed() -> None:
     with pytest.raises(SettingError) as caught:
-        plan(0, 1, 100)
+        plan(0, 1, 5000)
     assert [line.partition(" is ")[0] for line in str(caught.value).splitlines()] == [
         "threshold",
         "recall",

@@ -150,7 +150,10 @@ def test_a_short_document_in_a_long_one() -> None:
 def test_a_sample_says_what_it_counted() -> None:
     found = SampledShingles(4).of_ids(range(400)).containment(SampledShingles(4).of_ids(range(200, 4000)))
     assert str(found).endswith(f"{found.slots} sampled shingles)")
-    assert repr(SampledShingles(4)) == "SampledShingles(scale=4, floor=32)"
+    family = SampledShingles(4)
+    assert repr(family) == "SampledShingles(scale=4, floor=32)"
+    assert repr(family.of_ids(range(9))) == f"Sample(9 hashes, {family!r}, of ids)"
+    assert repr(family.sketch(["a text", "and one more", ""])) == f"Samples(3 documents, 2 hashes, {family!r})"
 
 
 @pytest.mark.parametrize(

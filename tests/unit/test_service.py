@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import neardup as nd
 from made_service import Service, by_path, by_query, serving
 from neardup import measures
 from neardup.collection import Collection
@@ -267,7 +268,8 @@ def test_a_token_of_another_search_is_refused(filled: Service) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "status"),
     [
-        ("GET", "/", 404),
+        ("POST", "/", 405),
+        ("GET", "/?x", 422),
         ("GET", "/v1", 404),
         ("GET", "/docs", 404),
         ("GET", "/redoc", 404),
@@ -287,6 +289,13 @@ def test_one_error_body_for_everything(filled: Service, method: str, target: str
     refused = filled(method, target)
     assert (refused.status, bool(refused.error["code"])) == (status, True)
     assert refused.headers["content-type"] == "application/json"
+
+
+def test_the_front_door_says_what_this_is_and_where_to_go_on(filled: Service) -> None:
+    answered = filled("GET", "/")
+    assert (answered.json["name"], answered.json["version"]) == ("neardup", nd.__version__)
+    paths = filled("GET", "/openapi.json").json["paths"]
+    assert {*answered.json["links"].values()} <= {*paths, "/openapi.json", "/metrics"}
 
 
 def test_bodies_that_are_no_json(filled: Service) -> None:

@@ -50,7 +50,7 @@ REFUSED: dict[str, list[Any]] = {
     "unit": ["line", "", "Word", 5, None],
     "length": [0, -1, 65, 5.0, "5", True, None],
     "sketch": ["minhash", "", 1],
-    "slots": [0, 3, 100, 8192, -128, 128.0, True],
+    "slots": [0, 4097, 8192, -128, 128.0, True],
     "bits": [0, 32, 63, 256, 64.0, "64", True, None],
     "features": ["", "char", "char:0", "char:04", "char:65", "words", "word:2", "shingle:", "char:4 ", 4, None],
     "distance": [-1, 33, 3.0, "3", True, None],
@@ -97,7 +97,51 @@ def test_allowed(name: str, value: Any) -> None:
 def test_refused(name: str, value: Any) -> None:
     with pytest.raises(SettingError) as caught:
         Settings.of(**{name: value})
-    assert str(caught.value) == f"{name} is {value!r}. Allowed: {FIELDS[name].rule.allowed}."
+    said, _, hint = str(caught.value).partition(" Did you mean")
+    assert said.startswith(f"{name} is {value!r}. Allowed: {FIELDS[name].rule.allowed}.")
+    assert not hint or hint.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        (
+            {"keep": "none"},
+            "One document of each group stays in any case; to remove nothing, use neardup",
+        ),
+        ({"keep": "newest"}, "For the newest one name the column of the dates: max:COLUMN."),
+        ({"keep": "max"}, "Name the column: max:COLUMN."),
+        ({"keep": "longst"}, "Did you mean 'longest'?"),
+        ({"measure": "chunk_union"}, "Did you mean 'chunk-union'?"),
+        ({"measure": "LCS"}, "Did you mean 'lcs'?"),
+        ({"sketch": "one permutation"}, "Did you mean 'one-permutation'?"),
+        ({"unit": "words"}, "Did you mean 'word'?"),
+        ({"method": "exakt"}, "Did you mean 'exact'?"),
+        ({"groups": "principle"}, "Did you mean 'principal'?"),
+        ({"features": "chars"}, "Did you mean 'char:4'?"),
+        ({"threshold": 80}, "Did you mean 0.8?"),
+        ({"recall": 99}, "Did you mean 0.99?"),
+        ({"treshold": 0.8}, "Did you mean 'threshold'?"),
+        ({"only-contained": 0.8}, "Did you mean 'only_contained'?"),
+        ({"keep": "best"}, "Allowed: longest, first, last, max:COLUMN or min:COLUMN."),
+        ({"method": "minhash"}, "Allowed: one of auto, lsh, exact."),
+    ],
+)
+def test_near_misses_get_a_hint(values: dict[str, Any], hint: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings.of(**values)
+    assert hint in str(caught.value)
+    assert "None" not in str(caught.value)
+
+
+def test_slots_are_a_power_of_two_only_where_that_is_needed() -> None:
+    assert Settings.of(sketch="classic", slots=100).sketch.slots == 100
+    with pytest.raises(SettingError) as caught:
+        Settings.of(slots=100)
+    assert str(caught.value) == (
+        "slots is 100 and sketch is 'one-permutation'. There the first bits of a hash choose its slot: the slots "
+        "are a power of two. Choose 64 or 128, or sketch classic, which has any number of slots from 1 to 4096."
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,11 +211,11 @@ def test_what_simhash_goes_together_with(measure: str) -> None:
 
 def test_all_mistakes_at_once() -> None:
     with pytest.raises(SettingError) as caught:
-        Settings.of(length=0, treshold=0.8, slots=100, unit="word", keep="best")
+        Settings.of(length=0, treshold=0.8, slots=5000, unit="word", keep="best")
     assert str(caught.value).splitlines() == [
         "length is 0. Allowed: a number from 1 to 64 tokens or characters.",
-        f"There is no setting 'treshold'. Allowed: {', '.join(FIELDS)}.",
-        "slots is 100. Allowed: a power of two from 1 to 4096.",
+        f"There is no setting 'treshold'. Allowed: {', '.join(FIELDS)}. Did you mean 'threshold'?",
+        "slots is 5000. Allowed: a number from 1 to 4096.",
         "keep is 'best'. Allowed: longest, first, last, max:COLUMN or min:COLUMN.",
     ]
     assert isinstance(caught.value, ValueError)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -17,12 +19,13 @@ import reference_hamming as twin
 from neardup.errors import InputError, SettingError
 from neardup.kernels.simhash import majority
 from neardup.simhash import of_features, simhash
+from neardup.text import normalise, tokens
 from strategies import any_text, ascii_text, words64
 
 FAMILIES = st.builds(
     nd.SimHash,
     st.sampled_from([64, 128]),
-    st.sampled_from(["char:4", "char:1", "char:7", "word", "shingle:2", "shingle:5"]),
+    st.sampled_from(["char:4", "char:1", "char:7", "joined:4", "joined:9", "word", "shingle:2", "shingle:5"]),
 )
 TEXTS = [
     "The night is dark and the moon is red.",
@@ -52,7 +55,41 @@ def test_fingerprints_of_texts(texts: list[str], family: nd.SimHash) -> None:
     assert [family.of(text) for text in texts] == numbers(made)
 
 
-@pytest.mark.parametrize("features", ["char:4", "word", "shingle:3"])
+@given(any_text(), FAMILIES)
+@example("a \u0301bc", nd.SimHash())  # without white space the accent would be written onto the letter
+@example("To be, or NOT to be? 東京", nd.SimHash(128, "joined:4"))
+@settings(deadline=None)
+def test_a_text_is_the_sum_of_its_stated_features(text: str, family: nd.SimHash) -> None:
+    features = family.features_of(text)
+    assert family.of_features(features) == family.of(text)
+    kind, _, length = family.features.partition(":")
+    assert [name for name, _ in features] == list(dict.fromkeys(name for name, _ in features))
+    if kind in ("char", "joined"):
+        solid = [char for char in normalise(text) if char in "\x1c\x1d\x1e\x1f" or not char.isspace()]
+        whole = "".join(solid if kind == "char" else tokens(text))
+        assert sum(weight for _, weight in features) == (max(1, len(whole) - int(length) + 1) if whole else 0)
+        assert all(name in whole and len(name) == min(int(length), len(whole)) for name, _ in features)
+
+
+def test_features_as_the_classic_example_has_them() -> None:
+    """Lower case, runs of word characters joined, windows of four: ``[\\w]+`` of the package simhash."""
+    text = "How are you? I am fine. Thanks."
+    joined = "".join(re.findall(r"\w+", text.lower()))
+    windows = Counter(joined[at : at + 4] for at in range(len(joined) - 3))
+    family = nd.SimHash(features="joined:4")
+    assert dict(family.features_of(text)) == windows
+    assert family.of(text) == family.of_features(windows.items()) == family.of("how are you i am fine -- THANKS")
+    assert nd.SimHash().of(text) != nd.SimHash().of("how are you i am fine -- THANKS")
+
+
+def test_words_that_are_typed_are_the_words_of_a_text() -> None:
+    words = nd.SimHash(features="word")
+    assert words.of("The moon, the red moon") == words.of_features([("the", 2), ("moon", 2), ("red", 1)])
+    # what no text has as a feature keeps its own hash: nothing is folded together
+    assert len({words.of_features([(name, 1)]) for name in ("moon", "Moon", "moon!", "moon ", "a b", "")}) == 6
+
+
+@pytest.mark.parametrize("features", ["char:4", "joined:3", "word", "shingle:3"])
 def test_many_features_and_none(features: str) -> None:
     made = numbers(nd.SimHash(features=features).sketch(TEXTS))
     assert made == [twin.simhash(text, 64, features) for text in TEXTS]
@@ -133,13 +170,16 @@ def test_thirds_cancel_only_if_they_do() -> None:
 
 def test_named_features() -> None:
     family, wide = nd.SimHash(), nd.SimHash(128)
-    moon = family.of_features([("moon", 1)])
-    assert moon == family.of_features([("moon", 0.5), ("red", np.float32(0.25)), ("night", np.int64(0))])
-    assert moon == 0x98DAE953D4899F2F
-    assert wide.of_features([("moon", 1)]) & 2**64 - 1 == moon
+    own, of_text = "from=Ann", "moon"
+    for name, fingerprint in ((own, 0x11D13D15E1CD866B), (of_text, nd.SimHash().of("moon"))):
+        made = family.of_features([(name, 1)])
+        assert made == family.of_features([(name, 0.5), ("red", np.float32(0.25)), ("night", np.int64(0))])
+        assert made == fingerprint
+        assert wide.of_features([(name, 1)]) & 2**64 - 1 == made
+        assert family.of_features([(name, -1)]) == made ^ 2**64 - 1
+        assert family.of_features([(name, -1), (name, 1)]) == 0
     assert family.of_features([]) == 0
-    assert family.of_features([("moon", -1)]) == moon ^ 2**64 - 1
-    assert family.of_features([("moon", -1), ("moon", 1)]) == 0
+    assert family.of_features([("Moon, red", 1)]) != family.of("Moon, red")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +204,7 @@ def test_refused_features(features: list[Any], said: str) -> None:
 
 @pytest.mark.parametrize("features", ["char", "char:0", "char:65", "words", "shingle:", "char:4\n", "WORD", 4])
 def test_refused_families(features: Any) -> None:
-    with pytest.raises(SettingError, match=r"'char:N' .* 'word', 'shingle:N' .* from 1 to 64"):
+    with pytest.raises(SettingError, match=r"'char:N' .* 'joined:N' .* 'word', 'shingle:N' .* from 1 to 64"):
         nd.SimHash(features=features)
 
 

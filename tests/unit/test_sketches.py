@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import neardup as nd
 import reference
 import strategies
 from neardup.errors import FormatError, InputError, SettingError
@@ -27,6 +28,8 @@ FAMILIES = st.builds(
     st.sampled_from([1, 2, 5]),
     st.sampled_from(["word", "char"]),
 )
+ANY_SLOTS = st.builds(MinHash, st.sampled_from([3, 6, 100, 129]), sketch=st.just("classic"), length=st.just(2))
+"""Only where the first bits of a hash choose a slot these must be a power of two."""
 IDS = st.lists(strategies.words64(), max_size=40)
 TEXTS = ["The night is dark and the moon is red.", "", "the moon is red", "Ünïcode — 東京", " …"]
 
@@ -38,7 +41,7 @@ def ids(numbers: list[int]) -> np.ndarray:
 # Families
 
 
-@given(st.lists(strategies.any_text(), max_size=4), FAMILIES)
+@given(st.lists(strategies.any_text(), max_size=4), st.one_of(FAMILIES, ANY_SLOTS))
 @settings(deadline=None)
 def test_signatures_of_texts(texts: list[str], family: MinHash) -> None:
     form = family.settings
@@ -55,7 +58,7 @@ def test_signatures_of_texts(texts: list[str], family: MinHash) -> None:
         assert one.is_empty == (not hashes)
 
 
-@given(IDS, FAMILIES)
+@given(IDS, st.one_of(FAMILIES, ANY_SLOTS))
 @settings(deadline=None)
 def test_signatures_of_ids(numbers: list[int], family: MinHash) -> None:
     mixed = [reference.mix64(number) for number in numbers]
@@ -186,8 +189,34 @@ def test_what_is_no_list_of_texts(texts: Any, message: str) -> None:
 
 
 def test_settings_of_a_family() -> None:
-    with pytest.raises(SettingError, match=r"slots is 100\. Allowed: a power of two from 1 to 4096\."):
+    with pytest.raises(SettingError, match=r"slots is 5000\. Allowed: a number from 1 to 4096\."):
+        MinHash(5000)
+    with pytest.raises(SettingError, match=r"the slots are a power of two\. Choose 64 or 128, or sketch classic"):
         MinHash(100)
+
+
+def test_a_hundred_classic_slots_from_end_to_end() -> None:
+    """Merged, stored, in a file, planned and searched."""
+    family = MinHash(100, sketch="classic", length=2)
+    one, other = family.of(TEXTS[0]), family.of(TEXTS[2])
+    assert MinHashSketch.from_bytes(bytes(one)) == one
+    assert (one | other).resemblance(one) >= 0.9  # all of the other is in this one
+    stored = nd.read_signatures(family.to_arrow(range(5), family.sketch(TEXTS)))
+    assert stored.values.tolist() == family.sketch(TEXTS).tolist()
+    assert sum(nd.plan(0.8, 0.99, slots=100).bands) == 100
+    texts = [" ".join(f"word{n}" for n in range(start, start + 60)) for start in (0, 2, 200)]
+    found = nd.find(texts, threshold=0.8, method="lsh", sketch="classic", slots=100)
+    assert found.pairs.select(["id_a", "id_b", "shared"]).to_pylist() == [{"id_a": 0, "id_b": 1, "shared": 54}]
+
+
+def test_reprs_are_short() -> None:
+    family = MinHash(256, sketch="classic")
+    assert repr(family) == "MinHash(slots=256, length=5, unit='word', sketch='classic')"
+    assert eval(repr(family)).settings == family.settings
+    assert repr(family.of(TEXTS[0])) == "MinHashSketch(classic MinHash with 256 slots of 5-word shingles)"
+    assert repr(MinHash().of_ids([1])) == (
+        "MinHashSketch(one-permutation of ids MinHash with 128 slots of 5-word shingles)"
+    )
 
 
 # Merging

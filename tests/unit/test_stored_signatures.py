@@ -323,3 +323,9 @@ def test_what_is_no_sketch_at_all_is_refused(name: str) -> None:
     for other in ("text", None, 3):
         with pytest.raises(InputError, match=r"The other side is a (str|NoneType|int)"):
             singles()[name].resemblance(other)
+
+
+def test_a_short_repr() -> None:
+    family = nd.MinHash(64)
+    stored = nd.read_signatures(family.to_arrow(["a", "b"], family.sketch(["one text", "another"])))
+    assert repr(stored) == f"Signatures(2 documents, {family!r})"

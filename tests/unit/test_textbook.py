@@ -197,3 +197,9 @@ def test_row_numbers_that_are_refused() -> None:
         ModP(prime=17).of_ids([1, 17])
     with pytest.raises(InputError, match="Row numbers below 2³²"):
         MultiplyShift().of_ids([2**32])
+
+
+def test_reprs_are_short() -> None:
+    family = ModP(64, prime=101)
+    assert repr(family.of_ids([1, 2])) == f"Signature(64 slots, {family!r}, of ids)"
+    assert repr(family) == "ModP(prime=101, slots=64, seed=1)"

@@ -123,7 +123,7 @@ CREATION = (
     Option("new_length", ("--length",), int | None, None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER"),
     Option("new_slots", ("--slots",), int | None, None, f"Slots of a signature. {_FIXED} 64.", "NUMBER"),
     Option(
-        "new_scale", ("--scale",), int | None, None, f"One shingle in so many is sampled. {_FIXED} 32.", "NUMBER"
+        "new_scale", ("--scale",), int | None, None, f"One shingle in so many is sampled. {_FIXED} 5.", "NUMBER"
     ),
     Option(
         "new_floor", ("--floor",), int | None, None, f"Shingles that are sampled at least. {_FIXED} 8.", "NUMBER"

@@ -21,7 +21,7 @@ from neardup.collection.groups.public import GroupsAndDecisions
 from neardup.collection.ids import unknown, usable_id
 from neardup.collection.inspection import faults
 from neardup.collection.near import Near
-from neardup.collection.pages import Page
+from neardup.collection.pages import Page, short_repr
 from neardup.collection.search import LIMIT, search
 from neardup.collection.sets import Sets
 from neardup.collection.settings import CollectionSettings
@@ -38,7 +38,7 @@ _PAGE = 1000
 Ids: TypeAlias = str | int | Iterable[str | int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Document:
     """A stored document: its id, text and metadata, and the numbers of its tokens and different shingles."""
 
@@ -47,6 +47,9 @@ class Document:
     metadata: Mapping[str, Any]
     tokens: int
     shingles: int
+
+    def __repr__(self) -> str:
+        return f"Document({short_repr(self.id)}, {short_repr(self.text)}, {self.tokens} tokens)"
 
 
 class Collection(GroupsAndDecisions):

@@ -16,6 +16,8 @@ from neardup.errors import InputError
 
 _VERSION = 1
 _CHECK = 8
+_SHOWN = 3
+"""Hits that the repr of a page names."""
 _LONGEST = 20_000
 """Characters of a token; ids are part of it."""
 
@@ -66,12 +68,17 @@ class Evidence:
         return self.shared / (self.size_a + self.size_b - self.shared)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hit:
     """A document that fits. ``evidence`` is None where no fingerprint clause holds for it."""
 
     id: str
     evidence: Evidence | None
+
+    def __repr__(self) -> str:
+        found = self.evidence
+        counts = "" if found is None else f", shared {found.shared} of {found.size_a} + {found.size_b} shingles"
+        return f"Hit({short_repr(self.id)}{counts})"
 
     def as_dict(self) -> dict[str, Any]:
         """The hit as plain data, one level deep but for the passage."""
@@ -84,7 +91,7 @@ class Hit:
         return {"id": self.id, **{name: getattr(found, name) for name in names}, "passage": passage}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """Some hits, best first. ``found``: hits on all pages; ``next``: the token of the next page, None at the end.
 
@@ -96,6 +103,13 @@ class Page:
     next: str | None
     plan: Plan
 
+    def __repr__(self) -> str:
+        if self.found is None:
+            return "Page(a plan, no hits)"
+        ids = ", ".join(short_repr(hit.id) for hit in self.hits[:_SHOWN]) + ", …" * (len(self.hits) > _SHOWN)
+        more = ", more with next" * (self.next is not None)
+        return f"Page({len(self.hits)} of {self.found} hits{f': {ids}' if ids else ''}{more})"
+
     def as_dict(self) -> dict[str, Any]:
         """The page as plain data."""
         return {
@@ -105,6 +119,15 @@ class Page:
             "hits": [hit.as_dict() for hit in self.hits],
             "next": self.next,
         }
+
+
+def short_repr(text: str, most: int = 40) -> str:
+    """The repr of a text, cut where it is long.
+
+    >>> short_repr("note"), short_repr("x" * 99, 5)
+    ("'note'", "'xxxx…'")
+    """
+    return repr(text if len(text) <= most else text[: most - 1] + "…")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.banding import LSH, band_probability
+from neardup.banding import LSH, most_rows
 from neardup.errors import SettingError
 from neardup.families.base import Ids, mixed, whole_number
 from neardup.families.slots import SlotFamily
@@ -120,20 +120,7 @@ class BucketMinHash(SlotFamily):
             raise SettingError(
                 f"There are no bands of sets of {self.hash_set_size} hashes", "hash_set_size 1", "Use more buckets"
             )
-        if not 0 < similarity <= 1 or not 0 < probability < 1:
-            raise SettingError(
-                f"similarity is {similarity!r} and probability {probability!r}",
-                "a similarity above 0 and at most 1, and a probability above 0 and below 1",
-            )
-        for rows in range(self.slots, 0, -1):
-            if band_probability(similarity, self.slots, rows, wrap=True) >= probability:
-                return rows
-        best = band_probability(similarity, self.slots, 1)
-        raise SettingError(
-            f"With {self.slots} slots no bands find pairs of {similarity:g} with probability {probability:g}",
-            f"At most {best:.4f} is possible there",
-            "Lower the probability, or use more buckets",
-        )
+        return most_rows(similarity, probability, self.slots, wrap=True)
 
     def lsh(self, signatures: NDArray[Any], similarity: float, probability: float) -> LSH:
         """Bands of as many rows as :meth:`band_rows` says, the last one filled up with the first slots.

@@ -143,7 +143,7 @@ class BottomK(SampledShingles):
         return 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Samples:
     """The samples of n documents: number d holds ``hashes[offsets[d]:offsets[d + 1]]``, sorted.
 
@@ -157,6 +157,10 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        of_ids = ", of ids" * self.of_ids
+        return f"Samples({len(self)} documents, {len(self.hashes)} hashes, {self.family!r}{of_ids})"
 
     def __getitem__(self, number: int) -> Sample:
         if not -len(self) <= number < len(self):
@@ -204,7 +208,7 @@ class Samples:
         return self.hashes, self.offsets, whole
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """The sample of one set: ``hashes`` uint64, sorted. ``a | b`` is the sample of the union."""
 
@@ -264,6 +268,9 @@ class Sample:
 
     def __hash__(self) -> int:
         return hash(self.hashes.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Sample({len(self.hashes)} hashes, {self.family!r}{', of ids' * self.of_ids})"
 
     def _common(self, other: Sample) -> tuple[int, int, int]:
         _require_comparable(self, other)

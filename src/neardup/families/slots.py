@@ -81,7 +81,7 @@ class SlotFamily(ShingleFamily):
         return share
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Signature:
     """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, where there is one."""
 
@@ -126,6 +126,9 @@ class Signature:
 
     def __hash__(self) -> int:
         return hash(self.values.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Signature({len(self.values)} slots, {self.family!r}{', of ids' * self.of_ids})"
 
 
 __all__ = ["Signature", "SlotFamily"]

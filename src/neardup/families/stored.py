@@ -36,7 +36,7 @@ FAMILIES: dict[str, Any] = {
 """What is stored under which name."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Signatures:
     """Signatures of one family and the ``ids`` of their documents (an Arrow array).
 
@@ -51,6 +51,9 @@ class Signatures:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Signatures({len(self)} documents, {self.family!r}{', of ids' * self.of_ids})"
 
     @property
     def provenance(self) -> Provenance:

@@ -13,11 +13,11 @@ from numba import njit
 from neardup.kernels.documents import WORD, unit_hashes
 from neardup.kernels.memory import add_bits
 from neardup.kernels.shingles import mix64, shingle_hashes
-from neardup.kernels.unicode import WHITE_SPACE, normalise, record
+from neardup.kernels.unicode import TOKEN, WHITE_SPACE, normalise, record
 from neardup.kernels.words import is_ascii
 
-SOLID = 2
-"""The unit of character windows without white space; besides WORD of documents.py."""
+SOLID, JOINED = 2, 3
+"""Units of character windows besides WORD of documents.py: without white space; of tokens joined."""
 
 ROUND = 31
 """Rounds of eight votes that a byte can count: 248 ≤ 255."""
@@ -26,29 +26,34 @@ _GOLD, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def solid_units(codepoints, n, tables, units):
-    """Write the hash of each character of the normalised codepoints[:n] that is no white space; their number."""
+def solid_units(codepoints, n, tables, unit, units):
+    """Write the hash of each character of the normalised codepoints[:n] that is of the ``unit``; their number.
+
+    SOLID: what is no white space; JOINED: what can be in a token.
+    """
     size = 0
     for i in range(n):
-        if record(np.int64(codepoints[i]), tables) & WHITE_SPACE == 0:
+        rec = record(np.int64(codepoints[i]), tables)
+        if (rec & TOKEN != 0) if unit == JOINED else (rec & WHITE_SPACE == 0):
             units[size] = mix64(_GOLD * np.uint64(codepoints[i] + np.uint32(1)))
             size += 1
     return size
 
 
 @njit(cache=True, nogil=True)
-def ascii_hashes():
-    """uint64[128]: the hash of each ASCII character without case; 0, which no hash is, for white space."""
+def ascii_hashes(unit):
+    """uint64[128]: the hash of each ASCII character of the unit, without case; 0, which no hash is, for others."""
     table = np.zeros(128, np.uint64)
     for byte in range(128):
         folded = byte + 32 if 65 <= byte <= 90 else byte
-        if folded != 32 and not 9 <= folded <= 13:
+        in_token = 48 <= folded <= 57 or 97 <= folded <= 122 or folded == 95
+        if in_token if unit == JOINED else folded != 32 and not 9 <= folded <= 13:
             table[byte] = mix64(_GOLD * np.uint64(folded + 1))
     return table
 
 
 @njit(cache=True, nogil=True)
-def _solid(batch, d, tables, ascii_table, scratch):
+def _solid(batch, d, tables, unit, ascii_table, scratch):
     """The characters of document ``d`` as ``unit_hashes`` gives tokens: (scratch, how many)."""
     units, edges = scratch
     data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
@@ -65,7 +70,7 @@ def _solid(batch, d, tables, ascii_table, scratch):
     codepoints, n, _ = normalise(data, start, end, tables)
     if units.size < n:
         units = np.empty(n * 3 // 2, np.uint64)
-    return (units, edges), solid_units(codepoints, n, tables, units)
+    return (units, edges), solid_units(codepoints, n, tables, unit, units)
 
 
 @njit(cache=True, nogil=True)
@@ -112,16 +117,16 @@ def simhash_units(units, n, length, hashes, out):
 def simhash_texts(batch, tables, unit, length, out):
     """Fill ``out`` (uint64[documents, words]) with the SimHash of every document of a TextBatch.
 
-    ``unit``: WORD (windows of ``length`` tokens) or SOLID (windows of characters without white space).
+    ``unit``: WORD (windows of ``length`` tokens), SOLID or JOINED (windows of characters: see ``solid_units``).
     """
-    ascii_table = ascii_hashes()
+    ascii_table = ascii_hashes(unit)
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
     for d in range(batch.offsets.size - 1):
         if unit == WORD:
             texts, n, _ = unit_hashes(batch, d, tables, WORD, texts)
         else:
-            texts, n = _solid(batch, d, tables, ascii_table, texts)
+            texts, n = _solid(batch, d, tables, unit, ascii_table, texts)
         if hashes.size < n + 8:
             hashes = np.empty(n * 3 // 2 + 8, np.uint64)
         simhash_units(texts[0], n, length, hashes, out[d])

@@ -13,7 +13,7 @@ from neardup.service.metrics import Metrics
 from neardup.service.refusals import RefusedError, overloaded
 from neardup.service.tokens import Right, Tokens
 
-OPEN = frozenset({"/health", "/ready", "/openapi.json"})
+OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})
 """Answered without a token."""
 
 ALWAYS = OPEN | {"/metrics"}

@@ -156,11 +156,13 @@ class OwnSketch:
 
     def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
         """The values of single rows say it all: a set takes the smallest, among those that chose the slot."""
-        power = 1 << (slots - 1).bit_length()
+        power = slots if self.sketch == "classic" else 1 << (slots - 1).bit_length()
         ids = _numbers(rows) + np.uint64((seed - 1) * _WORD)
         family = MinHash(power, sketch=self.sketch)
         values, chosen = family.sketch_ids(ids, np.arange(rows + 1, dtype=np.int64))
-        cut = "" if power == slots else f" (The first {slots} of {power}: a sketch has a power of two of slots.)"
+        cut = (
+            "" if power == slots else f" (The first {slots} of {power}: this sketch has a power of two of slots.)"
+        )
         return Hashed(
             self.says + cut,
             (),
