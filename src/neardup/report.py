@@ -16,7 +16,7 @@ from neardup.errors import InputError
 from neardup.readers.base import Problem
 from neardup.readers.result import read_result
 from neardup.tables import RESULT_TABLES
-from neardup.writers import OutputFolder
+from neardup.writers import OutputFolder, common_access
 
 Id: TypeAlias = str | int
 """An id as the user's column has it."""
@@ -120,6 +120,7 @@ class Found:
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
     ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for :meth:`at`
+    ``access``  the permission bits that all files of the input have, for :meth:`save`
     """
 
     pairs: pa.Table
@@ -129,6 +130,7 @@ class Found:
     problems: tuple[Problem, ...] = ()
     missed: pa.Table | None = None
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
+    access: int = 0o666
 
     @property
     def removed(self) -> pa.Table:
@@ -247,11 +249,13 @@ def load(folder: str | Path) -> Found:
     neardup.errors.InputError: nowhere is no result of neardup: there is no such folder. ...
     """
     stored = read_result(Path(folder))
-    return Found(**stored.tables, run=stored.run, problems=stored.problems)
+    access = common_access([folder, *Path(folder).iterdir()])
+    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access)
 
 
 def write_result(found: Found, folder: OutputFolder) -> None:
-    """Write the tables, the rejected rows and ``run.json`` into an open folder."""
+    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input was."""
+    folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
