@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from neardup.cli.scarcity import drop_frames, limit, no_memory, require_memory
+from neardup.cli.scarcity import drop_frames, limit, limited, no_memory
 from neardup.cli.stopping import StoppedError, stoppable
 from neardup.errors import NeardupError
 from neardup.memory import is_memory_failure
@@ -46,8 +46,7 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**values: Any) -> None:
         try:
-            with stoppable():
-                require_memory()
+            with stoppable(), limited(command.__name__):
                 status = command(**values)
                 sys.stdout.flush()
         except StoppedError as stopped:

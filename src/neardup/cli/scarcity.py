@@ -53,7 +53,7 @@ def limit() -> int | None:
     return None if soft == resource.RLIM_INFINITY else int(soft)
 
 
-def require_memory() -> None:
+def _require_memory() -> None:
     """Raise MemoryError where not even the libraries can be loaded; ask for little where there is a limit."""
     _doing.clear()
     allowed = limit()
@@ -71,16 +71,33 @@ def drop_frames(failure: BaseException) -> None:
     traceback.clear_frames(failure.__traceback__)
 
 
-def no_memory(command: str) -> str:
+def no_memory(command: str, given: str = "There is not enough memory for neardup") -> str:
     """The error in words."""
     during = f" ({_doing[-1]})" if _doing else ""
     return "\n".join(
         (
-            f"There is not enough memory for neardup {command}{during}",
+            f"{given} {command}{during}",
             f"{_allowed()}; loading neardup alone takes about {views.size(LOADED)} of address space",
             "Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads",
         )
     )
+
+
+@contextmanager
+def limited(command: str) -> Iterator[None]:
+    """Where the address space has a limit: refuse one too small, and say it when native code aborts."""
+    _require_memory()
+    if limit() is None:
+        yield
+        return
+    from neardup.cli.aborts import aborts_in_words
+
+    def words() -> str:
+        said = no_memory(command, "A library needs more memory than there is for neardup")
+        return "\nerror: " + said.replace("\n", "\n       ") + "\n"
+
+    with aborts_in_words(words, status=2):
+        yield
 
 
 def _allowed() -> str:
