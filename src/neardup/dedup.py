@@ -34,6 +34,7 @@ from neardup.settings import Settings
 from neardup.shingle_store import ShingleStore
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 from neardup.verify import verify
+from neardup.writers import access_of
 
 
 def find(
@@ -104,6 +105,7 @@ def run(
             missed=None
             if audited is None
             else pair_table(audited.missed, missed, prints, ids, reference, settings.search.measure),
+            access=access_of(documents, against),
         )
     outcome = Outcome(found, corpus, prints, evidence, grouped, decisions, stages, audited)
     found.run.update(account(action, outcome, ids, notes))

@@ -17,7 +17,7 @@ from neardup.not_judged import no_table
 from neardup.readers.base import Problem
 from neardup.readers.result import read_result
 from neardup.tables import RESULT_TABLES
-from neardup.writers import OutputFolder
+from neardup.writers import OutputFolder, common_access
 
 Id: TypeAlias = str | int
 """An id as the user's column has it."""
@@ -137,6 +137,7 @@ class Found:
     ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for :meth:`at`
     ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
+    ``access``  the permission bits that all files of the input have, for :meth:`save`
     """
 
     pairs: pa.Table
@@ -147,6 +148,7 @@ class Found:
     missed: pa.Table | None = None
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
     not_judged: pa.Table = field(default_factory=no_table)
+    access: int = 0o666
 
     @property
     def removed(self) -> pa.Table:
@@ -283,11 +285,13 @@ def load(folder: str | Path) -> Found:
     neardup.errors.InputError: nowhere is no result of neardup: there is no such folder. ...
     """
     stored = read_result(Path(folder))
-    return Found(**stored.tables, run=stored.run, problems=stored.problems)
+    access = common_access([folder, *Path(folder).iterdir()])
+    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access)
 
 
 def write_result(found: Found, folder: OutputFolder) -> None:
-    """Write the tables, the rejected rows and ``run.json`` into an open folder."""
+    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input was."""
+    folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:

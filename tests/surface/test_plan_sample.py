@@ -69,10 +69,10 @@ def test_json_is_all_there_is_on_standard_output(run: Run, mails: Path) -> None:
 
 def test_svg_is_written_beside_the_text(run: Run, mails: Path, tmp_path: Path) -> None:
     image = tmp_path / "plot.svg"
-    image.write_text("an older one", encoding="utf-8")
-    result = run("plan", mails, "--svg", image)
-    assert (result.status, result.err) == (0, "")
-    assert "Recommended" in result.out
+    for _ in range(2):  # that of an earlier run is replaced
+        result = run("plan", mails, "--svg", image)
+        assert (result.status, result.err) == (0, "")
+        assert "Recommended" in result.out
     assert ElementTree.parse(image).getroot().tag.endswith("svg")
 
 
@@ -82,6 +82,10 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     assert (result.status, result.out) == (2, "")
     assert result.err.startswith(f"error: {mails} is no name for an image\n       A name that ends in .svg\n")
     assert mails.read_bytes() == before
+    drawing = tmp_path / "drawing.svg"
+    drawing.write_text("<svg></svg>", encoding="utf-8")
+    assert f"{drawing} is not an image of neardup" in run("plan", mails, "--svg", drawing).err
+    assert drawing.read_text(encoding="utf-8") == "<svg></svg>"
     assert (
         f"There is no folder {tmp_path / 'absent'}" in run("plan", mails, "--svg", tmp_path / "absent/a.svg").err
     )

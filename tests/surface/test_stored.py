@@ -11,6 +11,7 @@ from command_line import ROWS, Run, write_rows
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError, SettingError
+from sealed import seal
 
 TABLES = ("pairs", "groups", "copies", "ranks")
 
@@ -111,6 +112,12 @@ def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
         nd.load(tmp_path)
 
 
+def test_a_result_of_an_earlier_version_has_no_manifest(result: Path) -> None:
+    (result / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"cannot be used: it has no manifest\.json.* Make the result again"):
+        nd.load(result)
+
+
 def test_a_result_of_another_format(result: Path) -> None:
     (result / "run.json").write_text(json.dumps({**run_of(result), "format": 99, "neardup": "7.0"}))
     with pytest.raises(FormatError, match=r"has format 99, written by neardup 7.0. This program reads format 1"):
@@ -120,16 +127,22 @@ def test_a_result_of_another_format(result: Path) -> None:
 def test_a_result_that_is_not_whole(result: Path) -> None:
     whole = run_of(result)
     (result / "run.json").write_text(json.dumps({key: whole[key] for key in whole if key != "counts"}))
+    seal(result)
     with pytest.raises(InputError, match=r"run.json cannot be used: it lacks counts"):
         nd.load(result)
     (result / "run.json").write_text(json.dumps(whole))
+    seal(result)
     (result / "ranks.parquet").rename(result / "moved")
-    with pytest.raises(InputError, match=r"ranks.parquet cannot be used: it is not there"):
+    with pytest.raises(InputError, match=r"result cannot be used: ranks.parquet is not there"):
         nd.load(result)
     (result / "ranks.parquet").write_bytes(b"no Parquet at all")
+    with pytest.raises(InputError, match=r"ranks.parquet has 17 bytes, and [\d,]+ were written"):
+        nd.load(result)
+    seal(result)
     with pytest.raises(InputError, match=r"ranks.parquet cannot be used: "):
         nd.load(result)
     pq.write_table(pa.table({"id": ["a"]}), result / "ranks.parquet")
+    seal(result)
     with pytest.raises(InputError, match=r"it lacks the columns row, first, rank, reference, bytes"):
         nd.load(result)
 
@@ -137,6 +150,7 @@ def test_a_result_that_is_not_whole(result: Path) -> None:
 def test_a_column_of_another_type(result: Path) -> None:
     ranks = pq.read_table(result / "ranks.parquet")
     pq.write_table(ranks.set_column(3, "rank", pa.array(["a", "b", "c"])), result / "ranks.parquet")
+    seal(result)
     with pytest.raises(InputError, match="of another type than they should be are rank"):
         nd.load(result)
 
@@ -145,6 +159,7 @@ def test_what_a_folder_says_cannot_rule_the_terminal(run: Run, result: Path) -> 
     """It may come from anybody."""
     said = {name: ["a\x1b[2Jb"] for name in ("notes", "warnings")}
     (result / "run.json").write_text(json.dumps({**run_of(result), **said}))
+    seal(result)
     for threshold in (0.6, 0.9):
         shown = run("group", "--from", result, "--threshold", threshold, "--dry-run")
         assert shown.status == 0
@@ -156,6 +171,7 @@ def test_what_a_folder_says_cannot_rule_the_terminal(run: Run, result: Path) -> 
 def test_tables_of_different_runs(result: Path, left: list[int]) -> None:
     ranks = pq.read_table(result / "ranks.parquet")
     pq.write_table(ranks.take(pa.array(left, pa.int64())), result / "ranks.parquet")
+    seal(result)
     with pytest.raises(InputError, match="do not belong together"):
         nd.load(result).at(0.9)
 
@@ -193,7 +209,7 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
     assert (said.status, said.err) == (0, "")
     assert "note          made from the stored pairs of a search at threshold 0.6\n" in said.out
     assert "to remove     1 document (25.0 %)" in said.out
-    files = {f"{name}.parquet" for name in TABLES} | {"problems.jsonl", "run.json"}
+    files = {f"{name}.parquet" for name in TABLES} | {"problems.jsonl", "run.json", "manifest.json"}
     assert {path.name for path in strict.iterdir()} == files
     write_rows(mails, ROWS)
     assert run("dedup", mails, "-o", fresh, "--threshold", "0.98", "--keep", "max:year").status == 0

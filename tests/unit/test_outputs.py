@@ -1,9 +1,8 @@
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import subprocess
-import sys
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,9 +35,17 @@ def test_everything_is_there_at_the_end_and_nothing_before(tmp_path: Path) -> No
         folder.write_jsonl("r.jsonl", [Row(1, "x\n"), {"a": 2}])
         folder.path("raw").write_bytes(b"raw")
         assert not target.exists()
-        assert entries(target.parent) == [f".out.partial-{os.getpid()}"]
+        (place,) = target.parent.iterdir()
+        assert place.name.startswith(".out.partial-")
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert entries(target.parent) == ["out"]
-    assert entries(target) == ["r.jsonl", "raw", "run.json", "t.parquet"]
+    assert entries(target) == ["manifest.json", "r.jsonl", "raw", "run.json", "t.parquet"]
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert manifest["files"]["raw"] == {"bytes": 3}
+    assert manifest["files"]["t.parquet"] == {
+        "bytes": (target / "t.parquet").stat().st_size,
+        "sha256": hashlib.sha256((target / "t.parquet").read_bytes()).hexdigest(),
+    }
     assert pq.read_table(target / "t.parquet").to_pydict() == {"a": [1, 2]}
     assert (target / "run.json").read_text() == (
         '{\n  "a": [\n    1.5,\n    2.0\n  ],\n  "b": 1,\n  "c": '
@@ -75,10 +82,9 @@ def result(path: Path, value: int, *, overwrite: bool = False) -> None:
 
 def test_overwrite_replaces_a_result_as_a_whole(tmp_path: Path) -> None:
     result(tmp_path / "out", 1)
-    (tmp_path / "out" / "more").write_text("old")
     result(tmp_path / "out", 2, overwrite=True)
     assert entries(tmp_path) == ["out"]
-    assert entries(tmp_path / "out") == ["run.json"]
+    assert entries(tmp_path / "out") == ["manifest.json", "run.json"]
     assert json.loads((tmp_path / "out" / "run.json").read_text()) == 2
     (tmp_path / "empty").mkdir()
     result(tmp_path / "empty", 3, overwrite=True)
@@ -108,31 +114,6 @@ def test_overwrite_deletes_nothing_but_results(tmp_path: Path, kind: str) -> Non
     with pytest.raises(OutputError, match="not a result"), OutputFolder(target, overwrite=True):
         pass
     assert (home / "precious").read_text() == "x"
-
-
-def dead_pid() -> int:
-    with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        process.wait()
-        return process.pid
-
-
-def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
-    dead = dead_pid()
-    (tmp_path / f".out.partial-{dead}").mkdir()
-    (tmp_path / f".out.partial-{dead}" / "x").write_text("x")
-    (tmp_path / f".out.partial-{os.getppid()}").mkdir()
-    (tmp_path / f".other.partial-{dead}").mkdir()
-    result(tmp_path / "out", 1)
-    assert entries(tmp_path) == [f".other.partial-{dead}", f".out.partial-{os.getppid()}", "out"]
-
-
-def test_a_result_moved_aside_by_a_killed_run_comes_back(tmp_path: Path) -> None:
-    old = tmp_path / f".out.old-{dead_pid()}"
-    old.mkdir()
-    (old / "run.json").write_text("1")
-    with pytest.raises(OutputError, match="exists already"), OutputFolder(tmp_path / "out"):
-        pass
-    assert (tmp_path / "out" / "run.json").read_text() == "1"
 
 
 def test_the_same_folder_twice_at_a_time(tmp_path: Path) -> None:

@@ -181,6 +181,9 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="exists already"):
         nd.write_signatures(table, tmp_path / "one.parquet")
     nd.write_signatures(nd.read_signatures(table), tmp_path / "one.parquet", overwrite=True)
+    for name in ("bad.parquet", "empty.arrow"):  # files of others
+        with pytest.raises(OutputError, match="is not a table of signatures of neardup"):
+            nd.write_signatures(table, tmp_path / name, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet", "empty.arrow", "one.parquet"]
 
 

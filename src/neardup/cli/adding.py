@@ -56,7 +56,7 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
     from neardup.collection import Collection
     from neardup.collection.collection import own_files
     from neardup.readers import choose_columns, open_files
-    from neardup.writers import ProblemList
+    from neardup.writers import ProblemList, access_of, creating
 
     settings = {
         option.name.removeprefix("new_"): value for option in CREATION if (value := typed[option.name]) is not None
@@ -65,9 +65,12 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
     own = (*own_files(path), *([] if problems is None else [problems]))
     documents = open_files(inputs, without=own)
     choose_columns(documents, typed["text"], typed["id"])  # a mistake in them must not leave an empty collection
-    with nullcontext() if problems is None else ProblemList(problems) as listed:
+    access = access_of(documents)
+    with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
-        with Collection(path, wait=typed["wait"], on_problem=on_problem, **settings) as collection:
+        with creating(access):
+            opened = Collection(path, wait=typed["wait"], on_problem=on_problem, **settings)
+        with opened as collection:
             with watcher() as progress:
                 added = collection.add(
                     documents,

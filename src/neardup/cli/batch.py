@@ -97,7 +97,7 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
     from neardup.dedup import run
     from neardup.readers import choose_columns, open_files
     from neardup.save import fill
-    from neardup.writers import OutputFolder
+    from neardup.writers import OutputFolder, common_access
 
     documents = open_files(order.inputs)
     columns = choose_columns(documents, order.text, order.id)
@@ -107,6 +107,7 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
             return run(documents, columns, settings, against, progress, action).found
         # the folder is opened before the work, so that one that cannot be written is known at once
         with OutputFolder(order.out, overwrite=order.overwrite) as folder:
+            folder.restrict(common_access((*order.inputs, *order.against)))  # folders, too
             outcome = run(documents, columns, settings, against, progress, action)
             fill(outcome, folder, action)
     return outcome.found

@@ -51,7 +51,7 @@ def compare(**typed: Any) -> int:
     order = Order(**{name: typed.pop(name) for name in Order.__dataclass_fields__})
     _refuse_overwriting_input(order)
     from neardup.measures import compare as compared
-    from neardup.writers import OutputPage
+    from neardup.writers import OutputPage, common_access
 
     texts = (order.a, order.b) if order.literal else _texts(order)
     names = LITERAL if order.literal else (_name(order.a), _name(order.b))
@@ -59,7 +59,8 @@ def compare(**typed: Any) -> int:
         found = compared(*texts, **typed)
     else:
         # the page is opened before the work, so that one that cannot be written is known at once
-        with OutputPage(order.html, overwrite=order.overwrite) as page:
+        access = common_access(() if order.literal else (name for name in (order.a, order.b) if name != "-"))
+        with OutputPage(order.html, overwrite=order.overwrite, access=access) as page:
             found = compared(*texts, **typed)
             page.write(found.html(names=names, full=order.full))
     _show(found, names, order)

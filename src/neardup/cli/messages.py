@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
 
+from neardup.cli.scarcity import drop_frames, limit, limited, no_memory
+from neardup.cli.stopping import StoppedError, stoppable
 from neardup.errors import NeardupError
+from neardup.memory import is_memory_failure
 
 DONE, REJECTED, ERROR, INTERRUPTED = 0, 1, 2, 130
+SIGNALLED = 128
+"""What is added to the number of the signal that ended a command, as shells do."""
 TRACEBACK = "NEARDUP_TRACEBACK"
 
 
@@ -40,8 +46,13 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**values: Any) -> None:
         try:
-            status = command(**values)
-            sys.stdout.flush()
+            with stoppable(), limited(command.__name__):
+                status = command(**values)
+                sys.stdout.flush()
+        except StoppedError as stopped:
+            name = signal.Signals(stopped.number).name
+            typer.echo(f"stopped by {name}, nothing was written", err=True)
+            status = SIGNALLED + stopped.number
         except KeyboardInterrupt:
             typer.echo("interrupted, nothing was written", err=True)
             status = INTERRUPTED
@@ -51,7 +62,7 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
         except Exception as failure:
             if TRACEBACK in os.environ:
                 raise
-            _explain(failure)
+            _explain(failure, command.__name__)
         raise typer.Exit(status)
 
     return run
@@ -65,16 +76,18 @@ def _stop_writing() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _explain(failure: Exception) -> NoReturn:
-    error(_words(failure))
+def _explain(failure: Exception, command: str) -> NoReturn:
+    if is_memory_failure(failure, limited=limit() is not None):
+        drop_frames(failure)
+        error(no_memory(command))
+    else:
+        error(_words(failure))
     raise typer.Exit(ERROR) from None
 
 
 def _words(failure: Exception) -> str:
     if isinstance(failure, NeardupError):
         return "\n".join(part for part in (failure.given, failure.allowed, failure.do) if part)
-    if isinstance(failure, MemoryError):
-        return "The memory of this machine is not enough.\nGive fewer documents, or fewer --threads."
     if isinstance(failure, OSError) and failure.strerror:
         return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
     return (

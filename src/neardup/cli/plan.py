@@ -50,15 +50,24 @@ def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
         return _plan(json, typed)
     svg: Path | None = typed.pop("svg")
     _refuse_unusable_image(svg)
-    advice = _advice(sample, **typed)
-    if svg is not None:
-        svg.write_text(advice.svg(), encoding="utf-8")
+    advice = _advice(sample, **typed) if svg is None else _drawn(svg, sample, typed)
     typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if json else str(advice))
     if advice.sample.rejected:
         rows = views.counted(advice.sample.rejected, "row")
         warn(f"{rows} rejected.\nThe first: {views.printable(advice.sample.first_problem)}")
         return REJECTED
     return DONE
+
+
+def _drawn(svg: Path, sample: list[str], typed: dict[str, Any]) -> Advice:
+    """Advice that is in an image, too."""
+    from neardup.writers import OutputImage, common_access
+
+    # the image is opened before the work, so that one that cannot be written is known at once
+    with OutputImage(svg, access=common_access(sample)) as image:
+        advice = _advice(sample, **typed)
+        image.write(advice.svg())
+    return advice
 
 
 def _advice(sample: list[str], text: str | None, id: str | None, **settings: Any) -> Advice:

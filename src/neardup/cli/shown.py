@@ -12,6 +12,7 @@ import typer
 
 from neardup import views
 from neardup.cli.messages import warn
+from neardup.cli.scarcity import Noted
 from neardup.progress import Advance, Progress, Silent
 
 if TYPE_CHECKING:
@@ -64,12 +65,12 @@ class Shown:
 def watcher() -> Iterator[Progress]:
     """The watcher that suits standard error; its bars are gone when the work is done."""
     if not sys.stderr.isatty():
-        yield Silent()
+        yield Noted(Silent())
         return
     from rich.console import Console
 
     with _bars(Console(stderr=True)) as bars:
-        yield Shown(bars)
+        yield Noted(Shown(bars))
 
 
 def _bars(console: Console) -> Bars:

@@ -17,7 +17,7 @@ from neardup.families.foreign import Datasketch, taken_over
 from neardup.families.sampled import BottomK, SampledShingles, Samples
 from neardup.families.slots import SlotFamily
 from neardup.families.textbook import BBit, ModP, MultiplyShift
-from neardup.provenance import Provenance, require_same, signature_column
+from neardup.provenance import KEY, Provenance, require_same, signature_column
 from neardup.readers.signatures import read_table
 from neardup.simhash import SimHash
 from neardup.sketches import MinHash
@@ -133,7 +133,7 @@ def write_signatures(table: pa.Table | Signatures, path: str | Path, *, overwrit
     file is there already and ``overwrite`` is not set.
     """
     checked = table if isinstance(table, Signatures) else Signatures.of(table)
-    write_table(checked.to_arrow(), path, overwrite=overwrite)
+    write_table(checked.to_arrow(), path, KEY, overwrite=overwrite)
 
 
 def from_datasketch(minhashes: Sequence[Any], ids: Any = None) -> Signatures:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from neardup.memory import is_memory_failure
 from neardup.readers.sources import Source
 
 Format: TypeAlias = Literal["parquet", "jsonl", "csv", "text", "arrow"]
@@ -187,6 +188,11 @@ def shown(raw: bytes) -> str:
 
 
 def failure_text(error: BaseException) -> str:
-    """Return the first line of an error, or its name when it has no message."""
+    """Return the first line of an error, or its name when it has no message.
+
+    Raises MemoryError for one that says that memory was short: the file is not to blame.
+    """
+    if is_memory_failure(error):
+        raise MemoryError(str(error)) from error
     lines: list[Any] = str(error).strip().splitlines()
     return str(lines[0]) if lines else type(error).__name__

@@ -1,8 +1,19 @@
 """Writing results: a folder or a file that appears whole or not at all, and the documents that were kept."""
 
+from neardup.writers.access import access_of, common_access, creating
 from neardup.writers.kept import KeptWriter, open_kept
 from neardup.writers.outputs import OutputFolder
-from neardup.writers.page import OutputPage
+from neardup.writers.page import OutputImage, OutputPage
 from neardup.writers.problem_list import ProblemList
 
-__all__ = ["KeptWriter", "OutputFolder", "OutputPage", "ProblemList", "open_kept"]
+__all__ = [
+    "KeptWriter",
+    "OutputFolder",
+    "OutputImage",
+    "OutputPage",
+    "ProblemList",
+    "access_of",
+    "common_access",
+    "creating",
+    "open_kept",
+]

@@ -1,4 +1,4 @@
-"""One file: written under another name, renamed when all of it is on the disk."""
+"""One file: written in a place of its own, moved to its name when all of it is on the disk."""
 
 from __future__ import annotations
 
@@ -8,36 +8,41 @@ from types import TracebackType
 from typing import Self
 
 from neardup.errors import OutputError
-
-BEGINNING = 2048
-"""Bytes of a file by which it is known as one of ours."""
+from neardup.writers.access import EVERYBODY, restrict
+from neardup.writers.place import WorkingPlace, flush
 
 
 class OutputFile:
     """A file as a context manager: complete under its name, or not there at all.
 
-    It is opened as ``.<name>.partial-<pid>`` next to its place at the beginning, so that a place that cannot be
-    written is known before the work. On any exception the partial file is removed. Only files of the same kind
-    (``is_own``) are overwritten, and only when asked to. Raises OutputError.
+    It is opened in a place of its own next to where it goes at the beginning, so that a place that cannot be
+    written is known before the work. On any exception it is removed. Only files of the same kind (``is_own``) are
+    overwritten, and only when asked to. ``access``: the permissions of its input (``writers/access.py``).
+    Raises OutputError.
     """
 
-    kind = "file"
+    kind = "a file"
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+    def __init__(self, path: str | Path, *, overwrite: bool = False, access: int = EVERYBODY) -> None:
         self.target = Path(os.path.abspath(os.path.expanduser(path)))
-        self.overwrite = overwrite
-        self._partial = self.target.parent / f".{self.target.name}.partial-{os.getpid()}"
+        self.overwrite, self.access = overwrite, access
+        self._place = WorkingPlace(self.target)
 
     def __enter__(self) -> Self:
         try:
             self._check_target()
-            self._file = open(self._partial, "wb")
+            self._place.open()
+            self._file = open(self._place.new, "xb")
         except OSError as error:
+            self._place.remove()
             raise _failed(self.target, error) from error
+        except BaseException:
+            self._place.remove()
+            raise
         return self
 
-    def is_own(self, beginning: bytes) -> bool:
-        """Whether a file that begins so is of this kind."""
+    def is_own(self, path: Path) -> bool:
+        """Whether this regular file is of this kind."""
         raise NotImplementedError
 
     def write_bytes(self, data: bytes) -> None:
@@ -54,16 +59,26 @@ class OutputFile:
         trace: TracebackType | None,
     ) -> None:
         try:
+            self._file.close()
             if error is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                self._check_target()
-                os.replace(self._partial, self.target)
+                self._publish()
         except OSError as failure:
             raise _failed(self.target, failure) from failure
         finally:
-            self._file.close()
-            self._partial.unlink(missing_ok=True)
+            self._place.remove()
+
+    def _publish(self) -> None:
+        restrict(self._place.new, self.access)
+        flush(self._place.new)
+        self._check_target()
+        try:
+            if self.overwrite:
+                self._place.replace()
+            else:
+                self._place.publish()
+        except FileExistsError:
+            self._check_target()
+            raise
 
     def _check_target(self) -> None:
         if not os.path.lexists(self.target):
@@ -74,16 +89,12 @@ class OutputFile:
                 "A file that does not exist yet",
                 "Choose another name, or give --overwrite to replace it",
             )
-        if self.target.is_symlink() or not self.target.is_file() or not self._is_own_file():
+        if self.target.is_symlink() or not self.target.is_file() or not self.is_own(self.target):
             raise OutputError(
-                f"{self.target} is not a {self.kind} of neardup",
-                f"Only a {self.kind} of an earlier run is overwritten",
+                f"{self.target} is not {self.kind} of neardup",
+                f"Only {self.kind} of an earlier run is overwritten",
                 "Choose another name, or remove it yourself",
             )
-
-    def _is_own_file(self) -> bool:
-        with open(self.target, "rb") as file:
-            return self.is_own(file.read(BEGINNING))
 
 
 def _failed(path: Path, error: OSError) -> OutputError:

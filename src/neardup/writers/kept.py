@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.errors import OutputError
+from neardup.memory import is_memory_failure
 from neardup.readers.base import Documents, NativeLines, NativeRows, NativeTable
 from neardup.readers.csv import CsvDocuments
 from neardup.readers.folder import TextDocuments
@@ -154,6 +155,8 @@ def _size(path: Path) -> int:
 
 
 def _failed(path: Path, error: BaseException) -> OutputError:
+    if is_memory_failure(error):
+        raise MemoryError(str(error)) from error
     return OutputError(
         f"Cannot write {path.name}: {error}",
         "A folder that may be written, on a disk with room",

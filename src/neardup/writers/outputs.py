@@ -1,11 +1,10 @@
-"""The output folder: written under another name, renamed when all is on the disk."""
+"""The output folder: written in a place of its own, moved to its name when all is on the disk."""
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,38 +12,41 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
+from neardup.coefficients import FORMAT_VERSION
 from neardup.errors import OutputError
-
-# A folder that holds this file is the result of an earlier run and may be replaced when asked to.
-RUN_FILE = "run.json"
+from neardup.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
+from neardup.writers.access import EVERYBODY, restrict
+from neardup.writers.place import WorkingPlace, flush
 
 
 class OutputFolder:
     """A result folder as a context manager: complete under its name, or not there at all.
 
-    Files are written into ``.<name>.partial-<pid>`` next to it. At the end they are flushed to the disk
-    and the folder is renamed; on any exception it is removed.
+    Files are written into a place next to it that nobody else can enter. At the end ``manifest.json`` is added,
+    all is flushed to the disk and the folder gets its name; on any exception it is removed. Only a result of
+    neardup to which nothing was added is replaced, and only when asked to. Raises OutputError.
     """
 
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
         self.target = Path(os.path.abspath(os.path.expanduser(path)))
         self.overwrite = overwrite
-        self._partial = self.target.parent / f".{self.target.name}.partial-{os.getpid()}"
+        self._place = WorkingPlace(self.target)
+        self._access = EVERYBODY
+        self._digested: set[str] = set()
 
     def __enter__(self) -> OutputFolder:
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            _clean_up_after_dead(self.target)
             self._check_target()
-            if self._partial.exists():
-                raise OutputError(
-                    f"{self.target} is being written by this program already",
-                    "One result in one folder",
-                    "Choose another output folder",
-                )
-            self._partial.mkdir()
+            self._place.open()
+            self._check_target()  # what a killed run had set aside may be back
+            self._place.new.mkdir()
         except OSError as error:
+            self._place.remove()
             raise _failed(self.target, error) from error
+        except BaseException:
+            self._place.remove()
+            raise
         return self
 
     def __exit__(
@@ -59,17 +61,22 @@ class OutputFolder:
         except OSError as failure:
             raise _failed(self.target, failure) from failure
         finally:
-            shutil.rmtree(self._partial, ignore_errors=True)
+            self._place.remove()
+
+    def restrict(self, access: int) -> None:
+        """Let nobody read or write the result who has not these permissions (see ``writers/access.py``)."""
+        self._access &= access
 
     def path(self, name: str) -> Path:
         """Return where a file of that name is to be written."""
-        return self._partial / name
+        return self._place.new / name
 
     def write_table(self, name: str, table: Any) -> None:
         """Write an Arrow table as Parquet."""
         try:
             # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
             pq.write_table(table, self.path(name), compression="zstd")
+            self._digested.add(name)
         except OSError as error:
             raise _failed(self.target / name, error) from error
 
@@ -87,6 +94,7 @@ class OutputFolder:
         try:
             with open(self.path(name), "wb") as file:
                 file.writelines(parts)
+            self._digested.add(name)
         except OSError as error:
             raise _failed(self.target / name, error) from error
 
@@ -99,76 +107,40 @@ class OutputFolder:
                 "A folder that does not exist yet",
                 "Choose another name, or pass overwrite",
             )
-        if self.target.is_symlink() or not self.target.is_dir() or not _is_result(self.target):
-            raise OutputError(
-                f"{self.target} is not a result of neardup",
-                f"Only an empty folder or one with a {RUN_FILE} is overwritten",
-                "Choose another name, or remove it yourself",
-            )
+        _require_result(self.target, self.target)
 
     def _publish(self) -> None:
-        _flush(self._partial)
+        new = self._place.new
+        version_of = version("neardup"), FORMAT_VERSION
+        (new / MANIFEST).write_bytes(manifest_of(new, self._digested, version_of))
+        restrict(new, self._access)
+        flush(new)
         self._check_target()
-        old = _old_name(self.target, os.getpid())
-        replaced = self.target.exists()
-        if replaced:
-            os.rename(self.target, old)
         try:
-            os.rename(self._partial, self.target)
-        except OSError:
-            if replaced:
-                os.rename(old, self.target)
+            if os.path.lexists(self.target):
+                # Looked at again where nobody can add to it: what is removed was written by neardup.
+                _require_result(self._place.set_aside(), self.target)
+            self._place.publish()
+        except BaseException:
+            self._place.put_back()
             raise
-        _flush_one(self.target.parent)
-        if replaced:
-            shutil.rmtree(old, ignore_errors=True)
 
 
-def _is_result(folder: Path) -> bool:
-    return (folder / RUN_FILE).is_file() or not any(folder.iterdir())
-
-
-def _old_name(target: Path, pid: int) -> Path:
-    return target.parent / f".{target.name}.old-{pid}"
-
-
-def _clean_up_after_dead(target: Path) -> None:
-    """Remove what runs that were killed have left, and put back a result they had moved aside."""
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.(partial|old)-(\d+)")
-    for entry in list(target.parent.iterdir()):
-        match = pattern.fullmatch(entry.name)
-        if match is None or _is_alive(int(match[2])):
-            continue
-        if match[1] == "old" and not target.exists():
-            os.rename(entry, target)
-        else:
-            shutil.rmtree(entry, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
+def _require_result(folder: Path, name: Path) -> None:
+    """Raise OutputError unless the folder is empty, or a result to which nothing was added."""
+    why = "it is not a folder"
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
-
-
-def _flush(folder: Path) -> None:
-    """Bring every file and folder below to the disk, so that a crash cannot leave empty files."""
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            _flush_one(Path(parent, name))
-        _flush_one(Path(parent))
-
-
-def _flush_one(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        if folder.is_dir() and not folder.is_symlink():
+            if any(folder.iterdir()):
+                require_own(folder)
+            return
+    except ChangedError as changed:
+        why = str(changed)
+    raise OutputError(
+        f"{name} is not a result of neardup: {why}",
+        "Only an empty folder or a result as neardup has written it is overwritten",
+        "Choose another name, or remove it yourself",
+    )
 
 
 def _failed(path: Path, error: OSError) -> OutputError:

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import msgspec
 
+from neardup.writers.access import EVERYBODY
 from neardup.writers.file import OutputFile
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of such a list, with all its keys and no other."""
+
+    source: str
+    row: int | None
+    reason: str
+    raw: str | None
 
 
 class ProblemList(OutputFile):
@@ -15,14 +25,21 @@ class ProblemList(OutputFile):
     A list of an earlier run, or an empty file, is replaced.
     """
 
-    kind = "list of problems"
+    kind = "a list of problems"
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, overwrite=True)
+    def __init__(self, path: str | Path, *, access: int = EVERYBODY) -> None:
+        super().__init__(path, overwrite=True, access=access)
 
-    def is_own(self, beginning: bytes) -> bool:
-        """Whether it is empty, or begins as a row of such a list does."""
-        return not beginning or beginning.startswith(b'{"source":')
+    def is_own(self, path: Path) -> bool:
+        """Whether every line of it is a row of such a list."""
+        rows = msgspec.json.Decoder(_Row)
+        try:
+            with open(path, "rb") as file:
+                for line in file:
+                    rows.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return False
+        return True
 
     def write(self, problem: object) -> None:
         """Write a row: one JSON object on a line."""

@@ -1,0 +1,58 @@
+"""SIGTERM and SIGHUP end a command as Ctrl-C does: what is half-written is removed."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
+
+_AGAIN = 0.01
+"""Seconds after which a signal comes again that came where its exception could go nowhere."""
+
+
+class StoppedError(KeyboardInterrupt):
+    """A signal asked this process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within it the signals raise StoppedError in the main thread; those that somebody handles are left alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    before = sys.unraisablehook
+
+    def ask_again(unraisable: Any) -> None:
+        """An interpreter drops what is raised in ``__del__``; compiling kernels calls many."""
+        lost = unraisable.exc_value
+        if isinstance(lost, KeyboardInterrupt):
+            number = lost.number if isinstance(lost, StoppedError) else signal.SIGINT
+            threading.Timer(_AGAIN, _thread.interrupt_main, [number]).start()
+        else:
+            before(unraisable)
+
+    try:
+        for number in mine:
+            signal.signal(number, _stop)
+        sys.unraisablehook = ask_again
+        yield
+    finally:
+        sys.unraisablehook = before
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise StoppedError(number)

@@ -1,0 +1,37 @@
+"""A lock on an open file: one process holds it, and it is gone with that process, however it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+fcntl: Any
+msvcrt: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None
+
+# Windows lets nobody read what is locked: the byte that is locked is one that the file does not have.
+_PLACE = 1 << 30
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
+
+
+def try_lock(handle: int) -> bool | None:
+    """Lock the open file: True when it is ours now, False when another holds it, None where there are no locks."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            os.lseek(handle, _PLACE, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            return None
+    except OSError as error:
+        return False if error.errno in _HELD else None
+    return True

@@ -1,0 +1,115 @@
+"""Memory that is not enough is said as such: what was being done, how much there was, what to do."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import NoReturn
+
+import pyarrow as pa
+import pytest
+from command_line import Run
+
+from neardup import memory
+from neardup.errors import InputError
+from neardup.readers.base import failure_text
+from neardup.views import size
+
+resource = pytest.importorskip("resource", reason="this system has no limit of the address space")
+
+MB = 1_000_000
+
+
+def limited(megabytes: int, *arguments: object, program: str = "") -> subprocess.CompletedProcess[str]:
+    """A command in a process that may take so much address space, or a program."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * MB, megabytes * MB))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    how = ("-c", program) if program else ("-m", "neardup")
+    return subprocess.run(
+        [sys.executable, *how, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
+        env={**os.environ, "MALLOC_ARENA_MAX": "2"},
+    )
+
+
+@pytest.mark.parametrize("megabytes", [100, 200, 400, 550, 700, 1500, 3000])
+def test_a_limit_of_the_address_space_is_said_as_such(mails: Path, tmp_path: Path, megabytes: int) -> None:
+    done = limited(megabytes, "dedup", mails, "-o", tmp_path / "out")
+    assert "Traceback" not in done.stderr
+    assert "mistake in neardup" not in done.stderr
+    assert done.returncode in (0, 2), done.stderr
+    assert (tmp_path / "out").exists() == (done.returncode == 0)
+    assert not list(tmp_path.glob(".*"))
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        assert "memory" in said[0]
+        assert f"This process may take {size(megabytes * MB)} of address space" in said[1]
+    assert done.returncode == 2 or megabytes > 400
+    assert done.returncode == 0 or megabytes < 3000
+
+
+def test_native_code_that_aborts_leaves_no_partial_output(mails: Path, tmp_path: Path) -> None:
+    """As LLVM does where memory is short, and C++ where nobody catches bad_alloc."""
+    program = (
+        "import os, sys\nimport neardup.dedup as module\nmodule.run = lambda *a, **k: os.abort()\n"
+        f"sys.argv = ['neardup', 'dedup', {str(mails)!r}, '-o', {str(tmp_path / 'out')!r}]\n"
+        "from neardup.cli import main\nmain()\n"
+    )
+    done = limited(3000, program=program)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "\nerror: A library needs more memory than there is for neardup dedup\n"
+        "       This process may take 3.0 GB of address space (ulimit -v); "
+        "loading neardup alone takes about 700.0 MB of address space\n"
+        "       Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads\n"
+    )
+    assert list(tmp_path.iterdir()) == [mails]
+
+
+def no_thread(thread: threading.Thread) -> NoReturn:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        MemoryError(),
+        pa.ArrowMemoryError("malloc of size 64 failed"),
+        RuntimeError("std::bad_alloc"),
+        RuntimeError("can't start new thread"),
+        OSError(12, "Cannot allocate memory"),
+        ImportError("x.so: failed to map segment from shared object"),
+    ],
+)
+def test_however_a_library_says_it(
+    run: Run, mails: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failure: Exception
+) -> None:
+    def failing(*documents: object, **settings: object) -> NoReturn:
+        raise InputError("It cannot be read") from failure
+
+    monkeypatch.setattr("neardup.dedup.open_documents", failing)
+    monkeypatch.setattr("neardup.dedup.run", failing)
+    said = run("dedup", mails, "-o", tmp_path / "out")
+    assert said.status == 2
+    assert said.err.startswith("error: There is not enough memory for neardup dedup\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_stage_is_named(run: Run, mails: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    said = run("dedup", mails, "--dry-run")
+    assert said.err.startswith("error: There is not enough memory for neardup dedup (fingerprint)\n")
+
+
+def test_a_file_is_not_rejected_because_memory_was_short() -> None:
+    with pytest.raises(MemoryError):
+        failure_text(pa.ArrowMemoryError("malloc of size 64 failed"))
+    assert failure_text(OSError("it is damaged")) == "it is damaged"
+    assert not memory.is_memory_failure(ValueError("out of memory"))

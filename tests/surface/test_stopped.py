@@ -1,0 +1,103 @@
+"""A command that is told to stop: what it has written is removed, and the exit status names the signal."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from neardup.cli.stopping import StoppedError, stoppable
+
+ENDLESS = """
+import sys, time
+from pathlib import Path
+import {module} as module
+
+def endless(*documents, **settings):
+    print("under way", flush=True)
+    while True:
+        time.sleep(0.01)
+
+module.{function} = endless
+sys.argv = ["neardup", *{arguments!r}]
+from neardup.cli import main
+main()
+"""
+
+
+@contextmanager
+def under_way(module: str, function: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A command whose work never ends."""
+    program = ENDLESS.format(module=module, function=function, arguments=[*map(str, arguments)])
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line == "under way\n", process.communicate()
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "said"),
+    [
+        (signal.SIGTERM, 143, "stopped by SIGTERM, nothing was written\n"),
+        (signal.SIGHUP, 129, "stopped by SIGHUP, nothing was written\n"),
+        (signal.SIGINT, 130, "interrupted, nothing was written\n"),
+    ],
+)
+def test_a_signal_leaves_no_partial_folder(
+    mails: Path, tmp_path: Path, number: signal.Signals, status: int, said: str
+) -> None:
+    with under_way("neardup.dedup", "run", "dedup", mails, "-o", tmp_path / "out") as process:
+        assert any(path.name.startswith(".out.partial-") for path in tmp_path.iterdir())
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (status, "", said)
+    assert list(tmp_path.iterdir()) == [mails]
+
+
+def test_a_signal_leaves_no_partial_page(mails: Path, tmp_path: Path) -> None:
+    arguments = ("compare", mails, mails, "--html", tmp_path / "page.html")
+    with under_way("neardup.measures", "compare", *arguments) as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+    assert list(tmp_path.iterdir()) == [mails]
+
+
+class Finalised:
+    """Gets a signal at the worst moment: the interpreter drops what is raised here."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(10):  # bytecodes, between which signals are handled
+            pass
+
+
+def test_a_signal_that_comes_while_an_object_is_finalised_is_not_lost() -> None:
+    def stopped() -> None:
+        with stoppable():
+            Finalised()
+            while True:
+                time.sleep(0.001)
+
+    with pytest.raises(StoppedError):
+        stopped()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    """As nohup has it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stoppable():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
