@@ -131,6 +131,8 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         **_judged(outcome, ids),
         "regrouped_from": None,
         "notes": list(notes),
+        "reading": parts[-1].documents.findings.as_dict(),
+        "reading_against": parts[0].documents.findings.as_dict() if len(parts) > 1 else None,
         "seconds": outcome.stages.seconds,
         "peak_memory_bytes": peak_memory(),
     }

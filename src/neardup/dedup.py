@@ -60,9 +60,9 @@ def find(
     [{'id_a': 0, 'id_b': 1, 'shared': 9, 'size_a': 9, 'size_b': 10}]
     """
     chosen = Settings.of(**settings)
-    opened = open_documents(documents)
+    opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
-    old = None if against is None else open_documents(against)
+    old = None if against is None else open_documents(against, reading=chosen.reading)
     return run(opened, columns, chosen, old, progress or Silent()).found
 
 
@@ -81,7 +81,8 @@ def run(
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
     prints = corpus.fingerprint(stages, 0 if bands is None or surely_exact(asked) else slots)
     part, empty = len(corpus.parts) - 1, settings.keep.empty
-    notes = (*columns.notes, *_settle_ids(corpus, prints, columns), *left_aside_notes(prints, part))
+    noticed = (*left_aside_notes(prints, part), *_read_notes(corpus))
+    notes = (*columns.notes, *_settle_ids(corpus, prints, columns), *noticed)
     reference = prints.part_first(part)
     evidence = search(corpus, prints, bands, prints.documents_before(reference), stages)
     row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
@@ -110,6 +111,13 @@ def run(
     outcome = Outcome(found, corpus, prints, evidence, grouped, decisions, stages, audited)
     found.run.update(account(action, outcome, ids, notes))
     return outcome
+
+
+def _read_notes(corpus: Corpus) -> list[str]:
+    """What is known when all has been read; and of a reference input what was known before."""
+    *references, new = (part.documents.findings for part in corpus.parts)
+    told = [note for old in references for note in (*old.notes, *old.encoding_notes())]
+    return [*new.encoding_notes(), *(f"--against: {note}" for note in told)]
 
 
 def _parts(documents: Documents, columns: Chosen, settings: Settings, against: Documents | None) -> list[Part]:

@@ -74,6 +74,24 @@ def _keep_policy(value: str) -> bool:
     return value in KEEP_ORDERS or (value.startswith(KEEP_COLUMN) and len(value) > 4)
 
 
+_NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
+
+
+def _encoding(name: str) -> bool:
+    if name == "auto":
+        return True
+    if name.lower().replace("-", "_") in _NOT_FOR_DOCUMENTS:
+        return False
+    try:
+        return "\n" in "\n".encode(name).decode(name)
+    except (LookupError, ValueError, TypeError):
+        return False
+
+
+def _delimiter(value: str) -> bool:
+    return len(value) == 1 and value.isascii() and (value == "\t" or value.isprintable()) and value not in "\"'"
+
+
 def _setting(default: Any, rule: Rule, text: str) -> Any:
     return dataclasses.field(default=default, metadata={"rule": rule, "help": text})
 
@@ -236,6 +254,23 @@ class Keep:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How bytes become texts and columns; what nothing is said of is found out for each file."""
+
+    encoding: str = _setting(
+        "auto",
+        Rule("auto, or an encoding that Python knows, such as utf-8, cp1252 or shift_jis", _encoding),
+        "Encoding of text files, CSV and JSONL. auto: by byte order mark, else UTF-8 where it fits, else as "
+        "charset-normalizer detects, file by file.",
+    )
+    delimiter: str = _setting(
+        "auto",
+        Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or _delimiter(value)),
+        "What separates the fields of CSV. auto: comma, in .tsv files tab, unless the first lines say otherwise.",
+    )
+
+
+@dataclass(frozen=True)
 class Work:
     """How the machine is used."""
 
@@ -249,6 +284,7 @@ RECORDS: Mapping[str, type] = {
     "search": Search,
     "grouping": Grouping,
     "keep": Keep,
+    "reading": Reading,
     "work": Work,
 }
 
@@ -282,6 +318,7 @@ class Settings:
     search: Search = Search()
     grouping: Grouping = Grouping()
     keep: Keep = Keep()
+    reading: Reading = Reading()
     work: Work = Work()
 
     @classmethod

@@ -25,7 +25,8 @@ from neardup.readers.columns import Chosen
 from neardup.report import Found
 from neardup.settings import Settings
 
-ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", "threads")
+NOT_TOLD = ("encoding", "delimiter", "threads")
+ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *NOT_TOLD)
 """The settings that advice can be asked for."""
 
 LEAST_THRESHOLD = 0.1
@@ -42,8 +43,9 @@ def advise(
     """Look at a sample of the documents and say what the settings would do to them.
 
     ``documents``, ``text`` and ``id`` as for :func:`neardup.find`; ``settings`` are threshold, recall, slots,
-    sketch, unit, length, groups and threads. Reads at most the first 100,000 documents or 200 MB (40 MB for
-    character shingles) and says so when it stopped there. Pairs are joined exactly down to resemblance .3.
+    sketch, unit, length, groups, encoding, delimiter and threads. Reads at most the first 100,000 documents or
+    200 MB (40 MB for character shingles) and says so when it stopped there. Pairs are joined exactly down to
+    resemblance .3.
 
     Raises SettingError for settings out of range and InputError for documents that cannot be used.
 
@@ -55,7 +57,7 @@ def advise(
     (0, 1)
     """
     chosen = checked(settings)
-    opened = open_documents(documents)
+    opened = open_documents(documents, reading=chosen.reading)
     words = [str(documents)] if isinstance(documents, str | Path) else ["IN"]
     return advise_on(opened, choose_columns(opened, text, id), chosen, words, progress or Silent())
 
@@ -113,7 +115,7 @@ def advise_on(
     close = near(found.pairs, sample, settings)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
-        settings={name: settings.as_dict()[name] for name in ADVISED if name != "threads"},
+        settings={name: settings.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
         sample=taken,
         histogram=bins,
         thresholds=tuple(reversed([*steps(found, results)])),

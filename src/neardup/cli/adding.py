@@ -15,6 +15,7 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.options import CREATION
 from neardup.cli.shown import watcher
 from neardup.errors import SettingError
+from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.collection import Added, Near
@@ -63,7 +64,8 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
     }
     near, on_near = _near(typed)
     own = (*own_files(path), *([] if problems is None else [problems]))
-    documents = open_files(inputs, without=own)
+    reading = Settings.of(encoding=typed["encoding"], delimiter=typed["delimiter"]).reading
+    documents = open_files(inputs, without=own, reading=reading)
     choose_columns(documents, typed["text"], typed["id"])  # a mistake in them must not leave an empty collection
     access = access_of(documents)
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:

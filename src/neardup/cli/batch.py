@@ -99,9 +99,9 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
     from neardup.save import fill
     from neardup.writers import OutputFolder, common_access
 
-    documents = open_files(order.inputs)
+    documents = open_files(order.inputs, reading=settings.reading)
     columns = choose_columns(documents, order.text, order.id)
-    against = open_files(order.against) if order.against else None
+    against = open_files(order.against, reading=settings.reading) if order.against else None
     with watcher() as progress:
         if order.out is None or order.dry_run:
             return run(documents, columns, settings, against, progress, action).found

@@ -11,7 +11,7 @@ from pathlib import Path
 from neardup.cli.option import REQUIRED, Option
 from neardup.settings import FIELDS
 
-INPUTS = Option("inputs", (), list[str], REQUIRED, "Files or folders: Parquet, JSONL, CSV, documents.", "IN")
+INPUTS = Option("inputs", (), list[str], REQUIRED, "Files, folders: Parquet, Arrow, JSONL, CSV, documents.", "IN")
 INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
 STORED = Option(
     "stored",
@@ -293,6 +293,8 @@ _SERVING = (
     ),
 )
 
+_TOLD = (TEXT, ID, *map(Option.of_field, (FIELDS[name] for name in ("encoding", "delimiter"))))
+_PLANNED = ("threshold", "recall", "slots", "unit", "length", "encoding", "delimiter", "threads")
 _CHOOSING = (OUT, TEXT, ID)
 _WORKING = (DRY_RUN, JSON, OVERWRITE)
 _NOT_OF_GROUP = {"only_contained"}
@@ -312,13 +314,24 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
         SAMPLE,
         TEXT,
         ID,
-        *(Option.of_field(FIELDS[name]) for name in ("threshold", "recall", "slots", "unit", "length", "threads")),
+        *map(Option.of_field, (FIELDS[name] for name in _PLANNED)),
         SVG,
         *_SIMHASH,
         JSON,
     ),
     "explain": _EXPLAINING,
-    "add": (NEW_COLLECTION, INPUTS, TEXT, ID, METADATA, REPLACE, *_ARRIVING, PROBLEMS, *CREATION, WAIT, JSON),
+    "add": (
+        NEW_COLLECTION,
+        INPUTS,
+        *_TOLD,
+        METADATA,
+        REPLACE,
+        *_ARRIVING,
+        PROBLEMS,
+        *CREATION,
+        WAIT,
+        JSON,
+    ),
     "remove": (COLLECTION, IDS, WAIT, JSON),
     "search": _SEARCHING,
     "groups": _GROUPS,

@@ -76,10 +76,11 @@ def _advice(sample: list[str], text: str | None, id: str | None, **settings: Any
     from neardup.readers import choose_columns, open_files
 
     chosen = checked(settings)
-    documents = open_files(sample)
+    documents = open_files(sample, reading=chosen.reading)
     columns = choose_columns(documents, text, id)
     files = [f"./{name}" if name.startswith("-") else name for name in sample]
-    named = [part for option, name in (("--text", text), ("--id", id)) if name for part in (option, name)]
+    told = {"--text": text, "--id": id, **{f"--{name}": settings[name] for name in ("encoding", "delimiter")}}
+    named = [part for option, name in told.items() if name and name != "auto" for part in (option, name)]
     with watcher() as progress:
         return advise_on(documents, columns, chosen, [*files, *named], progress)
 

@@ -56,7 +56,7 @@ _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "msg": ("outlook", "read_msg"),
 }
 
-_PACKAGES = ("pypdfium2", "olefile")
+_PACKAGES = ("pypdfium2", "olefile", "charset-normalizer")
 
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 

@@ -23,12 +23,16 @@ from neardup.readers.base import (
 )
 from neardup.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.readers.csv import CsvDocuments
-from neardup.readers.discover import find_files
+from neardup.readers.discover import Discovered, find_files, refuse_names
 from neardup.readers.document import read_document, read_stream
 from neardup.readers.folder import TextDocuments
+from neardup.readers.ipc import IpcDocuments
 from neardup.readers.jsonl import JsonlDocuments
 from neardup.readers.memory import from_arrow, from_strings, is_arrow
 from neardup.readers.parquet import ParquetDocuments
+from neardup.settings import Reading
+
+AUTO = Reading()
 
 __all__ = [
     "Chosen",
@@ -51,18 +55,25 @@ __all__ = [
 ]
 
 
-def open_documents(inputs: object, *, chunk_bytes: int = CHUNK_BYTES, without: Collection[Path] = ()) -> Documents:
+def open_documents(
+    inputs: object,
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    without: Collection[Path] = (),
+    reading: Reading = AUTO,
+) -> Documents:
     """Open whatever holds documents.
 
     A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. A list of str
     is a list of texts. Everything with an Arrow interface is a table or a column of texts. An iterator of
     str or of pyarrow.RecordBatch is read to its end and kept in memory, since the documents are read more
     than once. Documents pass through. ``without``: files that are no input, in whatever folder they are.
+    ``reading``: how bytes become texts. A list of str that are names of files is refused: either may be meant.
     """
     if isinstance(inputs, str | Path):
-        return open_files([inputs], chunk_bytes=chunk_bytes, without=without)
+        return open_files([inputs], chunk_bytes=chunk_bytes, without=without, reading=reading)
     if isinstance(inputs, list | tuple):
-        return _from_list(inputs, chunk_bytes, without)
+        return _from_list(inputs, chunk_bytes, without, reading)
     if hasattr(inputs, "chunks") and hasattr(inputs, "require"):
         return cast(Documents, inputs)
     if is_arrow(inputs):
@@ -77,26 +88,42 @@ def open_documents(inputs: object, *, chunk_bytes: int = CHUNK_BYTES, without: C
 
 
 def open_files(
-    names: Sequence[str | Path], *, chunk_bytes: int = CHUNK_BYTES, without: Collection[Path] = ()
+    names: Sequence[str | Path],
+    *,
+    chunk_bytes: int = CHUNK_BYTES,
+    without: Collection[Path] = (),
+    reading: Reading = AUTO,
 ) -> Documents:
     """Open files, folders, patterns and URLs as one input, ``without`` some files; all must be of one format."""
     if not names:
         raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
     found = find_files(names, without)
+    documents = _open_found(found, chunk_bytes, reading)
+    documents.findings.aside[:0] = found.aside
+    documents.findings.notes[:0] = found.notes
+    return documents
+
+
+def _open_found(found: Discovered, chunk_bytes: int, reading: Reading) -> Documents:
     if found.format == "parquet":
         return ParquetDocuments(found.sources, chunk_bytes)
+    if found.format == "ipc":
+        return IpcDocuments(found.sources, chunk_bytes)
     if found.format == "jsonl":
-        return JsonlDocuments(found.sources, chunk_bytes)
+        return JsonlDocuments(found.sources, chunk_bytes, reading.encoding)
     if found.format == "csv":
-        return CsvDocuments(found.sources, chunk_bytes)
-    return TextDocuments(found.name, found.sources, chunk_bytes)
+        return CsvDocuments(found.sources, chunk_bytes, reading)
+    return TextDocuments(found.name, found.sources, chunk_bytes, reading.encoding)
 
 
-def _from_list(items: Sequence[Any], chunk_bytes: int, without: Collection[Path] = ()) -> Documents:
+def _from_list(
+    items: Sequence[Any], chunk_bytes: int, without: Collection[Path] = (), reading: Reading = AUTO
+) -> Documents:
     if items and all(isinstance(item, Path) for item in items):
-        return open_files(items, chunk_bytes=chunk_bytes, without=without)
+        return open_files(items, chunk_bytes=chunk_bytes, without=without, reading=reading)
     if items and all(isinstance(item, pa.RecordBatch) for item in items):
         return from_arrow(_joined(items), chunk_bytes)
+    refuse_names(items)
     return from_strings(items, chunk_bytes)
 
 

@@ -124,3 +124,24 @@ def _lengths(array: Any) -> npt.NDArray[np.int64]:
     large = pt.is_large_string(array.type) or pt.is_large_binary(array.type)
     offsets = np.frombuffer(array.buffers()[1], np.int64 if large else np.int32)
     return np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
+
+
+def valid_strings(table: Any, text: str) -> Any:
+    """Return the table with U+FFFD for what is no UTF-8 in its strings, those of the column ``text`` apart.
+
+    The text goes to a kernel that counts such bytes; names and values are handed to Python, which refuses them.
+    """
+    for position, field in enumerate(table.schema):
+        if field.name != text and (pt.is_string(field.type) or pt.is_large_string(field.type)):
+            column = table.column(position)
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                table = table.set_column(position, field.name, _replaced(column))
+    return table
+
+
+def _replaced(column: Any) -> Any:
+    raw = column.cast(pa.large_binary()).to_pylist()
+    texts = [None if value is None else value.decode("utf-8", "replace") for value in raw]
+    return pa.chunked_array([pa.array(texts, column.type)])

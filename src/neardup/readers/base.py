@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.memory import is_memory_failure
+from neardup.readers.findings import Findings
 from neardup.readers.sources import Source
 
-Format: TypeAlias = Literal["parquet", "jsonl", "csv", "text", "arrow"]
+Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
 Kind: TypeAlias = Literal["text", "integer", "number", "other"]
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -140,6 +141,10 @@ class Documents(Protocol):
     @property
     def size_bytes(self) -> int | None:
         """Size of the input as stored, if known."""
+
+    @property
+    def findings(self) -> Findings:
+        """What there is to say of the input besides the rows; complete after a pass over it."""
 
     def require(self, text: str, id: str | None) -> None:
         """Fix what makes a row good: a text that is a string, an id that is a string or an integer.

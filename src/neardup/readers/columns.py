@@ -52,10 +52,12 @@ def choose_columns(documents: Documents, text: str | None, id: str | None) -> Ch
     else:
         id, id_notes = _named(documents, id, "id", ("text", "integer")), ()
     documents.require(text, id)
-    return Chosen(text, id, (*text_notes, *id_notes), guessed)
+    return Chosen(text, id, (*documents.findings.notes, *text_notes, *id_notes), guessed)
 
 
 def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) -> str:
+    if not name:
+        raise _nameless(f"--{role} names a column without a name")
     column = find_column(documents, name, f"--{role}")
     if column.kind not in kinds:
         what = "strings" if role == "text" else "strings or integers"
@@ -79,12 +81,18 @@ def find_column(documents: Documents, name: str, option: str) -> Column:
     raise InputError(f'There is no column "{name}"', f"Columns: {_listed(documents.columns)}", hint)
 
 
+def _nameless(given: str) -> InputError:
+    return InputError(given, "A column with a name", "Give it one in the file, in its first row or its schema")
+
+
 def _listed(columns: Iterable[Column]) -> str:
     return ", ".join(column.name for column in columns) or "(none)"
 
 
 def _guess_text(documents: Documents) -> tuple[str, tuple[str, ...]]:
-    texts = [column for column in documents.columns if column.kind == "text"]
+    texts = [column for column in documents.columns if column.kind == "text" and column.name]
+    if not texts and any(column.kind == "text" for column in documents.columns):
+        raise _nameless(f"{documents.names[0]} has strings in a column without a name only")
     if documents.format == "text":
         return "text", ()
     if not texts:

@@ -7,7 +7,9 @@ Arrow's record stream. Every column is a string; nothing is taken for a number, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -31,42 +33,70 @@ from neardup.readers.base import (
     no_rows,
 )
 from neardup.readers.csv_stream import Batch, CsvStream, header_of
-from neardup.readers.files import UNREADABLE, FileDocuments
+from neardup.readers.dialect import Dialect, dialect_of, usual_delimiter
+from neardup.readers.encodings import HEAD_BYTES
+from neardup.readers.files import UNREADABLE
+from neardup.readers.findings import named
+from neardup.readers.limits import refuse_columns
 from neardup.readers.sources import Source
+from neardup.readers.streams import StreamDocuments
+from neardup.settings import Reading
+
+AUTO = Reading()
+TAB = "\t"
 
 # The kinds of the columns are told by so many first rows.
 SAMPLE_ROWS = 100
 
 
-class CsvDocuments(FileDocuments):
+class CsvDocuments(StreamDocuments):
     """CSV or TSV files that all have the same header."""
 
     format: Format = "csv"
 
-    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, reading: Reading = AUTO) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self._failures: dict[int, str] = {}
+        self.find_charsets(reading.encoding)
+        self.dialects = [self._dialect(i, reading.delimiter) for i in range(len(self.sources))]
+        self.findings.notes += self._dialect_notes()
         self.headers = [self._header(i) for i in range(len(self.sources))]
         self.header = self._common_header()
         self.schema = pa.schema([(name, pa.string()) for name in self.header])
         self.columns = self._kinds()
 
     @property
-    def compression(self) -> str | None:
-        """Codec of the files when all have the same, else None."""
-        codecs = {source.compression for source in self.sources}
-        return codecs.pop() if len(codecs) == 1 else None
-
-    @property
     def delimiter(self) -> str:
         """What stands between the fields of the first file."""
-        return delimiter_of(self.sources[0])
+        return self.dialects[0].delimiter
 
-    def _header(self, position: int) -> tuple[str, ...]:
+    def _dialect(self, position: int, asked: str) -> Dialect:
+        """Find how a file is written, and refuse one with too many columns before they are worked on."""
         source = self.sources[position]
         try:
-            return header_of(source, delimiter_of(source))
+            with closing(self.stream(position)) as stream:
+                head = stream.read(HEAD_BYTES)
+        except UNREADABLE:
+            return Dialect(usual_delimiter(source))  # the failure is met again when the header is read
+        dialect = dialect_of(source, head, asked)
+        refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
+        return dialect
+
+    def _dialect_notes(self) -> list[str]:
+        sniffed: dict[str, list[str]] = {}
+        for name, dialect in zip(self.names, self.dialects, strict=True):
+            if dialect.sniffed:
+                sniffed.setdefault(dialect.delimiter, []).append(name)
+        return [
+            f"delimiter: {'tab' if delimiter == TAB else delimiter} (guessed from {named(names)}; "
+            "set it with --delimiter)"
+            for delimiter, names in sniffed.items()
+        ]
+
+    def _header(self, position: int) -> tuple[str, ...]:
+        try:
+            return header_of(partial(self.stream, position), self.dialects[position])
         except UNREADABLE as error:
             self._failures[position] = failure_text(error)
             return ()
@@ -100,7 +130,13 @@ class CsvDocuments(FileDocuments):
             return
         source = self.sources[position]
         names = self.header if columns is None else tuple(dict.fromkeys(columns))
-        stream = CsvStream(source, delimiter_of(source), self.headers[position], names, self._chunk_bytes)
+        stream = CsvStream(
+            partial(self.stream, position),
+            self.dialects[position],
+            self.headers[position],
+            names,
+            self._chunk_bytes,
+        )
         index = first
         for batch in stream.batches():
             yield _RecordsChunk(index, source.name, batch) if want(index) else None
@@ -136,11 +172,6 @@ class _RecordsChunk:
 
     def _problems(self) -> tuple[Problem, ...]:
         return tuple(Problem(self.source, bad.record, bad.reason, bad.raw) for bad in self.batch.rejected)
-
-
-def delimiter_of(source: Source) -> str:
-    """Return the tab for ``.tsv`` files, the comma for others."""
-    return "\t" if ".tsv" in source.path.lower()[-8:] else ","
 
 
 def _kind(column: Any) -> Kind:

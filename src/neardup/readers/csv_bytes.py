@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.readers.lines import BYTE_ORDER_MARK, Stream
-from neardup.readers.sources import Source
 
 
 class CsvBytes:
@@ -22,8 +21,8 @@ class CsvBytes:
 
     closed = False
 
-    def __init__(self, source: Source, latin: bool) -> None:
-        self._stream = Stream(source)
+    def __init__(self, stream: Stream, latin: bool) -> None:
+        self._stream = stream
         self._latin = latin
         self._waiting = b""
         self._started = False

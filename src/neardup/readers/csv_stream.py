@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,15 @@ import pyarrow.csv as pacsv
 
 from neardup.readers.base import RAW_CHARACTERS
 from neardup.readers.csv_bytes import CsvBytes, as_latin, from_latin, restored
+from neardup.readers.dialect import Dialect
+from neardup.readers.encodings import HEAD_BYTES
 from neardup.readers.files import UNREADABLE
-from neardup.readers.sources import Source
+from neardup.readers.limits import ROW_BYTES, too_long
+from neardup.readers.lines import Stream
 
 # Arrow refuses a record that is longer than a block; the file is then read anew in blocks so much bigger.
 _GROW = 8
-_MAX_BLOCK = (1 << 31) - 1
+_RECORD = "a record, or what follows a quote that nothing closes,"
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,14 @@ class CsvStream:
     """
 
     def __init__(
-        self, source: Source, delimiter: str, header: Sequence[str], names: Sequence[str], block_bytes: int
+        self,
+        opened: Callable[[], Stream],
+        dialect: Dialect,
+        header: Sequence[str],
+        names: Sequence[str],
+        block_bytes: int,
     ) -> None:
-        self._source, self._delimiter = source, delimiter
+        self._opened, self._dialect = opened, dialect
         self._header, self._names = header, names
         self._block = block_bytes
         self._latin = False
@@ -80,8 +88,11 @@ class CsvStream:
 
     def _adapt(self, message: str) -> bool:
         """Change how the file is read so that it gets past the failure, or return False."""
-        if "straddl" in message and self._block < _MAX_BLOCK:
-            self._block = min(self._block * _GROW, _MAX_BLOCK)
+        if _straddles(message):
+            if self._block >= ROW_BYTES:
+                self.error = pa.ArrowInvalid(too_long(_RECORD))
+                return False
+            self._block = min(self._block * _GROW, ROW_BYTES)
             return True
         if "Expected" in message and not self._latin:
             self._latin = True
@@ -90,8 +101,8 @@ class CsvStream:
 
     def _from(self, skip: int) -> Iterator[Batch]:
         """Yield the batches from record ``skip`` on: those before were given out by an earlier attempt."""
-        with CsvBytes(self._source, self._latin) as file, pa.PythonFile(file, "r") as stream:
-            with open_records(stream, self._delimiter, self._block, **self._options()) as reader:
+        with CsvBytes(self._opened(), self._latin) as file, pa.PythonFile(file, "r") as stream:
+            with open_records(stream, self._dialect, self._block, **self._options()) as reader:
                 record = 0
                 for batch in reader:
                     end = self._end(record, batch.num_rows)
@@ -151,14 +162,19 @@ class CsvStream:
 
 
 def open_records(
-    stream: Any, delimiter: str, block: int, header: Sequence[str], names: Sequence[str], reject: Any
+    stream: Any, dialect: Dialect, block: int, header: Sequence[str], names: Sequence[str], reject: Any
 ) -> Any:
     """Open Arrow's reader so that every value is a string of the bytes in the file."""
     return pacsv.open_csv(
         stream,
         # Without threads every rejected record comes with its number.
         pacsv.ReadOptions(use_threads=False, block_size=block),
-        pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=reject),
+        pacsv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=dialect.quote,
+            newlines_in_values=True,
+            invalid_row_handler=reject,
+        ),
         pacsv.ConvertOptions(
             check_utf8=False,
             strings_can_be_null=False,
@@ -168,20 +184,26 @@ def open_records(
     )
 
 
-def header_of(source: Source, delimiter: str) -> tuple[str, ...]:
+def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]:
     """Return the names in the first record of the file."""
-    block = 1 << 20
+    block = HEAD_BYTES
     while True:
         try:
             with (
-                CsvBytes(source, latin=True) as file,
+                CsvBytes(opened(), latin=True) as file,
                 pa.PythonFile(file, "r") as stream,
-                open_records(stream, delimiter, block, (), (), lambda row: "skip") as reader,
+                open_records(stream, dialect, block, (), (), lambda row: "skip") as reader,
             ):
                 return tuple(name.encode("latin-1").decode() for name in reader.schema.names)
         except UnicodeDecodeError as error:
             raise pa.ArrowInvalid("the names of the columns are not UTF-8") from error
         except pa.ArrowInvalid as error:
-            if "straddl" not in str(error) or block == _MAX_BLOCK:
+            if not _straddles(str(error)):
                 raise
-            block = min(block * _GROW, _MAX_BLOCK)
+            if block >= ROW_BYTES:
+                raise pa.ArrowInvalid(too_long(_RECORD)) from error
+            block = min(block * _GROW, ROW_BYTES)
+
+
+def _straddles(message: str) -> bool:
+    return "straddl" in message or "cannot find the end" in message.lower()

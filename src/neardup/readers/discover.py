@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.readers.base import Format
+from neardup.readers.findings import Aside, aside_note, named
+from neardup.readers.kinds import SUFFIXES, Decided, decide, format_of, partition_of
 from neardup.readers.sources import COMPRESSIONS, Source, filesystem
-
-_FORMATS: dict[str, Format] = {
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
-    **dict.fromkeys((".csv", ".tsv"), "csv"),
-}
+from neardup.readers.walk import RESULT, is_result, not_input, result_around, walk
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
+
+_SUFFIXES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
+
+# Texts without such a suffix are looked up only if they are few, and can be names.
+_FEW, _LONGEST_NAME = 1000, 4096
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Discovered:
     format: Format
     name: str
     sources: tuple[Source, ...]
+    aside: tuple[Aside, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
@@ -37,15 +42,21 @@ def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> D
     """
     left_out = frozenset(os.path.realpath(path) for path in without)
     parts = [_find(str(name), left_out) for name in names]
-    if len(parts) == 1:
-        return parts[0]
     first = parts[0]
     for part in parts:
         if part.format != first.format:
             raise _mixed(first.sources[0], first.format, part.sources[0], part.format)
-    sources = (source for part in parts for source in _under_own_name(part))
+    sources = first.sources if len(parts) == 1 else (s for part in parts for s in _under_own_name(part))
     unique = {source.path: source for source in sources}
-    return Discovered(first.format, "input", tuple(unique.values()))
+    aside = tuple(
+        item if len(parts) == 1 else replace(item, name=os.path.join(part.name, item.name))
+        for part in parts
+        for item in part.aside
+    )
+    notes = (*aside_note(aside), *(note for part in parts for note in part.notes))
+    return Discovered(
+        first.format, first.name if len(parts) == 1 else "input", tuple(unique.values()), aside, notes
+    )
 
 
 def _under_own_name(part: Discovered) -> Iterator[Source]:
@@ -53,6 +64,29 @@ def _under_own_name(part: Discovered) -> Iterator[Source]:
     for source in part.sources:
         joined = part.format == "text" and source.name != part.name
         yield replace(source, name=os.path.join(part.name, source.name)) if joined else source
+
+
+def refuse_names(texts: Sequence[object]) -> None:
+    """Raise InputError for a list of str that are names of files: it may be meant as texts, or as files."""
+    few = len(texts) <= _FEW
+    strings = [text for text in texts if isinstance(text, str) and 0 < len(text) <= _LONGEST_NAME]
+    suspects = [text for text in strings if text.lower().endswith(_SUFFIXES)]
+    known = [text for text in suspects if _exists(text)]
+    if not known and few and len(strings) == len(texts) and all(map(_exists, strings)):
+        known = strings
+    if known:
+        raise InputError(
+            f"The list holds texts that are names of files: {named(known)}",
+            "A list of pathlib.Path means files, a list of str means texts",
+            "Give [Path(name) for name in names] to read the files, or pyarrow.array(names) to compare the names",
+        )
+
+
+def _exists(name: str) -> bool:
+    try:
+        return os.path.exists(os.path.expanduser(name))
+    except (OSError, ValueError):  # what no name can be: a NUL, a lone surrogate
+        return False
 
 
 def find_file(name: str | Path) -> Source:
@@ -69,21 +103,12 @@ def find_file(name: str | Path) -> Source:
     return local_source(shown, path)
 
 
-def format_of(name: str) -> Format:
-    """Return the format that the extension of a file name stands for."""
-    stem, extension = os.path.splitext(name.lower())
-    if extension in COMPRESSIONS:
-        inner = _FORMATS.get(os.path.splitext(stem)[1], "text")
-        return "text" if inner == "parquet" else inner
-    return _FORMATS.get(extension, "text")
-
-
 def _find(name: str, left_out: frozenset[str]) -> Discovered:
     if "://" in name:
         return _find_remote(name)
     path = os.path.expanduser(name)
     if os.path.isdir(path):
-        return _folder(name, list(_walk(path, left_out)))
+        return _find_folder(name, path, left_out)
     if os.path.exists(path):
         _require_regular(name, path)
         if os.path.realpath(path) in left_out:
@@ -91,11 +116,52 @@ def _find(name: str, left_out: frozenset[str]) -> Discovered:
         return _files(name, [local_source(name, path)])
     if not glob.has_magic(path):
         raise InputError(f"There is no file or folder {name}", "An existing file, folder or pattern", _CHECK)
+    return _find_pattern(name, path, left_out)
+
+
+def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
+    if is_result(path, os.listdir(path)):
+        kept = [entry for entry in sorted(os.listdir(path)) if entry.startswith("kept")]
+        raise InputError(
+            f"{name} is the result of a run of neardup",
+            "Documents",
+            f"Name what it kept: {os.path.join(name, kept[0])}" if kept else "Name the documents themselves",
+        )
+    aside: list[Aside] = []
+    sources = [local_source(below, found) for below, found in walk(path, left_out, aside)]
+    aside.sort(key=lambda item: item.name)
+    return _folder(name, sources, aside)
+
+
+def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     found = (hit for hit in glob.glob(path, recursive=True) if os.path.isfile(hit))
     hits = sorted(hit for hit in found if os.path.realpath(hit) not in left_out)
     if not hits:
         raise InputError(f"No file matches {name}", "A pattern such as data/*.jsonl or data/**/*.txt", _CHECK)
-    return _files(name, [local_source(hit, hit) for hit in hits])
+    fixed = _fixed_part(path)
+    # who writes "kept" into the pattern means what a run has kept
+    means_kept = any(part.startswith("kept") for part in path.split(os.sep))
+    results = {folder: result_around(folder, fixed) for folder in {os.path.dirname(hit) for hit in hits}}
+    sources, aside = [], {}
+    for hit in hits:
+        inside = None if means_kept else results[os.path.dirname(hit)]
+        why = RESULT if inside else not_input(os.path.basename(hit))
+        if why:
+            aside[os.path.relpath(inside, fixed or ".") if inside else hit] = why
+        else:
+            source = local_source(hit, hit)
+            sources.append(replace(source, partition=partition_of(os.path.relpath(hit, fixed or "."))))
+    left = tuple(Aside(item, why) for item, why in aside.items())
+    if not sources:
+        raise InputError(f"No input matches {name}; {aside_note(left)[0]}", "Files of documents", _CHECK)
+    return replace(_files(name, sources), aside=left)
+
+
+def _fixed_part(pattern: str) -> str:
+    """Return the folders of a pattern before the first that is one: names below them tell a partition."""
+    parts = pattern.split(os.sep)
+    first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    return os.sep.join(parts[:first]) or (os.sep if pattern.startswith(os.sep) else "")
 
 
 def _require_regular(name: str, path: str) -> None:
@@ -118,40 +184,24 @@ def local_source(name: str, path: str) -> Source:
     return Source(shown, os.path.abspath(path), size)
 
 
-def _walk(root: str, left_out: frozenset[str]) -> Iterator[Source]:
-    """Yield the regular, visible files below a folder; links are followed to files inside it only."""
-    inside = os.path.realpath(root) + os.sep
-    for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            path = os.path.join(folder, name)
-            leaves = os.path.islink(path) and not os.path.realpath(path).startswith(inside)
-            leaves |= bool(left_out) and os.path.realpath(path) in left_out
-            if not name.startswith(".") and not leaves and os.path.isfile(path):
-                yield local_source(os.path.relpath(path, root), path)
-
-
-def _folder(name: str, sources: list[Source]) -> Discovered:
-    """Take a folder of data files of one format as these, any other as one document a file."""
+def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discovered:
+    """Take a folder as data of one format, or as one document a file."""
     if not sources:
-        raise InputError(f"The folder {name} has no files", "At least one visible file", _CHECK)
+        left = f" that are input; {aside_note(aside)[0]}" if aside else ""
+        raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
     sources.sort(key=lambda source: source.name)
-    data = [source for source in sources if not _is_marker(source.name)]
-    formats = {format_of(source.name) for source in data}
-    if len(formats) == 1 and formats != {"text"}:
-        named = [replace(source, name=_joined(name, source.name)) for source in data]
-        return Discovered(formats.pop(), name, tuple(named))
-    return Discovered("text", name, tuple(sources))
+    decided: Decided = decide(name, sources)
+    found = decided.sources
+    if decided.format != "text":
+        found = tuple(
+            replace(source, name=_joined(name, source.name), partition=partition_of(source.name))
+            for source in found
+        )
+    return Discovered(decided.format, name, found, (*decided.aside, *aside), decided.notes)
 
 
 def _joined(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if "://" in folder else os.path.join(folder, name)
-
-
-def _is_marker(name: str) -> bool:
-    """Tell the _SUCCESS, _metadata ... that writers of data folders leave next to the data."""
-    base = os.path.basename(name)
-    return base.startswith("_") and "." not in base
 
 
 def _files(name: str, sources: list[Source]) -> Discovered:
@@ -180,7 +230,8 @@ def _find_remote(url: str) -> Discovered:
                 raise InputError(f"No file matches {url}", "A pattern such as s3://bucket/*.parquet", _CHECK)
             return _files(url, found)
         if system.isdir(path):
-            return _folder(url, _below(system, path))
+            aside: list[Aside] = []
+            return _folder(url, _below(system, path, aside), aside)
         if not system.exists(path):
             raise InputError(f"There is no {url}", "An existing file, folder or pattern", _CHECK)
         return _files(url, [_remote_source(system, path)])
@@ -194,11 +245,14 @@ def _remote_source(system: object, path: str) -> Source:
     return Source(url, url, size)
 
 
-def _below(system: object, root: str) -> list[Source]:
+def _below(system: object, root: str, aside: list[Aside]) -> list[Source]:
     paths: Iterable[str] = system.find(root)  # type: ignore[attr-defined]
     sources = []
     for path in paths:
         name = path[len(root.rstrip("/")) + 1 :]
-        if not any(part.startswith(".") for part in name.split("/")):
+        why = next(filter(None, map(not_input, name.split("/"))), None)
+        if why:
+            aside.append(Aside(name, why))
+        else:
             sources.append(replace(_remote_source(system, path), name=name))
     return sources

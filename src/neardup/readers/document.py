@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from neardup.errors import InputError
 from neardup.formats import Extractor, format_of, refuse_size
+from neardup.formats.detection import charset_of, decoded
 from neardup.formats.kinds import HEAD_BYTES, refuse_kind
 from neardup.formats.limits import FILE_BYTES
 from neardup.readers.discover import find_file
@@ -16,7 +17,7 @@ from neardup.readers.folder import TextDocuments
 def read_document(path: str | Path) -> str:
     """Return the text of a file (text, Markdown, HTML, PDF, DOCX, EML, MSG) as a run over its folder reads it.
 
-    Any other file is plain text in UTF-8; bytes that are none become U+FFFD. A URL is read through fsspec.
+    Any other file is plain text, in UTF-8 unless its bytes say otherwise. A URL is read through fsspec.
     Raises InputError for a file that is not there or cannot be read, with the reason.
     """
     documents = TextDocuments(str(path), [find_file(path)])
@@ -37,6 +38,6 @@ def read_stream(stream: BinaryIO) -> str:
     refuse_size(len(data))
     if format_of("", data) == "text":
         refuse_kind(data[:HEAD_BYTES], "")
-        return data.decode("utf-8", "replace")
+        return decoded(data, charset_of(data)).decode("utf-8", "replace")
     with Extractor() as extractor:
         return extractor.extract(data, "")

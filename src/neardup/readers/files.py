@@ -16,9 +16,10 @@ from neardup.readers.base import (
     Problem,
     failure_text,
 )
-from neardup.readers.sources import Source
+from neardup.readers.findings import Findings
+from neardup.readers.sources import Source, Stamp, require_same
 
-UNREADABLE = (OSError, pa.ArrowException)
+UNREADABLE = (OSError, EOFError, pa.ArrowException, UnicodeDecodeError)
 
 
 class FileDocuments(ABC):
@@ -29,9 +30,20 @@ class FileDocuments(ABC):
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
+        self.findings = Findings()
         self.names = tuple(source.name for source in self.sources)
+        self._stamps: dict[int, Stamp | None] = {}
         # Chunks per file, once counted: lets a later pass leave out a file without opening it.
         self._counts: list[int | None] = [None] * len(self.sources)
+
+    def take_stamp(self, position: int) -> None:
+        """Note the state of a file: what is read later must still be what is read now."""
+        self._stamps.setdefault(position, self.sources[position].stamp())
+
+    def require_unchanged(self, position: int) -> None:
+        """Raise InputError if a file is not what it was when it was opened first."""
+        if position in self._stamps:
+            require_same(self.sources[position], self._stamps[position])
 
     @property
     def size_bytes(self) -> int | None:
@@ -76,6 +88,7 @@ class FileDocuments(ABC):
         """Yield the wanted chunks of one file, and count all of them unless the end is not needed."""
         index = first
         last = None if chosen is None else max(chosen)
+        self.require_unchanged(position)
         try:
             for piece in self.pieces(position, first, lambda i: chosen is None or i in chosen, columns):
                 if piece is not None and (chosen is None or index in chosen):
@@ -84,9 +97,11 @@ class FileDocuments(ABC):
                 if last is not None and index > last:
                     return
         except UNREADABLE as error:
+            self.require_unchanged(position)
             if chosen is None or index in chosen:
                 yield self.failed(position, index, f"cannot read the file: {failure_text(error)}")
             index += 1
+        self.require_unchanged(position)
         self._counts[position] = index - first
 
     def failed(

@@ -23,6 +23,7 @@ from neardup.formats import (
     format_of,
     refuse_size,
 )
+from neardup.formats.detection import Charset, charset_of, decoded
 from neardup.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.formats.limits import SECONDS, SECONDS_AGAIN
 from neardup.readers.base import (
@@ -37,8 +38,9 @@ from neardup.readers.base import (
     failure_text,
 )
 from neardup.readers.files import UNREADABLE
+from neardup.readers.findings import Findings
 from neardup.readers.memory import cut_by_bytes
-from neardup.readers.sources import Source
+from neardup.readers.sources import Source, Stamp, changed, require_same
 
 # Opening a file costs about as much as reading this many bytes of it; it also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
@@ -67,14 +69,17 @@ class TextDocuments:
         *(Column(name, "other") for name in (*METADATA, ATTACHMENTS)),
     )
 
-    def __init__(self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(
+        self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, encoding: str = "auto"
+    ) -> None:
         self.names = (name,)
+        self.findings = Findings()
         self.sources = tuple(sources)
         sizes = [source.size for source in self.sources]
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
-        self._known = _Known()
+        self._known = _Known(encoding, self.findings)
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any file that can be read."""
@@ -102,13 +107,30 @@ class _Read:
 class _Known:
     """What the first read of each file found; later reads must find the same.
 
-    ``reasons`` has for each row the problem with it, or None; ``read`` what was extracted, while there is room.
+    ``reasons`` has for each row the problem with it, or None; ``read`` what was extracted, while there is room;
+    ``charsets`` the encoding of plain text, ``stamps`` the state of the file.
     """
 
+    encoding: str
+    findings: Findings
+    charsets: dict[int, Charset] = field(default_factory=dict)
+    stamps: dict[int, Stamp | None] = field(default_factory=dict)
     reasons: dict[int, Problem | None] = field(default_factory=dict)
     read: dict[int, _Read] = field(default_factory=dict)
     room: int = _KEPT_BYTES
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def decode(self, row: int, file: Source, data: bytes) -> bytes:
+        """Return plain text as UTF-8; the encoding is that of the first read."""
+        charset = self.charsets.get(row)
+        if charset is None:
+            charset = self.charsets[row] = charset_of(data, self.encoding)
+            self.findings.tell(file.name, charset)
+        return decoded(data, charset)
+
+    def require_unchanged(self, row: int, file: Source) -> None:
+        """Raise InputError if the file is not what it was when it was first read."""
+        require_same(file, self.stamps.setdefault(row, file.stamp()))
 
     def keep(self, row: int, read: _Read) -> None:
         with self.lock:
@@ -170,16 +192,17 @@ class _FilesChunk:
     def _content(self, row: int, file: Source, extractor: Extractor) -> _Read | None:
         """Return what a file holds, or None if it is rejected: the same at every read."""
         reasons = self.known.reasons
-        if row in self.known.read:
-            return self.known.read[row]
         if reasons.get(row) is not None:
             return None
+        self.known.require_unchanged(row, file)
+        if row in self.known.read:
+            return self.known.read[row]
         try:
             content = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
         except (*UNREADABLE, InputError) as error:
             reason = f"cannot read {file.name}: {failure_text(error)}"
             if row in reasons:
-                raise _changed(reason) from error
+                raise changed(file.path, failure_text(error)) from error
             kind = error.kind if isinstance(error, NotTextError) else NOT_EXTRACTED
             readable = isinstance(error, InputError)
             reasons[row] = Problem(self.source, row, reason, None, file.name, kind if readable else None)
@@ -196,7 +219,7 @@ class _FilesChunk:
         data = file.read_bytes()
         _refuse_other_kinds(file, data[:HEAD_BYTES])
         if format_of(file.path, data) == "text":
-            return _Read(data, {})
+            return _Read(self.known.decode(row, file, data), {})
         found = extractor.read(data, file.path, seconds)
         content = _Read(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
         self.known.keep(row, content)
@@ -207,11 +230,3 @@ def _refuse_other_kinds(file: Source, head: bytes) -> None:
     """Raise NotTextError for a file that would be taken for text, or a page, and is neither."""
     if format_of(file.path, head) in ("text", "html"):
         refuse_kind(head, file.name)
-
-
-def _changed(reason: str) -> InputError:
-    return InputError(
-        f"A file changed while it was being worked on: {reason}",
-        "Files that stay as they are until the run has ended",
-        "Run again when nothing writes to the folder",
-    )

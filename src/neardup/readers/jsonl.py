@@ -23,33 +23,30 @@ from neardup.readers.base import (
     no_rows,
     shown,
 )
-from neardup.readers.files import UNREADABLE, FileDocuments
+from neardup.readers.files import UNREADABLE
 from neardup.readers.json_records import Parsed, Parser, guess_columns, parsed_objects
-from neardup.readers.lines import BYTE_ORDER_MARK, Span, Stream, count_lines, line_blocks, read_span
+from neardup.readers.limits import too_long
+from neardup.readers.lines import BYTE_ORDER_MARK, LongLine, Span, count_lines, line_blocks, read_span
 from neardup.readers.sources import Source
+from neardup.readers.streams import StreamDocuments
 
 # The columns are those of so many first rows: a file has no list of its keys.
 SAMPLE_ROWS = 100
 _SAMPLE_BYTES = 1 << 20
 
 
-class JsonlDocuments(FileDocuments):
+class JsonlDocuments(StreamDocuments):
     """Files of one JSON object a line."""
 
     format: Format = "jsonl"
 
-    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, encoding: str = "auto") -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
+        self.find_charsets(encoding)
         self._spans: dict[int, list[Span]] = {}
         self.columns = self._guess()
         self.parser = Parser(self.columns)
-
-    @property
-    def compression(self) -> str | None:
-        """Codec of the files when all have the same, else None."""
-        codecs = {source.compression for source in self.sources}
-        return codecs.pop() if len(codecs) == 1 else None
 
     def require(self, text: str, id: str | None) -> None:
         """Reject lines without a text that is a string or null, or with an id of another type."""
@@ -66,16 +63,29 @@ class JsonlDocuments(FileDocuments):
         path = self.sources[position].path
         for index, span in enumerate(known, first):
             load = partial(read_span, path, span)
-            yield LinesChunk(index, self, position, span.first_row, load) if want(index) else None
+            if not want(index):
+                yield None
+            elif span.too_long is not None:
+                yield self._too_long(position, index, span.first_row, span.too_long)
+            else:
+                yield LinesChunk(index, self, position, span.first_row, load)
+
+    def _too_long(self, position: int, index: int, row: int, beginning: bytes) -> Chunk:
+        return self.failed(position, index, too_long("the line"), row, shown(beginning))
 
     def _first_pass(self, position: int, first: int, want: Callable[[int], bool]) -> Iterator[Chunk | None]:
         source = self.sources[position]
-        stream = Stream(source)
+        stream = self.stream(position)
         spans: list[Span] = []
         row = offset = 0
         tail = b""
         try:
             for index, block in enumerate(line_blocks(stream.read, self._chunk_bytes), first):
+                if isinstance(block, LongLine):
+                    yield self._too_long(position, index, row, block.beginning) if want(index) else None
+                    spans.append(Span(offset, block.length, row, block.beginning))
+                    row, offset = row + 1, offset + block.length
+                    continue
                 if stream.error is not None and not block.endswith(b"\n"):
                     tail = block  # the line in which a broken stream ended is no line
                     break
@@ -89,7 +99,7 @@ class JsonlDocuments(FileDocuments):
             reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
             index = first + len(spans)
             yield self.failed(position, index, reason, row, shown(tail) or None) if want(index) else None
-        elif source.is_local and not source.compression:
+        elif source.is_local and not source.compression and self.is_utf8(position):
             self._spans[position] = spans
 
     def no_native(self) -> NativeRows:
@@ -118,10 +128,11 @@ class JsonlDocuments(FileDocuments):
         return ()
 
     def _first_lines(self, position: int) -> list[bytes]:
-        stream = Stream(self.sources[position])
+        stream = self.stream(position)
         try:
             # Two blocks: the first ends with a line end, the last line of a short file may have none.
-            block = b"".join(islice(line_blocks(stream.read, _SAMPLE_BYTES), 2))
+            blocks = islice(line_blocks(stream.read, _SAMPLE_BYTES), 2)
+            block = b"".join(block for block in blocks if isinstance(block, bytes))
         finally:
             stream.close()
         if not block and stream.error is not None:

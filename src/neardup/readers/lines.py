@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from neardup.errors import InputError
+from neardup.formats.detection import UTF_8, Charset
 from neardup.readers.base import failure_text
 from neardup.readers.files import UNREADABLE
-from neardup.readers.sources import Source
+from neardup.readers.limits import ROW_BYTES
+from neardup.readers.sources import Source, changed
 
 Positions = npt.NDArray[np.int64]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# What is kept of a line that is too long, to be shown.
+_BEGINNING = 4096
 
 # When a compressed stream breaks, what one read had decompressed is got again byte by byte.
 _COMPRESSED_READ = 64 << 10
@@ -24,21 +29,32 @@ _COMPRESSED_READ = 64 << 10
 
 @dataclass(frozen=True)
 class Span:
-    """Where a block of lines lies in a plain file."""
+    """Where a block of lines lies in a plain file; one line alone if it is too long to be read."""
 
     offset: int
     length: int
     first_row: int
+    too_long: bytes | None = None
+
+
+@dataclass(frozen=True)
+class LongLine:
+    """A line that is longer than a row may be: how it begins, and how many bytes it has."""
+
+    beginning: bytes
+    length: int
 
 
 class Stream:
-    """The content of a file; a failure ends it like the end of the file and is kept in ``error``."""
+    """The content of a file in UTF-8; a failure ends it like the end of the file and is kept in ``error``."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, charset: Charset = UTF_8) -> None:
         self._source = source
         self._file = source.open()
         self._given = 0
         self._step = _COMPRESSED_READ if source.compression else None
+        self._decoder = None if charset.encoding == "utf-8" else _decoder(charset.encoding)
+        self._waiting = bytearray()
         self.error: BaseException | None = None
 
     def close(self) -> None:
@@ -47,6 +63,18 @@ class Stream:
 
     def read(self, size: int) -> bytes:
         """Return the next ``size`` bytes, fewer only at the end."""
+        if self._decoder is None:
+            return self._stored(size)
+        while len(self._waiting) < size and self._decoder is not None:
+            part = self._stored(size)
+            self._waiting += self._decoder.decode(part, final=not part).encode("utf-8", "replace")
+            if not part:
+                break
+        given = bytes(self._waiting[:size])
+        del self._waiting[:size]
+        return given
+
+    def _stored(self, size: int) -> bytes:
         if self._step is None:
             return self._read(size)
         parts, count = [], 0
@@ -82,18 +110,41 @@ class Stream:
         return b"".join(saved)
 
 
-def line_blocks(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
-    """Yield blocks of about ``size`` bytes that end with a line; a longer line is a block of its own."""
+def line_blocks(read: Callable[[int], bytes], size: int, longest: int = ROW_BYTES) -> Iterator[bytes | LongLine]:
+    """Yield blocks of about ``size`` bytes that end with a line; a line above that is a block of its own.
+
+    Of a line of more than ``longest`` bytes only the beginning is held.
+    """
     rest: list[bytes] = []
+    held = 0
     while part := read(size):
+        first = part.find(b"\n") + 1 or len(part)
+        if held + first > longest:
+            beginning = b"".join((*rest, part[:_BEGINNING]))[:_BEGINNING]
+            line, part = _skip_line(read, size, part)
+            yield LongLine(beginning, held + line)
+            rest, held = [], 0
         cut = part.rfind(b"\n") + 1
         if cut:
             yield b"".join((*rest, part[:cut]))
-            rest = []
+            rest, held = [], 0
         if cut < len(part):
             rest.append(part[cut:])
+            held += len(part) - cut
     if rest:
         yield b"".join(rest)
+
+
+def _skip_line(read: Callable[[int], bytes], size: int, part: bytes) -> tuple[int, bytes]:
+    """Return how many bytes of the line were still to come, and what was read behind it."""
+    skipped = 0
+    while part:
+        end = part.find(b"\n") + 1
+        if end:
+            return skipped + end, part[end:]
+        skipped += len(part)
+        part = read(size)
+    return skipped, b""
 
 
 def count_lines(block: bytes) -> int:
@@ -112,6 +163,10 @@ def line_bounds(block: bytes) -> tuple[Positions, Positions, Positions]:
     return starts, ends, stops
 
 
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(encoding)("replace")
+
+
 def _before(data: npt.NDArray[np.uint8], starts: Positions, ends: Positions, byte: int) -> Positions:
     """Return the ends moved one back where the last byte is the given one."""
     last: Any = data[np.maximum(ends - 1, 0)] if len(data) else data
@@ -125,15 +180,7 @@ def read_span(path: str, span: Span) -> bytes:
             file.seek(span.offset)
             block = file.read(span.length)
     except OSError as error:
-        raise _changed(path, failure_text(error)) from error
+        raise changed(path, failure_text(error)) from error
     if len(block) < span.length:
-        raise _changed(path, "it is shorter now")
+        raise changed(path, "it is shorter now")
     return block
-
-
-def _changed(path: str, how: str) -> InputError:
-    return InputError(
-        f"{path} changed while it was being worked on: {how}",
-        "Files that stay as they are until the run has ended",
-        "Run again when nothing writes to the file",
-    )

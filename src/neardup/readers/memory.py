@@ -13,6 +13,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
 from neardup.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, Rows
+from neardup.readers.findings import Findings
 
 # Bounds the per-row work of a chunk when the texts are very short.
 CHUNK_ROWS = 65536
@@ -30,6 +31,7 @@ class ArrowDocuments:
         # What native rows have: Arrow can neither filter nor write views in all places.
         self.schema = without_views(table.schema)
         self.names = (NAME,)
+        self.findings = Findings()
         self.columns = schema_columns(table.schema, "The table")
         self.size_bytes: int | None = int(table.nbytes)
         self._chunk_bytes = chunk_bytes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,25 +12,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import InputError
-from neardup.readers.arrow_types import is_text, plain, schema_columns
 from neardup.readers.base import (
     CHUNK_BYTES,
     Chunk,
     Format,
     NativeRows,
-    NativeTable,
     Problem,
     Rows,
     failure_text,
     no_rows,
 )
-from neardup.readers.files import UNREADABLE, FileDocuments
+from neardup.readers.files import UNREADABLE
 from neardup.readers.parquet_plan import Part, exact_slices, plan
 from neardup.readers.sources import Source
+from neardup.readers.tables import TableChunk, TableDocuments
 
 
-class ParquetDocuments(FileDocuments):
-    """Parquet files that all have the same columns."""
+class ParquetDocuments(TableDocuments):
+    """Parquet files that all have the same columns.
+
+    They are read, not mapped: a mapped file that is cut while it is read ends the process.
+    """
 
     format: Format = "parquet"
 
@@ -39,32 +42,23 @@ class ParquetDocuments(FileDocuments):
         self._failures: dict[int, str] = {}
         self._plans: dict[int, list[Part]] = {}
         self.metadata: list[Any] = [self._read_footer(i) for i in range(len(self.sources))]
-        self.schema = self._common_schema()
-        self.columns = schema_columns(self.schema, self.names[0])
-
-    def _read_footer(self, position: int) -> Any:
-        try:
-            with open_parquet(self.sources[position]) as file:
-                file.schema_arrow  # noqa: B018 - a type Arrow cannot read is found now, not in the middle
-                return file.metadata
-        except UNREADABLE as error:
-            self._failures[position] = failure_text(error)
-            return None
-
-    def _common_schema(self) -> Any:
-        good = [i for i, metadata in enumerate(self.metadata) if metadata is not None]
-        if not good:
+        if len(self._failures) == len(self.sources):
             raise InputError(
                 f"{self.names[0]} is not a Parquet file that can be read: {self._failures[0]}",
                 "A whole Parquet file",
                 "Check that it was written to the end, and that its name has the right extension",
             )
-        schema = self.metadata[good[0]].schema.to_arrow_schema()
-        for i in good[1:]:
-            other = self.metadata[i].schema.to_arrow_schema()
-            _check_same(schema, other, self.names[good[0]], self.names[i])
-            schema = _nullable_like(schema, other)
-        return schema
+        self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
+
+    def _read_footer(self, position: int) -> Any:
+        self.take_stamp(position)
+        try:
+            with open_parquet(self.sources[position]) as file:
+                require_sound(file)
+                return file.metadata
+        except UNREADABLE as error:
+            self._failures[position] = failure_text(error)
+            return None
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -79,6 +73,9 @@ class ParquetDocuments(FileDocuments):
             index += part.chunks
             if not any(map(want, indexes)):
                 yield from (None for _ in indexes)
+            elif part.refused is not None:
+                reason = lost_rows(part.first_row, part.first_row + part.rows, part.refused)
+                yield self.failed(position, indexes[0], reason, part.first_row)
             elif part.batch_rows is None:
                 yield _GroupsChunk(indexes[0], self, position, part)
             else:
@@ -86,8 +83,8 @@ class ParquetDocuments(FileDocuments):
 
     def _plan(self, position: int) -> list[Part]:
         if position not in self._plans:
-            with self.open(position) as file:
-                self._plans[position] = plan(file, self._chunk_bytes)
+            with self.open(position) as file, self.sources[position].open_raw() as pages:
+                self._plans[position] = plan(file, pages, partial(self.open, position), self._chunk_bytes)
         return self._plans[position]
 
     def _stream(
@@ -104,14 +101,15 @@ class ParquetDocuments(FileDocuments):
         row = part.first_row
         try:
             with self.open(position) as file:
-                names = None if columns is None else list(dict.fromkeys(columns))
+                names = self.in_file(columns)
                 batches = file.iter_batches(part.batch_rows, part.groups, names, use_threads=False)
                 for index, table in zip(indexes, exact_slices(batches, part.batch_rows), strict=False):
-                    yield _TableChunk(index, self, position, row, table) if want(index) else None
+                    yield TableChunk(index, self, position, row, table) if want(index) else None
                     row += table.num_rows
                     if index == last:
                         break
         except UNREADABLE as error:
+            self.require_unchanged(position)
             yield from self._lost(position, part, indexes, want, row, error)
             return
         yield from (None for index in indexes if index > last)
@@ -131,21 +129,16 @@ class ParquetDocuments(FileDocuments):
         end = part.first_row + part.rows
         yield self.failed(position, failed, lost_rows(row, end, error), row) if want(failed) else None
         for index in rest:
-            empty = self.schema.empty_table()
-            yield _TableChunk(index, self, position, end, empty) if want(index) else None
+            empty = self.empty(position)
+            yield TableChunk(index, self, position, end, empty) if want(index) else None
 
-    def open(self, position: int) -> Any:
-        """Open one of the files, without reading its footer again."""
-        return open_parquet(self.sources[position], self.metadata[position])
+    def open(self, position: int, dictionary: str | None = None) -> Any:
+        """Open one of the files, without reading its footer again; one column may keep its dictionary."""
+        return open_parquet(self.sources[position], self.metadata[position], dictionary)
 
-    def no_native(self) -> NativeRows:
-        """Return an empty table with all columns."""
-        return NativeTable(no_rows(), self.schema.empty_table())
-
-    def native(self, table: Any) -> Any:
-        """Return the table in the column order and types of the first file."""
-        table = table.select(self.schema.names)
-        return table if table.schema.equals(self.schema) else table.cast(self.schema)
+    def empty(self, position: int) -> Any:
+        """Return decoded rows of a file, without any row."""
+        return self.metadata[position].schema.to_arrow_schema().empty_table()
 
 
 @dataclass(frozen=True)
@@ -162,19 +155,23 @@ class _GroupsChunk:
         return self.owner.names[self.position]
 
     def read(self, columns: Sequence[str]) -> Rows:
-        table, row_numbers, problems = self._decode(list(dict.fromkeys(columns)))
-        return Rows(plain(table.select(list(columns))), row_numbers, problems)
+        table, row_numbers, problems = self._decode(self.owner.in_file(columns))
+        rows = self.owner.rows(self.position, table, row_numbers, columns)
+        return replace(rows, problems=(*problems, *rows.problems))
 
     def read_native(self) -> NativeRows:
         table, row_numbers, problems = self._decode(None)
-        return NativeTable(row_numbers, self.owner.native(table), problems)
+        native = self.owner.native(self.position, table, row_numbers)
+        return replace(native, problems=(*problems, *native.problems))
 
     def _decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
         part = self.part
+        self.owner.require_unchanged(self.position)
         try:
             with self.owner.open(self.position) as file:
                 table = file.read_row_groups(part.groups, columns, use_threads=False)
         except UNREADABLE:
+            self.owner.require_unchanged(self.position)
             return self._rescue(columns)
         return table, np.arange(part.first_row, part.first_row + part.rows), ()
 
@@ -194,63 +191,38 @@ class _GroupsChunk:
         return pa.concat_tables(tables), np.concatenate(numbers), tuple(problems)
 
     def _empty(self, columns: list[str] | None) -> Any:
-        schema = self.owner.metadata[self.position].schema.to_arrow_schema()
-        empty = schema.empty_table()
-        return empty if columns is None else empty.select([n for n in schema.names if n in columns])
+        empty = self.owner.empty(self.position)
+        return empty if columns is None else empty.select([n for n in empty.column_names if n in columns])
 
 
-@dataclass(frozen=True, eq=False)
-class _TableChunk:
-    """Some rows of a big row group, decoded already."""
-
-    index: int
-    owner: ParquetDocuments
-    position: int
-    first_row: int
-    table: Any
-
-    @property
-    def source(self) -> str:
-        return self.owner.names[self.position]
-
-    def read(self, columns: Sequence[str]) -> Rows:
-        return Rows(plain(self.table.select(list(columns))), self._row_numbers())
-
-    def read_native(self) -> NativeRows:
-        return NativeTable(self._row_numbers(), self.owner.native(self.table))
-
-    def _row_numbers(self) -> Any:
-        return np.arange(self.first_row, self.first_row + self.table.num_rows)
+def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:
+    """Open a Parquet file to be read a page at a time, its checksums verified where it has them."""
+    # pre_buffer would load the column chunks of all row groups asked for at once, a big row group whole
+    return pq.ParquetFile(
+        source.open_raw(),
+        metadata=metadata,
+        read_dictionary=None if dictionary is None else [dictionary],
+        buffer_size=1 << 20,
+        pre_buffer=False,
+        page_checksum_verification=True,
+    )
 
 
-def open_parquet(source: Source, metadata: Any = None) -> Any:
-    """Open a Parquet file to be read a column chunk at a time."""
-    # pre_buffer would load the column chunks of all row groups asked for at once, a big row group whole.
-    if source.is_local:
-        return pq.ParquetFile(source.path, metadata=metadata, memory_map=True, pre_buffer=False)
-    # Without a map, a buffer keeps a big column chunk from being fetched whole.
-    return pq.ParquetFile(source.open_raw(), metadata=metadata, buffer_size=1 << 20, pre_buffer=False)
+def require_sound(file: Any) -> None:
+    """Raise ArrowInvalid for a footer that contradicts itself; what Arrow takes on trust is checked here."""
+    metadata = file.metadata
+    file.schema_arrow  # noqa: B018 - a type Arrow cannot read is found now, not in the middle
+    rows = 0
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        rows += group.num_rows
+        if group.num_rows < 0 or group.total_byte_size < 0:
+            raise pa.ArrowInvalid(f"row group {i} has a negative size")
+    if rows != metadata.num_rows:
+        raise pa.ArrowInvalid(f"the row groups have {rows:,} rows, the file says {metadata.num_rows:,}")
 
 
-def lost_rows(start: int, end: int, error: BaseException) -> str:
+def lost_rows(start: int, end: int, error: BaseException | str) -> str:
     """Say which rows a damaged row group takes with it."""
-    return f"rows {start} to {end - 1} are lost, their row group cannot be read: {failure_text(error)}"
-
-
-def _check_same(schema: Any, other: Any, first: str, name: str) -> None:
-    for column in dict.fromkeys((*schema.names, *other.names)):
-        here = schema.field(column).type if column in schema.names else None
-        there = other.field(column).type if column in other.names else None
-        if here is None or there is None or not (here.equals(there) or (is_text(here) and is_text(there))):
-            raise InputError(
-                f'The column "{column}" is {there or "missing"} in {name} but {here or "missing"} in {first}',
-                "All files of one input have the same columns",
-                "Run the files apart, or rewrite them with one schema",
-            )
-
-
-def _nullable_like(schema: Any, other: Any) -> Any:
-    for i, field in enumerate(schema):
-        if not field.nullable and other.field(field.name).nullable:
-            schema = schema.set(i, field.with_nullable(True))
-    return schema
+    why = error if isinstance(error, str) else failure_text(error)
+    return f"rows {start} to {end - 1} are lost, their row group cannot be read: {why}"

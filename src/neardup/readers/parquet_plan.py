@@ -1,31 +1,37 @@
-"""How the row groups of a Parquet file are cut into chunks, from its footer alone where that is enough."""
+"""How the row groups of a Parquet file are cut into chunks: from its footer alone where that is enough."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
 
-from neardup.readers.arrow_types import plain
+from neardup.readers.arrow_types import row_lengths
+from neardup.readers.limits import DICTIONARY_BYTES, ROW_BYTES, too_long
+from neardup.readers.parquet_pages import Page, pages_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20
 
-# A dictionary-encoded row group can be far bigger in memory than in the file. So many of its first rows
-# are decoded to tell how much; row groups with fewer rows than the second number are not worth the look.
-_PROBE_ROWS, _PROBE_FROM = 256, 4096
+# Rows of which the sizes are looked up at once where a dictionary may repeat large values.
+_ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
 class Part:
-    """Consecutive row groups that make one chunk, or one big row group that makes several."""
+    """Consecutive row groups that make one chunk, or one big row group that makes several.
+
+    ``refused``: why a row group cannot be decoded within the limits.
+    """
 
     groups: tuple[int, ...]
     first_row: int
     rows: int
     batch_rows: int | None = None
+    refused: str | None = None
 
     @property
     def chunks(self) -> int:
@@ -33,44 +39,112 @@ class Part:
         return 1 if self.batch_rows is None else -(-self.rows // self.batch_rows)
 
 
-def plan(file: Any, chunk_bytes: int) -> list[Part]:
-    """Cut a file into parts: small row groups together, middle ones alone, big ones in batches."""
+@dataclass(frozen=True)
+class Decoded:
+    """What a row group takes when decoded: all of it, and the largest value that rows may repeat."""
+
+    size: int
+    largest: int = 0
+
+
+def plan(file: Any, pages: Any, dictionaries: Callable[[str], Any], chunk_bytes: int) -> list[Part]:
+    """Cut a file into parts: small row groups together, middle ones alone, big ones in batches.
+
+    ``pages``: the same file as bytes; ``dictionaries`` opens it so that one column keeps its dictionary.
+    """
     parts: list[Part] = []
     held: list[int] = []
     held_bytes = row = start = 0
+
+    def close() -> None:
+        nonlocal held, held_bytes
+        if held:
+            parts.append(Part(tuple(held), start, row - start))
+        held, held_bytes = [], 0
+
     for group in range(file.metadata.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
-        size = decoded_bytes(file, group)
-        if held and held_bytes + size > chunk_bytes:
-            parts.append(Part(tuple(held), start, row - start))
-            held, held_bytes = [], 0
-        if size > max(BIG_GROUP_BYTES, chunk_bytes):
-            parts.append(Part((group,), row, rows, max(1, rows * chunk_bytes // size)))
+        try:
+            decoded = decoded_size(file, pages, dictionaries, group)
+        except _TooLargeError as error:
+            close()
+            parts.append(Part((group,), row, rows, None, str(error)))
+            row += rows
+            continue
+        if held and held_bytes + decoded.size > chunk_bytes:
+            close()
+        if decoded.size > max(BIG_GROUP_BYTES, chunk_bytes):
+            batch = rows * chunk_bytes // decoded.size
+            if decoded.largest:
+                batch = min(batch, BIG_GROUP_BYTES // decoded.largest)
+            close()
+            parts.append(Part((group,), row, rows, max(1, batch)))
         elif rows:
             start = start if held else row
             held.append(group)
-            held_bytes += size
+            held_bytes += decoded.size
         row += rows
-    if held:
-        parts.append(Part(tuple(held), start, row - start))
+    close()
     return parts
 
 
-def decoded_bytes(file: Any, group: int) -> int:
-    """Return about how many bytes a row group takes when decoded."""
+class _TooLargeError(Exception):
+    """A row group over a limit."""
+
+
+def decoded_size(file: Any, pages: Any, dictionaries: Callable[[str], Any], group: int) -> Decoded:
+    """Return how many bytes a row group takes when decoded: values that a dictionary repeats are counted so."""
     metadata = file.metadata.row_group(group)
-    stored: int = metadata.total_byte_size
-    columns = [metadata.column(i) for i in range(metadata.num_columns)]
-    repeats = any(c.has_dictionary_page and c.physical_type == "BYTE_ARRAY" for c in columns)
-    if metadata.num_rows < _PROBE_FROM or not repeats:
-        return stored
-    try:
-        batch = next(file.iter_batches(_PROBE_ROWS, [group], use_threads=False))
-    except (StopIteration, OSError, pa.ArrowException):
-        return stored  # a damaged row group is reported when it is read
-    sample = plain(pa.Table.from_batches([batch]))
-    estimate: int = sample.nbytes * metadata.num_rows // max(1, sample.num_rows)
-    return max(stored, estimate)
+    size, largest = int(metadata.total_byte_size), 0
+    for i in range(metadata.num_columns):
+        column = metadata.column(i)
+        if column.physical_type != "BYTE_ARRAY" or not column.has_dictionary_page:
+            continue
+        try:
+            repeated = _repeated(pages, column, dictionaries, group)
+        except (OSError, ValueError, pa.ArrowException):
+            continue  # a damaged column is reported when it is read
+        size, largest = size + repeated.size, max(largest, repeated.largest)
+    return Decoded(size, largest)
+
+
+def _repeated(pages: Any, column: Any, dictionaries: Callable[[str], Any], group: int) -> Decoded:
+    """Return what the rows take whose values stand in the dictionary."""
+    found = pages_of(pages, column)
+    first = next(found, None)
+    if first is None or not first.is_dictionary:
+        return Decoded(0)
+    if first.unpacked > DICTIONARY_BYTES:
+        raise _TooLargeError(
+            f"the different values of its column {column.path_in_schema} take {first.unpacked >> 20} MB, "
+            f"at most {DICTIONARY_BYTES >> 20} MB are read"
+        )
+    if first.unpacked * column.num_values <= BIG_GROUP_BYTES:
+        return Decoded(0)  # however often they are repeated
+    coded = sum(page.values for page in takewhile(_is_coded, found))
+    return _measured(dictionaries, column, group, coded)
+
+
+def _is_coded(page: Page) -> bool:
+    return page.coded
+
+
+def _measured(dictionaries: Callable[[str], Any], column: Any, group: int, coded: int) -> Decoded:
+    """Add up the values of the first rows by the dictionary, without making them."""
+    name = column.path_in_schema
+    size = largest = seen = 0
+    if "." in name:  # inside of a list or a struct, where Arrow gives no dictionary: the worst is taken
+        return Decoded(column.total_uncompressed_size * max(1, column.num_values), ROW_BYTES)
+    with dictionaries(name) as file:
+        for batch in file.iter_batches(min(coded, _ROWS_AT_ONCE) or 1, [group], [name], use_threads=False):
+            lengths = row_lengths(pa.Table.from_batches([batch]))
+            size, seen = size + int(lengths.sum()), seen + len(lengths)
+            largest = max(largest, int(lengths.max(initial=0)))
+            if seen >= coded:
+                break
+    if largest > ROW_BYTES:
+        raise _TooLargeError(too_long(f"a value of its column {name}"))
+    return Decoded(size, largest)
 
 
 def exact_slices(batches: Iterable[Any], rows: int) -> Iterator[Any]:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from neardup.errors import InputError
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Time of the last change in nanoseconds, size, number of the file: another one is another content."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file: ``name`` is what the user sees, ``path`` what is opened."""
+    """A file: ``name`` is what the user sees, ``path`` what is opened, ``partition`` what its folders say."""
 
     name: str
     path: str
     size: int | None = None
+    partition: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def is_local(self) -> bool:
@@ -30,6 +34,14 @@ class Source:
     def compression(self) -> str | None:
         """Codec of the whole file, by its extension."""
         return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
+
+    def stamp(self) -> Stamp | None:
+        """Return what tells whether the file has changed; None for what is gone, or is not local."""
+        try:
+            found = os.stat(self.path) if self.is_local else None
+        except OSError:
+            return None
+        return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def open_raw(self) -> Any:
         """Open the bytes of the file as an Arrow input stream with random access."""
@@ -50,6 +62,22 @@ class Source:
                 return file.read()
         system, path = filesystem(self.path)
         return bytes(system.cat_file(path))
+
+
+def require_same(source: Source, before: Stamp | None) -> None:
+    """Raise InputError if a file is not what it was ``before``."""
+    now = source.stamp()
+    if now != before:
+        raise changed(source.path, "it is gone" if now is None else "its size or its time is another")
+
+
+def changed(path: str, how: str) -> InputError:
+    """Return the error for a file that is not what it was in an earlier pass."""
+    return InputError(
+        f"{path} changed while it was being worked on: {how}",
+        "Files that stay as they are until the run has ended",
+        "Run again when nothing writes to the file",
+    )
 
 
 def filesystem(url: str) -> tuple[Any, str]:

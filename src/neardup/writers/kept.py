@@ -16,10 +16,12 @@ from neardup.memory import is_memory_failure
 from neardup.readers.base import Documents, NativeLines, NativeRows, NativeTable
 from neardup.readers.csv import CsvDocuments
 from neardup.readers.folder import TextDocuments
+from neardup.readers.ipc import IpcDocuments
 from neardup.readers.jsonl import JsonlDocuments
 from neardup.readers.memory import ArrowDocuments
 from neardup.readers.parquet import ParquetDocuments
 from neardup.writers.background import Background
+from neardup.writers.kept_arrow import ArrowSink
 from neardup.writers.kept_csv import CsvSink
 from neardup.writers.kept_files import FilesSink
 from neardup.writers.kept_lines import LinesSink
@@ -115,6 +117,8 @@ def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None) -> 
 def _sink(folder: OutputFolder, documents: Documents, extra: Any) -> Sink:
     if isinstance(documents, ParquetDocuments | ArrowDocuments):
         return ParquetSink(folder.path("kept.parquet"), documents, extra)
+    if isinstance(documents, IpcDocuments):
+        return ArrowSink(folder.path("kept.arrow"), documents, extra)
     if isinstance(documents, JsonlDocuments):
         return LinesSink(folder.path("kept.jsonl"), documents.compression)
     if isinstance(documents, CsvDocuments):

@@ -1,0 +1,170 @@
+"""In which encoding a file is written: by its mark, by its bytes, else as a detector finds."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+How: TypeAlias = Literal["given", "byte order mark", "detected", "not found"]
+
+SAMPLE_BYTES = 32 << 10
+"""What the detector sees: about ten pages, from the first byte on that is not ASCII. Its time is bounded so."""
+
+# utf-32 before utf-16: the mark of one begins as that of the other does
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# Encodings that documents are written in, the more frequent first: where two fit alike, the first is taken.
+_CANDIDATES = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("koi8_r", "koi8_u", "cp850", "cp852", "cp866", "iso8859_2"),
+    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
+)
+_ALIKE_NOISE, _ALIKE_LANGUAGE = 0.01, 0.015
+
+# Of UTF-16 without a mark, one byte in so many is a NUL, all at the same parity, and controls are rare.
+_FEWEST_NULS, _MOST_CONTROLS = 40, 100
+
+
+@dataclass(frozen=True)
+class Charset:
+    """An encoding, how it was found, and how sure that is: 0 to 1."""
+
+    encoding: str
+    how: How
+    certainty: float
+
+
+UTF_8 = Charset("utf-8", "given", 1.0)
+NOT_FOUND = Charset("utf-8", "not found", 0.0)
+
+
+def charset_of(data: bytes, asked: str = "auto") -> Charset:
+    r"""Return the encoding of a text, or of the beginning of one; ``asked`` overrides what its bytes say.
+
+    A mark at the start decides; then UTF-8, if it is valid or damaged in few places; then UTF-16, by its NULs;
+    then charset-normalizer. ``certainty`` is 1 − the share of noise that the detector sees, halved where another
+    encoding that reads the bytes differently fits as well.
+
+    >>> charset_of(b"caf\xc3\xa9").encoding, charset_of("\ufeffabc".encode("utf-16-be")).encoding
+    ('utf-8', 'utf-16-be')
+    """
+    if asked != "auto":
+        return Charset(codecs.lookup(asked).name, "given", 1.0)
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return UTF_8 if encoding == "utf-8" else Charset(encoding, "byte order mark", 1.0)
+    if b"\0" in data[: 2 * SAMPLE_BYTES]:
+        return _wide(data[: 2 * SAMPLE_BYTES]) or NOT_FOUND
+    if is_utf8(data) or _damaged_utf8(data):
+        return UTF_8
+    return _detected(_telling(data))
+
+
+def decoded(data: bytes, charset: Charset) -> bytes:
+    """Return a text as UTF-8 without its mark; bytes that the encoding does not have become U+FFFD.
+
+    UTF-8 is handed on as it is.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark) and codecs.lookup(encoding).name in (charset.encoding, charset.encoding + "-le"):
+            data = data[len(mark) :]
+            break
+    if charset.encoding == "utf-8":
+        return data
+    return data.decode(charset.encoding, "replace").encode("utf-8", "replace")
+
+
+def is_utf8(data: bytes) -> bool:
+    """Return whether the bytes are valid UTF-8."""
+    if data.isascii():
+        return True
+    offsets = pa.array([0, len(data)], pa.int64()).buffers()[1]
+    try:
+        pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(data)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _damaged_utf8(data: bytes) -> bool:
+    """Tell UTF-8 with some bytes lost from another encoding: more of its long characters are whole than broken."""
+    sample = _telling(data)
+    text = sample.decode("utf-8", "replace")
+    broken = text.count("\ufffd") - sample.count("\ufffd".encode())
+    whole = sum(char > "\x7f" for char in text) - text.count("\ufffd")
+    return whole > broken
+
+
+def _telling(data: bytes) -> bytes:
+    """Return the part of a text that the detector sees: some ASCII, and what follows."""
+    ascii_before = len(data) - len(data.lstrip(_ASCII)) if len(data) <= SAMPLE_BYTES else _first_other(data)
+    start = max(0, data.rfind(b"\n", 0, ascii_before) + 1, ascii_before - SAMPLE_BYTES // 8)
+    sample = data[start : start + SAMPLE_BYTES]
+    if start + SAMPLE_BYTES < len(data):  # not in the middle of a character
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    return sample
+
+
+_ASCII = bytes(range(128))
+
+
+def _first_other(data: bytes) -> int:
+    """Return where the first byte stands that is not ASCII."""
+    step = 1 << 20
+    for start in range(0, len(data), step):
+        block = data[start : start + step]
+        if not block.isascii():
+            return start + len(block) - len(block.lstrip(_ASCII))
+    return 0
+
+
+def _detected(sample: bytes) -> Charset:
+    from charset_normalizer import from_bytes  # only who has such a file waits for it
+
+    matches: list[Any] = list(from_bytes(sample, cp_isolation=list(_CANDIDATES)))
+    if not matches:
+        return NOT_FOUND
+    best = matches[0]
+    alike = [
+        match
+        for match in matches
+        if match.chaos <= best.chaos + _ALIKE_NOISE and match.coherence >= best.coherence - _ALIKE_LANGUAGE
+    ]
+    chosen = min(alike, key=lambda match: _rank(match.encoding))
+    texts = {sample.decode(match.encoding, "replace") for match in alike}
+    certainty = (1 - chosen.chaos) / (1 if len(texts) == 1 else 2)
+    return Charset(_usual_name(chosen.encoding, sample), "detected", round(certainty, 3))
+
+
+def _usual_name(encoding: str, sample: bytes) -> str:
+    """Return the most frequent of the encodings in which these bytes are this text."""
+    text = sample.decode(encoding, "replace")
+    same = (name for name in _CANDIDATES if sample.decode(name, "replace") == text)
+    return codecs.lookup(next(same, encoding)).name
+
+
+def _rank(encoding: str) -> int:
+    return _CANDIDATES.index(encoding) if encoding in _CANDIDATES else len(_CANDIDATES)
+
+
+def _wide(sample: bytes) -> Charset | None:
+    """Return UTF-16 if that is what NULs come from, else None."""
+    even = sample[: len(sample) // 2 * 2]
+    nuls = (even[1::2].count(0), even[::2].count(0))
+    for encoding, (here, there) in (("utf-16-le", nuls), ("utf-16-be", nuls[::-1])):
+        if there or here * _FEWEST_NULS < len(even) // 2:
+            continue
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(even)
+        controls = sum(char < " " and char not in "\t\n\r\f" for char in text) + text.count("\ufffd")
+        if controls * _MOST_CONTROLS <= len(text) and "\0" not in text:
+            return Charset(encoding, "detected", round(1 - controls / max(1, len(text)), 3))
+    return None
