@@ -9,32 +9,28 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, get_type_hints
 
 from neardup.errors import SettingError
 from neardup.hints import near_miss, of_features, of_keep, of_share
+from neardup.setting_rules import (
+    KEEP_ORDERS,
+    Rule,
+    is_delimiter,
+    is_encoding,
+    keep_policy,
+    number,
+    one_of,
+    similarity,
+)
 from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_none, require_search
 
-KEEP_ORDERS = ("longest", "first", "last")
-KEEP_COLUMN = ("max:", "min:")
 CHUNK_MEASURES = ("chunk-longest", "chunk-union")
 TEXT_MEASURES = (*CHUNK_MEASURES, "lcs")
 MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *TEXT_MEASURES)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a field may hold: ``allowed`` says it in words, ``holds`` tests a value of the right type.
-
-    ``hint`` says of another value what was probably meant, or nothing.
-    """
-
-    allowed: str
-    holds: Callable[[Any], bool]
-    hint: Callable[[Any], str] = lambda value: ""
 
 
 @dataclass(frozen=True)
@@ -54,44 +50,6 @@ class Field:
         return "--" + self.name.replace("_", "-")
 
 
-def _number(low: float, high: float, unit: str = "") -> Rule:
-    words = f"a number from {low:g} to {high:g}" + (f" {unit}" if unit else "")
-    return Rule(words, lambda value: low <= value <= high)
-
-
-def _similarity(low: float, words: str) -> Rule:
-    def holds(value: float) -> bool:
-        return low < value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
-
-    return Rule(f"{words}, with at most six decimals", holds, of_share)
-
-
-def _one_of(*names: str) -> Rule:
-    return Rule("one of " + ", ".join(names), lambda value: value in names, lambda value: near_miss(value, names))
-
-
-def _keep_policy(value: str) -> bool:
-    return value in KEEP_ORDERS or (value.startswith(KEEP_COLUMN) and len(value) > 4)
-
-
-_NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
-
-
-def _encoding(name: str) -> bool:
-    if name == "auto":
-        return True
-    if name.lower().replace("-", "_") in _NOT_FOR_DOCUMENTS:
-        return False
-    try:
-        return "\n" in "\n".encode(name).decode(name)
-    except (LookupError, ValueError, TypeError):
-        return False
-
-
-def _delimiter(value: str) -> bool:
-    return len(value) == 1 and value.isascii() and (value == "\t" or value.isprintable()) and value not in "\"'"
-
-
 def _setting(default: Any, rule: Rule, text: str) -> Any:
     return dataclasses.field(default=default, metadata={"rule": rule, "help": text})
 
@@ -102,10 +60,10 @@ class Shingles:
 
     unit: str = _setting(
         "word",
-        _one_of("word", "char"),
+        one_of("word", "char"),
         "What a shingle is made of: words (tokens), or characters for noisy OCR and short strings.",
     )
-    length: int = _setting(5, _number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
+    length: int = _setting(5, number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
 
 
 @dataclass(frozen=True)
@@ -114,12 +72,12 @@ class Sketch:
 
     sketch: str = _setting(
         "one-permutation",
-        _one_of("one-permutation", "classic", "simhash"),
+        one_of("one-permutation", "classic", "simhash"),
         "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference). Or simhash: "
         "candidates are all pairs of SimHash fingerprints within a distance, for texts that are almost identical.",
     )
     slots: int = _setting(
-        128, _number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two."
+        128, number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two."
     )
 
 
@@ -162,13 +120,13 @@ class Search:
 
     method: str = _setting(
         "auto",
-        _one_of("auto", "lsh", "exact"),
+        one_of("auto", "lsh", "exact"),
         "lsh: candidates by locality-sensitive hashing, found with the planned recall; exact: a join that misses "
         "no pair; auto: exact where it fits into the memory and costs little more time, else lsh.",
     )
     measure: str = _setting(
         "resemblance",
-        _one_of(*MEASURES),
+        one_of(*MEASURES),
         "What the threshold is a threshold of: resemblance |A∩B|/|A∪B|; containment |A∩B|/|A|, in either "
         "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|); "
         "bag-of-words: resemblance of the sets of words; multiset: resemblance that counts repeats; "
@@ -177,13 +135,13 @@ class Search:
     )
     matching: str = _setting(
         "literal",
-        _one_of("literal", "information"),
+        one_of("literal", "information"),
         "How a chunk measure counts common text, in runs of at least as many tokens as a shingle has. literal: "
         "each token is matched once; information: text that repeats inside a document adds nothing.",
     )
     threshold: float = _setting(
         0.8,
-        _similarity(0, "a number above 0 and at most 1"),
+        similarity(0, "a number above 0 and at most 1"),
         "Smallest value of the measure for a pair; a pair exactly at it counts as found.",
     )
     recall: float = _setting(
@@ -193,7 +151,7 @@ class Search:
     )
     memory: float = _setting(
         1.0,
-        _number(0.001, 1_000_000, "GB"),
+        number(0.001, 1_000_000, "GB"),
         "Memory for the exact join, at 16 bytes a shingle: auto takes lsh above it, and exact keeps its shingles "
         "in a temporary file.",
     )
@@ -216,13 +174,13 @@ class Grouping:
 
     groups: str = _setting(
         "principal",
-        _one_of("principal", "components", "complete"),
+        one_of("principal", "components", "complete"),
         "principal: each member is at or above the threshold with the representative itself; components: "
         "linked through any chain of pairs; complete: every two members are a found pair.",
     )
     pairs: str = _setting(
         "needed",
-        _one_of("needed", "all"),
+        one_of("needed", "all"),
         "needed: of a crowd (more than 1 000 alike) only the pairs with the representative; all: every pair.",
     )
 
@@ -235,7 +193,7 @@ class Keep:
         "longest",
         Rule(
             "longest, first, last, max:COLUMN or min:COLUMN",
-            _keep_policy,
+            keep_policy,
             lambda value: of_keep(value, KEEP_ORDERS),
         ),
         "Which document of a group is kept and represents it; ties go to the first in input order.",
@@ -247,7 +205,7 @@ class Keep:
     )
     empty: str = _setting(
         "keep",
-        _one_of("keep", "drop", "one"),
+        one_of("keep", "drop", "one"),
         "What becomes of documents without text: keep all, for there is nothing to compare; drop all; or keep "
         "one, as if the others were its exact copies.",
     )
@@ -259,13 +217,13 @@ class Reading:
 
     encoding: str = _setting(
         "auto",
-        Rule("auto, or an encoding that Python knows, such as utf-8, cp1252 or shift_jis", _encoding),
+        Rule("auto, or an encoding that Python knows, such as utf-8, cp1252 or shift_jis", is_encoding),
         "Encoding of text files, CSV and JSONL. auto: by byte order mark, else UTF-8 where it fits, else as "
         "charset-normalizer detects, file by file.",
     )
     delimiter: str = _setting(
         "auto",
-        Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or _delimiter(value)),
+        Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or is_delimiter(value)),
         "What separates the fields of CSV. auto: comma, in .tsv files tab, unless the first lines say otherwise.",
     )
 
@@ -274,7 +232,7 @@ class Reading:
 class Work:
     """How the machine is used."""
 
-    threads: int = _setting(0, _number(0, 1024), "Worker threads; 0: one for each core.")
+    threads: int = _setting(0, number(0, 1024), "Worker threads; 0: one for each core.")
 
 
 RECORDS: Mapping[str, type] = {

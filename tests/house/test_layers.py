@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 # low to high; rooms of one layer may import each other as long as they form no circle
 LAYERS = (
     ("errors", "hints"),
-    ("settings", "simhash_rules"),
+    ("settings", "setting_rules", "simhash_rules"),
     (
         "progress",
         "parallel",

@@ -52,8 +52,8 @@ _COLUMNS: dict[str, dict[str, Any]] = {
 }
 _COLUMNS["missed"] = _COLUMNS["pairs"]
 _OPTIONAL: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("pairs", "missed"), {"a_in_reference": pa.bool_(), "attachments_differ": pa.bool_()}),
-    **dict.fromkeys(("groups", "ranks"), {ATTACHMENTS: ATTACHMENTS_TYPE}),
+    **{key: {"a_in_reference": pa.bool_(), "attachments_differ": pa.bool_()} for key in ("pairs", "missed")},
+    **{key: {ATTACHMENTS: ATTACHMENTS_TYPE} for key in ("groups", "ranks")},
 }
 _NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
 
