@@ -12,7 +12,7 @@ from command_line import ROWS, Run, write_rows
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 
-TABLES = ("pairs", "groups", "copies", "ranks")
+TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 
 
 @pytest.fixture
