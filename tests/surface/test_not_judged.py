@@ -180,6 +180,21 @@ def test_files_of_a_reference_set_that_hold_no_text_are_said(run: Run, tmp_path:
     assert names(tmp_path / "out" / "kept") == {"b.png", "empty2.txt"}
 
 
+def test_what_holds_no_text_is_refused_where_one_document_is_asked_for(run: Run, tmp_path: Path) -> None:
+    make(tmp_path, {"in/a.zip": zip_of({"a": BASE}), "in/b.mbox": MAILBOX.encode(), "in/c.txt": BASE.encode()})
+    said = run("compare", tmp_path / "in" / "a.zip", tmp_path / "in" / "c.txt")
+    assert (said.status, said.out) == (2, "")
+    assert "a.zip: It is no text (zip)" in said.err
+    said = run("add", tmp_path / "all.neardup", tmp_path / "in", "--problems", tmp_path / "problems.jsonl")
+    assert said.status == 1
+    assert "1 document added" in said.out
+    problems = [json.loads(line) for line in (tmp_path / "problems.jsonl").read_text().splitlines()]
+    assert [(problem["file"], problem["kind"]) for problem in problems] == [
+        ("a.zip", "zip"),
+        ("b.mbox", "mailbox"),
+    ]
+
+
 PLAN, OTHER_PLAN, MAP = ("plan.pdf", b"%PDF plan one"), ("plan.pdf", b"%PDF plan two"), ("map.png", PNG)
 
 
