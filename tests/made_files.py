@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
+from itertools import pairwise
 from textwrap import wrap
 from xml.sax.saxutils import escape
 
@@ -134,13 +135,19 @@ def eml_of(text: str, subject: str | None = None) -> bytes:
 
 
 def msg(
-    streams: Mapping[str, bytes], numbers: Mapping[int, int] | None = None, times: Mapping[int, int] | None = None
+    streams: Mapping[str, bytes],
+    numbers: Mapping[int, int] | None = None,
+    times: Mapping[int, int] | None = None,
+    inside: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """An Outlook message with these streams, such as 0037001F, these 32-bit properties and these times."""
+    """An Outlook message with these streams, such as 0037001F, these 32-bit properties and these times.
+
+    ``inside`` are streams in storages, such as those of attachments, by their full names.
+    """
     entries = b"".join(struct.pack("<HHII", 3, key, 6, value) + bytes(4) for key, value in (numbers or {}).items())
     entries += b"".join(struct.pack("<HHIQ", 0x40, key, 6, value) for key, value in (times or {}).items())
     named = {f"__substg1.0_{name}": content for name, content in streams.items()}
-    return ole({"__properties_version1.0": bytes(32) + entries, **named})
+    return ole({"__properties_version1.0": bytes(32) + entries, **named, **(inside or {})})
 
 
 def msg_of(text: str, subject: str = "") -> bytes:
@@ -149,7 +156,7 @@ def msg_of(text: str, subject: str = "") -> bytes:
 
 
 def ole(streams: Mapping[str, bytes]) -> bytes:
-    """An OLE file (MS-CFB version 3) with these streams in its root."""
+    """An OLE file (MS-CFB version 3) with these streams in its root; a/b is the stream b in the storage a."""
     sectors: list[bytes] = []
     chains: list[int] = []
 
@@ -172,11 +179,19 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
     root = put(small)
     small_fat = put(b"".join(struct.pack("<I", link) for link in small_chains))
     small_fat_sectors = -(-4 * len(small_chains) // SECTOR)
-    names = sorted(streams, key=lambda name: (len(name), name.upper()))
-    entries = [_entry("Root Entry", 5, FREE, 1 if names else FREE, root, len(small))]
-    for number, name in enumerate(names, 1):
-        right = number + 1 if number < len(names) else FREE
-        entries.append(_entry(name, 2, right, FREE, places[name], len(streams[name])))
+    folders = sorted({name.rpartition("/")[0] for name in streams} - {""})
+    order = [*_siblings(streams, "", folders), *(name for of in folders for name in _siblings(streams, of, []))]
+    number = {name: place for place, name in enumerate(order, 1)}
+    right = dict.fromkeys(order, FREE)
+    for inside in (_siblings(streams, "", folders), *(_siblings(streams, of, []) for of in folders)):
+        right.update((one, number[other]) for one, other in pairwise(inside))
+    entries = [_entry("Root Entry", 5, FREE, 1 if order else FREE, root, len(small))]
+    for name in order:
+        if name in folders:
+            child = number[_siblings(streams, name, [])[0]]
+            entries.append(_entry(name, 1, right[name], child, 0, 0))
+        else:
+            entries.append(_entry(name.rpartition("/")[2], 2, right[name], FREE, places[name], len(streams[name])))
     entries += [bytes(68) + struct.pack("<III", FREE, FREE, FREE) + bytes(48)] * (-len(entries) % 4)
     directory = put(b"".join(entries))
     fat_sectors = 1
@@ -190,6 +205,12 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
     where = [len(sectors) + k for k in range(fat_sectors)]
     header += b"".join(struct.pack("<I", sector) for sector in [*where, *[FREE] * (109 - len(where))])
     return header + b"".join(sectors) + b"".join(struct.pack("<I", link) for link in table)
+
+
+def _siblings(streams: Mapping[str, bytes], folder: str, folders: Sequence[str]) -> list[str]:
+    """What is in a storage, in the order of MS-CFB 2.6.4."""
+    names = [*folders, *(name for name in streams if name.rpartition("/")[0] == folder)]
+    return sorted(names, key=lambda name: (len(name.rpartition("/")[2]), name.upper()))
 
 
 def _entry(name: str, kind: int, right: int, child: int, start: int, size: int) -> bytes:

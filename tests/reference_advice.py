@@ -48,14 +48,12 @@ class Naive:
         return {k: of_unique[at] for k, at in enumerate(self.firsts) if self.sets[k]}
 
     def removed(self, threshold: Fraction) -> set[int]:
-        """Return the documents that go; of the empty ones all but the first."""
-        empty = [k for k, found in enumerate(self.sets) if not found]
-        return {k for k, leader in self.leaders(threshold).items() if leader != k} | set(empty[1:])
+        """Return the documents that go; those without text stay."""
+        return {k for k, leader in self.leaders(threshold).items() if leader != k}
 
     def groups(self, threshold: Fraction) -> int:
         """Return the number of groups of at least two documents."""
-        empty = sum(not found for found in self.sets)
-        return sum(count > 1 for count in [*Counter(self.leaders(threshold).values()).values(), empty])
+        return sum(count > 1 for count in Counter(self.leaders(threshold).values()).values())
 
     def sizes(self) -> list[int]:
         """Return the number of shingles of each document that is not empty."""

@@ -26,8 +26,8 @@ ATTACHMENTS_TYPE = pa.list_(
 Carried: TypeAlias = Mapping[int, tuple[Attachment, ...]]
 """The attachments of rows that have some, in the order of their names."""
 
-SHOWN = 3
-"""Names of attachments that a sentence holds."""
+SHOWN, SHOWN_LETTERS = 3, 60
+"""Names of attachments that a sentence holds, and as much of each."""
 
 
 def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:
@@ -100,7 +100,8 @@ def in_words(found: Sequence[Attachment]) -> str:
     >>> in_words([Attachment("plan.pdf", 4, "88d4")])
     '1 attachment: plan.pdf'
     """
-    names = ", ".join(one.name for one in found[:SHOWN]) + ", …" * (len(found) > SHOWN)
+    shown = (one.name[:SHOWN_LETTERS] + "…" * (len(one.name) > SHOWN_LETTERS) for one in found[:SHOWN])
+    names = ", ".join(shown) + ", …" * (len(found) > SHOWN)
     return f"{len(found):,} attachment{'s' * (len(found) != 1)}: {names}"
 
 

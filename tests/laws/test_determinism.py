@@ -23,7 +23,7 @@ from neardup.readers import choose_columns, open_documents
 from neardup.save import save
 from neardup.text import tokens
 
-TABLES = ("pairs.parquet", "groups.parquet", "copies.parquet", "ranks.parquet")
+TABLES = ("pairs.parquet", "groups.parquet", "copies.parquet", "ranks.parquet", "not_judged.parquet")
 ROWS = tuple[tuple[int, str, float], ...]
 
 

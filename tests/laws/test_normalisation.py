@@ -140,7 +140,7 @@ def test_prefixes_of_a_text_are_different_documents(unit: str, length: int) -> N
 def test_empty_documents_are_equal_to_each_other_only(keep: str) -> None:
     empty = ["", " \n\t", "...!?", SOFT_HYPHEN + ZERO_WIDTH, "— – -", "\u3000"]
     texts = [*empty, "a", "_", "0", "one two"]
-    found = nd.find(texts, threshold=0.01, recall=0.7, keep=keep)
+    found = nd.find(texts, threshold=0.01, recall=0.7, keep=keep, empty="one")
     kept = len(empty) - 1 if keep == "last" else 0
     assert groups_of(found) == {kept: frozenset(range(len(empty)))}
     assert found.run["counts"]["empty"] == len(empty)
@@ -157,7 +157,8 @@ def test_empty_documents_are_never_put_in_a_bucket() -> None:
 
 def test_a_run_of_nothing_but_empty_documents() -> None:
     found = nd.find([".", "", "?"])
-    assert groups_of(found) == {0: frozenset({0, 1, 2})}
+    assert (groups_of(found), found.copies.num_rows, found.run["counts"]["removed"]) == ({}, 0, 0)
+    assert groups_of(nd.find([".", "", "?"], empty="one")) == {0: frozenset({0, 1, 2})}
     assert nd.find(["."]).groups.num_rows == 0
 
 

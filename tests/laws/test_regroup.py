@@ -21,7 +21,7 @@ from neardup.criterion import NUMBERS, shared_by, similarity_of
 from neardup.settings import Settings
 
 CERTAIN = 0.999999
-TABLES = ("pairs", "groups", "copies", "ranks", "removed")
+TABLES = ("pairs", "groups", "copies", "ranks", "removed", "not_judged")
 OF_THE_MOMENT = {"seconds", "peak_memory_bytes"}
 
 RULES: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import ROWS, Run, write_rows
 
-TABLES = ["copies.parquet", "groups.parquet", "pairs.parquet", "ranks.parquet"]
+TABLES = ["copies.parquet", "groups.parquet", "not_judged.parquet", "pairs.parquet", "ranks.parquet"]
 ALWAYS = [*TABLES, "run.json"]
 
 

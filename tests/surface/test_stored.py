@@ -13,7 +13,7 @@ import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 from sealed import seal
 
-TABLES = ("pairs", "groups", "copies", "ranks")
+TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 
 
 @pytest.fixture

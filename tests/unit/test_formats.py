@@ -251,6 +251,7 @@ def test_the_page_names_every_suffix_and_limit() -> None:
         "text of a PDF or DOCX": f"{limits.TEXT_CHARACTERS // 10**6} million characters",
         "pages of a PDF": f"{limits.PAGES:,}".replace(",", " "),
         "nested parts of a mail": f"{limits.NESTED_PARTS}",
+        "attachments of a mail": f"{limits.ATTACHMENTS:,}".replace(",", " "),
         "memory of the process": f"{limits.MEMORY_BYTES >> 30} GB",
         "time for one file": f"{limits.SECONDS:g} s",
     }

@@ -29,9 +29,10 @@ _TEXT_CONTROLS = b"\t\n\v\f\r\b\x1b\x1a"
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in _TEXT_CONTROLS)
 
 # Packed and random data have 25 of 256; a text that went through a faulty program has one here and there.
-_CONTROL_SHARE = 1 / 50
+_CONTROL_SHARE = 1 / 25
 _NUL_SHARE = 1 / 1000
 _SHOWN_SHARE = 0.95
+_ASCII, _ASCII_SHARE = bytes(range(32, 127)), 0.7
 
 # (place, bytes, kind): signatures of the formats' definitions
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
@@ -77,6 +78,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89HDF\r\n\x1a\n", "hdf5"),
     (0, b"\x93NUMPY", "numpy"),
     (0, b"SQLite format 3\0", "sqlite"),
+    (0, b"!<arch>\n", "program"),
     (0, b"\x7fELF", "program"),
     (0, b"MZ", "program"),
     (0, b"\xca\xfe\xba\xbe", "program"),
@@ -109,13 +111,17 @@ _SURE = (
 # The name of a member stands 30 bytes behind its signature (APPNOTE.TXT, 4.3.7).
 _OFFICE = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)/", re.DOTALL)
 _OFFICE_KINDS = {b"word": "word document", b"xl": "spreadsheet", b"ppt": "presentation"}
-_MIMETYPE = re.compile(rb"PK\x03\x04.{26}mimetypeapplication/(epub|vnd\.oasis\.opendocument\.(\w+))", re.DOTALL)
+_MIMETYPE = re.compile(
+    rb"PK\x03\x04.{26}mimetypeapplication/(epub|vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|))",
+    re.DOTALL,
+)
 _OPEN_KINDS = {b"spreadsheet": "spreadsheet", b"presentation": "presentation"}
 
 _OLE_SUFFIXES = {".doc": "word document", ".xls": "spreadsheet", ".ppt": "presentation", ".msg": "outlook message"}
 
 # A mailbox: a line "From address date", then the header of the first mail (RFC 4155).
 _MAILBOX = re.compile(rb"From \S+ +\w{3} +\w{3} +\d{1,2} [^\n]{0,60}\d{4}[^\n]{0,10}\r?\n[A-Za-z][\w-]{0,60}:")
+_NEXT_MAIL = re.compile(rb"\n\r?\n" + _MAILBOX.pattern)
 _TEXT_SUFFIXES = (".txt", ".text", ".md", ".markdown")
 
 _ADVICE = {
@@ -159,12 +165,23 @@ def kind_of(head: bytes, name: str) -> str | None:
     """
     suffix = os.path.splitext(name.lower())[1]
     if not is_binary(head):
-        return MAILBOX if suffix not in _TEXT_SUFFIXES and _MAILBOX.match(head) else None
+        return MAILBOX if suffix not in _TEXT_SUFFIXES and _is_mailbox(head, suffix) else None
     if head.startswith((_ZIP, _EMPTY_ZIP)):
         return _kind_of_zip(head)
     if head.startswith(_OLE):
         return _OLE_SUFFIXES.get(suffix, "office file")
-    return next((kind for at, signature, kind in _SIGNATURES if head.startswith(signature, at)), BINARY)
+    return _named(head) or BINARY
+
+
+def _named(head: bytes) -> str | None:
+    """The kind of the first signature that fits."""
+    return next((kind for at, signature, kind in _SIGNATURES if head.startswith(signature, at)), None)
+
+
+def _is_mailbox(head: bytes, suffix: str) -> bool:
+    """Whether it begins as a mailbox does, and is called one or holds a second mail."""
+    begins = _MAILBOX.match(head)
+    return bool(begins) and (suffix in (".mbox", ".mbx") or bool(_NEXT_MAIL.search(head)))
 
 
 def is_binary(head: bytes) -> bool:
@@ -179,6 +196,8 @@ def is_binary(head: bytes) -> bool:
         return True
     nuls = head.count(0)
     if nuls:
+        if _named(head):
+            return True
         return nuls > _NUL_SHARE * len(head) and not _is_wide(head, nuls)
     controls = len(head) - len(head.translate(None, _CONTROLS))
     return controls > _CONTROL_SHARE * len(head) and not _is_utf8(head)
@@ -186,16 +205,19 @@ def is_binary(head: bytes) -> bool:
 
 def _is_wide(head: bytes, nuls: int) -> bool:
     """Whether bytes with NULs are UTF-16 or UTF-32 without a mark: they decode, and nearly all is printable."""
-    if nuls * 2 > len(head):
-        wide = ["utf-32-le", "utf-32-be"]
-    else:  # the NULs are the high bytes of the ASCII characters: all at even places, or all at odd ones
-        wide = [name for name, place in (("utf-16-be", 0), ("utf-16-le", 1)) if head[place::2].count(0) == nuls]
+    wide = ["utf-32-le", "utf-32-be"] if nuls * 2 > len(head) else ["utf-16-le", "utf-16-be"]
+    # letters of ASCII with few NULs between them are Chinese in UTF-16, and text to nobody
+    ascii_letters = len(head) - len(head.translate(None, _ASCII))
+    if ascii_letters > _ASCII_SHARE * len(head):
+        return False
     for encoding in wide:
         try:
             found = codecs.getincrementaldecoder(encoding)("strict").decode(head)
         except UnicodeDecodeError:
             continue
-        if found and sum(map(_is_shown, found)) >= _SHOWN_SHARE * len(found):
+        # most NULs are the high bytes of spaces and ends of lines, if they are text at all
+        spaced = "32" in encoding or sum(char < "\u0100" for char in found) * 2 >= nuls
+        if spaced and sum(map(_is_shown, found)) >= _SHOWN_SHARE * len(found):
             return True
     return False
 

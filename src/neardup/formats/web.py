@@ -39,7 +39,7 @@ def read_html(data: bytes) -> Content:
     The charset is what the page says, else UTF-8 or Windows-1252.
 
     >>> read_html(b"<title>A page</title><p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
-    Content(text='One\\ntwo & three', metadata={'title': 'A page'})
+    Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
     head = data[:_HEAD_BYTES]
     found = _CHARSET.search(head) or _XML_ENCODING.match(head)
