@@ -96,20 +96,22 @@ def _refuse_unusable_out(order: Order) -> None:
 def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
     from neardup.dedup import run
     from neardup.readers import choose_columns, open_files
-    from neardup.save import fill
+    from neardup.save import check_before, fill
     from neardup.writers import OutputFolder
 
     documents = open_files(order.inputs, reading=settings.reading)
     columns = choose_columns(documents, order.text, order.id)
     against = open_files(order.against, reading=settings.reading) if order.against else None
+    if order.out is not None and not order.dry_run:
+        check_before(documents, order.out, action)
     with watcher() as progress:
         if order.out is None or order.dry_run:
             return run(documents, columns, settings, against, progress, action).found
         # the folder is opened before the work, so that one that cannot be written is known at once
         with OutputFolder(order.out, overwrite=order.overwrite) as folder:
             outcome = run(documents, columns, settings, against, progress, action)
-            fill(outcome, folder, action)
-    return outcome.found
+            found = fill(outcome, folder, action)
+    return found
 
 
 def _refuse_other_options(explicit: frozenset[str]) -> None:
