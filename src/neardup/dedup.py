@@ -19,7 +19,7 @@ from neardup.corpus import Corpus, Fingerprints, Part
 from neardup.criterion import MEASURES, Measure, at_least, criterion_of, every_pair
 from neardup.decide import Decisions, classes, decide, leader_pairs, settle
 from neardup.group import Grouped, group, merged
-from neardup.keep import keep_column, keep_rank
+from neardup.keep import keep_column, keep_rank, require_order
 from neardup.memory import release_memory
 from neardup.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.plan import plan
@@ -124,6 +124,9 @@ def _parts(documents: Documents, columns: Chosen, settings: Settings, against: D
     extra = keep_column(settings.keep.keep)
     if extra is not None:
         find_column(documents, extra, "--keep")
+        schema: pa.Schema | None = getattr(documents, "schema", None)
+        if schema is not None and extra in schema.names:
+            require_order(settings.keep.keep, schema.field(extra).type)
     new = Part(documents, columns.text, columns.id, extra)
     if against is None:
         return [new]

@@ -38,6 +38,11 @@ def keep_rank(policy: str, units: Int64s, reference: int, extra: pa.Array | None
     return rank
 
 
+def require_order(policy: str, kind: pa.DataType) -> None:
+    """Raise InputError if values of this type have no order; before any is read."""
+    _sort_values(policy, pa.array([], kind))
+
+
 def _sort_values(policy: str, extra: pa.Array) -> Floats:
     """Smaller is better: dense ranks of the values, so that dates and long integers keep their order."""
     name = keep_column(policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,47 +13,92 @@ from neardup.corpus import Piece
 from neardup.errors import InputError
 from neardup.parallel import ordered_map
 from neardup.progress import Advance
-from neardup.readers.base import Chunk, NativeRows
-from neardup.report import write_result
+from neardup.readers.base import Chunk, Documents, NativeRows, Problem
+from neardup.report import Found, write_result
 from neardup.results import Ids
 from neardup.tables import Bools, Int64s
+from neardup.views import counted
 from neardup.writers import KeptWriter, OutputFolder, open_kept
+from neardup.writers.kept import check_extra
+from neardup.writers.room import require_room
+
+ANNOTATIONS = ("group", "representative", "similarity")
+"""The columns that ``--annotate`` adds."""
 
 
-def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False) -> None:
+def check_before(documents: Documents, out: Path, action: Action) -> None:
+    """Raise OutputError for what can be known before the work: columns that clash, a disk that is too full.
+
+    The rows that are written take at most what the input takes. Half of it must be free for ``dedup``, which
+    rarely removes more, and all of it for ``annotate``.
+    """
+    if action == "annotate":
+        check_extra(documents, ANNOTATIONS)
+    if action in ("dedup", "annotate"):
+        require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))
+
+
+def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False) -> Found:
     """Write the folder ``out`` whole or not at all; see :func:`fill`. Raises OutputError as well."""
     with OutputFolder(out, overwrite=overwrite) as folder:
-        fill(outcome, folder, action)
+        return fill(outcome, folder, action)
 
 
-def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> None:
-    """Write everything into an open folder.
+def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> Found:
+    """Write everything into an open folder, and return the result as it was written.
 
     ``dedup`` writes the rows that stay, ``annotate`` all rows with the columns group, representative and
-    similarity, ``group`` the tables alone. Raises InputError when the input has changed.
+    similarity, ``group`` the tables alone. Rows that were judged by their text and cannot be written, because
+    another column of theirs is damaged, are problems of the result. Raises InputError when the input has changed.
     """
     found, stages = outcome.found, outcome.stages
     if action in ("dedup", "annotate"):
         with stages.stage("write", outcome.prints.rows, "rows") as advance:
-            _write_rows(outcome, folder, advance, annotate=action == "annotate")
+            lost = _write_rows(outcome, folder, advance, annotate=action == "annotate")
+        found = _without(found, lost)
     found.run["peak_memory_bytes"] = peak_memory()
     write_result(found, folder)
+    return found
 
 
-def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, annotate: bool) -> None:
+def _without(found: Found, lost: Lost) -> Found:
+    """The result with what could not be written as problems."""
+    if not lost.problems:
+        return found
+    found.run["counts"]["rejected"] += len(lost.problems)
+    found.run["counts"]["kept"] -= lost.kept
+    found.run["warnings"].append(
+        f"{counted(lost.kept, 'document')} of those that stay could not be written: a column that was not judged "
+        "is damaged; problems.jsonl says where"
+    )
+    return replace(found, problems=(*found.problems, *lost.problems))
+
+
+@dataclass
+class Lost:
+    """Rows that were judged and could not be written: why, and how many of them would have stayed."""
+
+    problems: list[Problem] = field(default_factory=list)
+    kept: int = 0
+
+
+def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, annotate: bool) -> Lost:
     part = len(outcome.corpus.parts) - 1
     documents = outcome.corpus.parts[part].documents
     pieces = {piece.chunk: piece for piece in outcome.prints.pieces if piece.part == part}
     stays = np.ones(outcome.prints.rows, np.bool_)
     stays[outcome.decisions.gone] = annotate
     notes = _Annotations(outcome) if annotate else None
+    lost, known = Lost(), frozenset(outcome.found.problems)
     with open_kept(folder, documents, notes.schema if notes else None) as writer:
         chunks = documents.chunks(pieces.keys(), None)
         threads = outcome.corpus.settings.work.threads
         for index, native in ordered_map(_native, chunks, threads):
-            _write_piece(writer, pieces[index], native, stays, notes)
+            lost.problems += [problem for problem in native.problems if problem not in known]
+            lost.kept += _write_piece(writer, pieces[index], native, stays, notes)
             advance(pieces[index].count)
         writer.close()
+    return lost
 
 
 def _native(chunk: Chunk) -> tuple[int, NativeRows]:
@@ -61,7 +107,8 @@ def _native(chunk: Chunk) -> tuple[int, NativeRows]:
 
 def _write_piece(
     writer: KeptWriter, piece: Piece, native: NativeRows, stays: Bools, notes: _Annotations | None
-) -> None:
+) -> int:
+    """Write what stays of a chunk; how many rows could not be written."""
     # a column that the first pass did not read may be damaged: its rows are missing here
     present = np.isin(piece.row_numbers, native.row_numbers)
     if int(present.sum()) != len(native.row_numbers):
@@ -72,6 +119,8 @@ def _write_piece(
         )
     rows = np.arange(piece.first, piece.first + piece.count)[present]
     writer.write(native, stays[rows], notes.of(rows) if notes else None)
+    all_rows = np.arange(piece.first, piece.first + piece.count)
+    return int(stays[all_rows[~present]].sum())
 
 
 class _Annotations:
@@ -84,8 +133,7 @@ class _Annotations:
         self._at[decisions.rows] = np.arange(len(decisions.rows))
         self._decisions = decisions
         group = self._ids.of(np.empty(0, np.int64)).type
-        fields = [("group", group), ("representative", pa.bool_()), ("similarity", pa.float64())]
-        self.schema = pa.schema(fields)
+        self.schema = pa.schema(zip(ANNOTATIONS, (group, pa.bool_(), pa.float64()), strict=True))
 
     def of(self, rows: Int64s) -> pa.Table:
         """The added columns of ``rows``."""

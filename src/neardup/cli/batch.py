@@ -96,12 +96,14 @@ def _refuse_unusable_out(order: Order) -> None:
 def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
     from neardup.dedup import run
     from neardup.readers import choose_columns, open_files
-    from neardup.save import fill
+    from neardup.save import check_before, fill
     from neardup.writers import OutputFolder, common_access
 
     documents = open_files(order.inputs, reading=settings.reading)
     columns = choose_columns(documents, order.text, order.id)
     against = open_files(order.against, reading=settings.reading) if order.against else None
+    if order.out is not None and not order.dry_run:
+        check_before(documents, order.out, action)
     with watcher() as progress:
         if order.out is None or order.dry_run:
             return run(documents, columns, settings, against, progress, action).found
@@ -109,8 +111,8 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
         with OutputFolder(order.out, overwrite=order.overwrite) as folder:
             folder.restrict(common_access((*order.inputs, *order.against)))  # folders, too
             outcome = run(documents, columns, settings, against, progress, action)
-            fill(outcome, folder, action)
-    return outcome.found
+            found = fill(outcome, folder, action)
+    return found
 
 
 def _refuse_other_options(explicit: frozenset[str]) -> None:

@@ -23,6 +23,7 @@ from neardup.readers.base import (
     no_rows,
 )
 from neardup.readers.files import UNREADABLE
+from neardup.readers.parquet_footer import StoredGroup, read_footer
 from neardup.readers.parquet_plan import Part, exact_slices, plan
 from neardup.readers.sources import Source
 from neardup.readers.tables import TableChunk, TableDocuments
@@ -41,6 +42,7 @@ class ParquetDocuments(TableDocuments):
         self._chunk_bytes = chunk_bytes
         self._failures: dict[int, str] = {}
         self._plans: dict[int, list[Part]] = {}
+        self.footers: dict[int, tuple[StoredGroup, ...]] = {}
         self.metadata: list[Any] = [self._read_footer(i) for i in range(len(self.sources))]
         if len(self._failures) == len(self.sources):
             raise InputError(
@@ -53,8 +55,9 @@ class ParquetDocuments(TableDocuments):
     def _read_footer(self, position: int) -> Any:
         self.take_stamp(position)
         try:
-            with open_parquet(self.sources[position]) as file:
-                require_sound(file)
+            with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
+                file.schema_arrow  # noqa: B018 - a type Arrow cannot read is found now, not in the middle
+                self.footers[position] = read_footer(raw, file.metadata)
                 return file.metadata
         except UNREADABLE as error:
             self._failures[position] = failure_text(error)
@@ -83,8 +86,9 @@ class ParquetDocuments(TableDocuments):
 
     def _plan(self, position: int) -> list[Part]:
         if position not in self._plans:
-            with self.open(position) as file, self.sources[position].open_raw() as pages:
-                self._plans[position] = plan(file, pages, partial(self.open, position), self._chunk_bytes)
+            with self.sources[position].open_raw() as raw:
+                opened = partial(self.open, position)
+                self._plans[position] = plan(self.footers[position], raw, opened, self._chunk_bytes)
         return self._plans[position]
 
     def _stream(
@@ -180,10 +184,11 @@ class _GroupsChunk:
         tables, numbers, problems = [self._empty(columns)], [no_rows()], []
         row = self.part.first_row
         for group in self.part.groups:
-            end = row + self.owner.metadata[self.position].row_group(group).num_rows
+            end = row + self.owner.footers[self.position][group].rows
             try:
                 with self.owner.open(self.position) as file:
-                    tables.append(file.read_row_group(group, columns, use_threads=False))
+                    found = file.read_row_group(group, columns, use_threads=False)
+                    tables.append(found if columns is None else found.select(columns))
                 numbers.append(np.arange(row, end))
             except UNREADABLE as error:
                 problems.append(Problem(self.source, row, lost_rows(row, end, error)))
@@ -192,7 +197,7 @@ class _GroupsChunk:
 
     def _empty(self, columns: list[str] | None) -> Any:
         empty = self.owner.empty(self.position)
-        return empty if columns is None else empty.select([n for n in empty.column_names if n in columns])
+        return empty if columns is None else empty.select(columns)
 
 
 def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:
@@ -206,20 +211,6 @@ def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = 
         pre_buffer=False,
         page_checksum_verification=True,
     )
-
-
-def require_sound(file: Any) -> None:
-    """Raise ArrowInvalid for a footer that contradicts itself; what Arrow takes on trust is checked here."""
-    metadata = file.metadata
-    file.schema_arrow  # noqa: B018 - a type Arrow cannot read is found now, not in the middle
-    rows = 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        rows += group.num_rows
-        if group.num_rows < 0 or group.total_byte_size < 0:
-            raise pa.ArrowInvalid(f"row group {i} has a negative size")
-    if rows != metadata.num_rows:
-        raise pa.ArrowInvalid(f"the row groups have {rows:,} rows, the file says {metadata.num_rows:,}")
 
 
 def lost_rows(start: int, end: int, error: BaseException | str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from neardup.readers.arrow_types import row_lengths
 from neardup.readers.limits import DICTIONARY_BYTES, ROW_BYTES, too_long
+from neardup.readers.parquet_footer import StoredColumn, StoredGroup
 from neardup.readers.parquet_pages import Page, pages_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
@@ -47,10 +48,12 @@ class Decoded:
     largest: int = 0
 
 
-def plan(file: Any, pages: Any, dictionaries: Callable[[str], Any], chunk_bytes: int) -> list[Part]:
+def plan(
+    groups: Sequence[StoredGroup], file: Any, dictionaries: Callable[[str], Any], chunk_bytes: int
+) -> list[Part]:
     """Cut a file into parts: small row groups together, middle ones alone, big ones in batches.
 
-    ``pages``: the same file as bytes; ``dictionaries`` opens it so that one column keeps its dictionary.
+    ``file``: the file as bytes; ``dictionaries`` opens it as Parquet, so that one column keeps its dictionary.
     """
     parts: list[Part] = []
     held: list[int] = []
@@ -62,10 +65,10 @@ def plan(file: Any, pages: Any, dictionaries: Callable[[str], Any], chunk_bytes:
             parts.append(Part(tuple(held), start, row - start))
         held, held_bytes = [], 0
 
-    for group in range(file.metadata.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
+    for group, stored in enumerate(groups):
+        rows = stored.rows
         try:
-            decoded = decoded_size(file, pages, dictionaries, group)
+            decoded = decoded_size(stored, group, file, dictionaries)
         except _TooLargeError as error:
             close()
             parts.append(Part((group,), row, rows, None, str(error)))
@@ -92,34 +95,32 @@ class _TooLargeError(Exception):
     """A row group over a limit."""
 
 
-def decoded_size(file: Any, pages: Any, dictionaries: Callable[[str], Any], group: int) -> Decoded:
+def decoded_size(stored: StoredGroup, group: int, file: Any, dictionaries: Callable[[str], Any]) -> Decoded:
     """Return how many bytes a row group takes when decoded: values that a dictionary repeats are counted so."""
-    metadata = file.metadata.row_group(group)
-    size, largest = int(metadata.total_byte_size), 0
-    for i in range(metadata.num_columns):
-        column = metadata.column(i)
-        if column.physical_type != "BYTE_ARRAY" or not column.has_dictionary_page:
+    size, largest = stored.unpacked, 0
+    for column in stored.columns:
+        if not column.is_bytes or not column.has_dictionary:
             continue
         try:
-            repeated = _repeated(pages, column, dictionaries, group)
+            repeated = _repeated(file, column, dictionaries, group)
         except (OSError, ValueError, pa.ArrowException):
             continue  # a damaged column is reported when it is read
         size, largest = size + repeated.size, max(largest, repeated.largest)
     return Decoded(size, largest)
 
 
-def _repeated(pages: Any, column: Any, dictionaries: Callable[[str], Any], group: int) -> Decoded:
+def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any], group: int) -> Decoded:
     """Return what the rows take whose values stand in the dictionary."""
-    found = pages_of(pages, column)
+    found = pages_of(file, column)
     first = next(found, None)
     if first is None or not first.is_dictionary:
         return Decoded(0)
     if first.unpacked > DICTIONARY_BYTES:
         raise _TooLargeError(
-            f"the different values of its column {column.path_in_schema} take {first.unpacked >> 20} MB, "
+            f"the different values of its column {column.path} take {first.unpacked >> 20} MB, "
             f"at most {DICTIONARY_BYTES >> 20} MB are read"
         )
-    if first.unpacked * column.num_values <= BIG_GROUP_BYTES:
+    if first.unpacked * column.values <= BIG_GROUP_BYTES:
         return Decoded(0)  # however often they are repeated
     coded = sum(page.values for page in takewhile(_is_coded, found))
     return _measured(dictionaries, column, group, coded)
@@ -129,12 +130,12 @@ def _is_coded(page: Page) -> bool:
     return page.coded
 
 
-def _measured(dictionaries: Callable[[str], Any], column: Any, group: int, coded: int) -> Decoded:
+def _measured(dictionaries: Callable[[str], Any], column: StoredColumn, group: int, coded: int) -> Decoded:
     """Add up the values of the first rows by the dictionary, without making them."""
-    name = column.path_in_schema
+    name = column.path
     size = largest = seen = 0
     if "." in name:  # inside of a list or a struct, where Arrow gives no dictionary: the worst is taken
-        return Decoded(column.total_uncompressed_size * max(1, column.num_values), ROW_BYTES)
+        return Decoded(column.unpacked * max(1, column.values), ROW_BYTES)
     with dictionaries(name) as file:
         for batch in file.iter_batches(min(coded, _ROWS_AT_ONCE) or 1, [group], [name], use_threads=False):
             lengths = row_lengths(pa.Table.from_batches([batch]))

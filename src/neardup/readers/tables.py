@@ -44,6 +44,11 @@ class TableDocuments(FileDocuments):
         self.columns = schema_columns(self.schema, self.names[0])
         self.findings.notes += [*found.notes, *notes]
 
+    @property
+    def partition_names(self) -> list[str]:
+        """The columns that folders tell."""
+        return [field.name for field in self._partition]
+
     def require(self, text: str, id: str | None) -> None:
         """Refuse a text or an id that has another type in one of the files: it would not be what was asked for."""
         self.text = text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -107,7 +108,7 @@ def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None) -> 
     ``extra`` is the schema of columns that every row gets besides its own.
     """
     if extra is not None:
-        _check_extra(documents, extra)
+        check_extra(documents, extra.names)
     try:
         return KeptWriter(_sink(folder, documents, extra), documents.size_bytes or 0)
     except (OSError, pa.ArrowException) as error:
@@ -128,7 +129,8 @@ def _sink(folder: OutputFolder, documents: Documents, extra: Any) -> Sink:
     raise TypeError(f"no way to write {type(documents).__name__}")
 
 
-def _check_extra(documents: Documents, extra: Any) -> None:
+def check_extra(documents: Documents, extra: Sequence[str]) -> None:
+    """Raise OutputError if the documents cannot have these columns besides their own."""
     if isinstance(documents, TextDocuments):
         raise OutputError(
             "Text files have no place for further columns",
@@ -136,11 +138,11 @@ def _check_extra(documents: Documents, extra: Any) -> None:
             "Use groups.parquet, which holds the same",
         )
     names = {column.name for column in documents.columns}
-    clash = [name for name in extra.names if name in names]
+    clash = [name for name in extra if name in names]
     if clash:
         raise OutputError(
             f'The input has a column "{clash[0]}" already',
-            f"An input without the columns {', '.join(extra.names)}",
+            f"An input without the columns {', '.join(extra)}",
             "Rename that column, or use groups.parquet, which holds the same",
         )
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from neardup.readers.base import NativeTable
 from neardup.readers.memory import ArrowDocuments
 from neardup.readers.parquet import ParquetDocuments
+from neardup.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, StoredColumn
 
 # A row group is closed at this size even if the input's were bigger: it has to be held in memory.
 _GROUP_BYTES = 64 << 20
@@ -113,32 +114,27 @@ def layout_of(documents: ParquetDocuments, extra: Any = None) -> Layout:
 
     The extra columns get the codec of the first column.
     """
-    metadata = next(m for m in documents.metadata if m is not None)
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    groups = documents.footers[min(documents.footers)]
     if not groups:
         return Layout()
-    columns = [groups[0].column(i) for i in range(groups[0].num_columns)]
+    columns = groups[0].columns
     more: list[str] = [] if extra is None else list(extra.names)
-    codecs = dict.fromkeys(more, _codec(columns[0].compression))
-    codecs |= {column.path_in_schema: _codec(column.compression) for column in columns}
+    more += documents.partition_names
+    codecs = dict.fromkeys(more, columns[0].codec)
+    codecs |= {column.path: column.codec for column in columns}
     # Arrow's gzip level is 9, which takes several times as long as the usual 6 for a percent of size.
     levels = {path: 6 for path, codec in codecs.items() if codec == "gzip"}
     return Layout(
-        rows=max(1, *(group.num_rows for group in groups)),
+        rows=max(1, *(group.rows for group in groups)),
         compression=codecs,
         level=levels or None,
-        dictionary=[*more, *(column.path_in_schema for column in columns if is_dictionary(column))],
-        statistics=[*more, *(column.path_in_schema for column in columns if column.is_stats_set)],
+        dictionary=[*more, *(column.path for column in columns if is_dictionary(column))],
+        statistics=[*more, *(column.path for column in columns if column.has_statistics)],
     )
 
 
-def _codec(name: str) -> str:
-    return {"UNCOMPRESSED": "none"}.get(name, name.lower())
-
-
-def is_dictionary(column: Any) -> bool:
+def is_dictionary(column: StoredColumn) -> bool:
     """Return whether all values of a column chunk are dictionary indices."""
-    if not column.has_dictionary_page or {"PLAIN_DICTIONARY", "PLAIN"} <= set(column.encodings):
+    if not column.has_dictionary or {PLAIN_DICTIONARY, PLAIN} <= column.encodings:
         return False
-    limit = _DICTIONARY_BYTES + _INDEX_BYTES * column.num_values
-    return bool(column.total_uncompressed_size <= limit)
+    return column.unpacked <= _DICTIONARY_BYTES + _INDEX_BYTES * column.values

@@ -1,0 +1,114 @@
+"""Thrift's compact protocol, as Parquet writes its footer and the headers of its pages; read with distrust.
+
+Arrow reads both as well, but ends the process when some numbers in them contradict each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+Fields: TypeAlias = dict[int, Any]
+"""The fields of a struct by number: numbers, bools, bytes, lists and structs."""
+
+_TRUE, _FALSE, _BYTE, _INTS, _DOUBLE, _BINARY, _LISTS, _STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
+_DEEPEST = 40
+
+
+def struct_at(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
+    """Return the struct at a place, and where it ends. IndexError: ``data`` ends before that."""
+    if depth > _DEEPEST:
+        raise pa.ArrowInvalid("metadata nested too deeply")
+    fields: Fields = {}
+    number = 0
+    while True:
+        head = data[at]
+        at += 1
+        if not head:
+            return fields, at
+        step, kind = head >> 4, head & 15
+        if step:
+            number += step
+        else:
+            number, at = _zigzag(data, at)
+        if kind in (_TRUE, _FALSE):
+            fields[number] = kind == _TRUE
+        else:
+            fields[number], at = _value(data, at, kind, depth)
+
+
+def struct_of(value: Any) -> Fields:
+    """Return a field that has to be a struct."""
+    if not isinstance(value, dict):
+        raise pa.ArrowInvalid("a part of the metadata is not there")
+    return value
+
+
+def number_of(fields: Fields, key: int, otherwise: int | None = None) -> int:
+    """Return a field that has to be a number and not negative."""
+    value = fields.get(key, otherwise)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise pa.ArrowInvalid(f"a number of the metadata is {value!r}")
+    return value
+
+
+def list_of(fields: Fields, key: int) -> list[Any]:
+    """Return a field that has to be a list; an empty one if it is not there."""
+    value = fields.get(key, [])
+    if not isinstance(value, list):
+        raise pa.ArrowInvalid("a list of the metadata is none")
+    return value
+
+
+def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind in _INTS:
+        return _zigzag(data, at)
+    if kind == _BINARY:
+        length, at = _varint(data, at)
+        if at + length > len(data):
+            raise IndexError("the metadata ends in the middle of a value")
+        return data[at : at + length], at + length
+    if kind == _STRUCT:
+        return struct_at(data, at, depth + 1)
+    if kind in _LISTS:
+        return _list(data, at, depth + 1)
+    if kind in (_BYTE, _TRUE, _FALSE):  # in a list a bool is a byte
+        return data[at], at + 1
+    if kind == _DOUBLE:
+        return None, at + 8
+    raise pa.ArrowInvalid(f"no metadata of Parquet: a field of type {kind}")
+
+
+def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+    if depth > _DEEPEST:
+        raise pa.ArrowInvalid("metadata nested too deeply")
+    head = data[at]
+    count, kind, at = head >> 4, head & 15, at + 1
+    if count == 15:
+        count, at = _varint(data, at)
+    if count > len(data) - at:  # each takes a byte at least
+        raise IndexError("the metadata ends in the middle of a list")
+    values = []
+    for _ in range(count):
+        value, at = _value(data, at, kind, depth)
+        values.append(value)
+    return values, at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise pa.ArrowInvalid("no metadata of Parquet: a number without end")
+
+
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _varint(data, at)
+    return (value >> 1) ^ -(value & 1), at
