@@ -58,7 +58,7 @@ class Network:
 
     @property
     def under_way(self) -> int:
-        return self.app._app._under_way
+        return int(self.app._app._under_way.taken)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from made_service import Service, serving
 from neardup.errors import InputError, SettingError
-from neardup.service import bodies, gate
+from neardup.service import bodies, gate, places
 from neardup.service.limits import ALLOWED, Limits
 from neardup.service.tokens import Tokens, read_tokens, require_tokens
 
@@ -125,7 +125,23 @@ def test_beyond_this_machine_only_with_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8321", "", "127.0.0.1.evil.example", "[::1", "10.0.0.1"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8321",
+        "",
+        "127.0.0.1.evil.example",
+        "[::1",
+        "10.0.0.1",
+        "[::1].evil",
+        "[::1].evil:80",
+        "[::1]:80.evil",
+        "localhost:",
+        "localhost:x",
+        "evil@localhost",
+        "localhost.",
+        "::1",
+    ],
 )
 def test_without_tokens_it_answers_to_its_own_name_only(small: Service, host: str) -> None:
     assert small("GET", "/v1/stats", headers={"host": host}).error["code"] == "wrong_host"
@@ -134,7 +150,7 @@ def test_without_tokens_it_answers_to_its_own_name_only(small: Service, host: st
 
 
 def test_pages_of_other_sites_are_refused(small: Service) -> None:
-    for origin in ("https://evil.example", "null", "file://"):
+    for origin in ("https://evil.example", "null", "file://", "http://[::1].evil", "http://localhost.evil:80"):
         assert small("GET", "/v1/stats", headers={"origin": origin}).status == 403
     assert small("GET", "/v1/stats", headers={"origin": "http://localhost:3000"}).status == 200
     plain = {"content-type": "text/plain"}
@@ -234,7 +250,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
 
 def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     refused: list[str] = []
-    whole = gate.overloaded
+    whole = places.overloaded
 
     def overloaded(what: str) -> Any:
         refused.append(what)
@@ -245,7 +261,7 @@ def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pyt
             time.sleep(0.001)
         return {"documents": 0}
 
-    monkeypatch.setattr(gate, "overloaded", overloaded)
+    monkeypatch.setattr(places, "overloaded", overloaded)
     monkeypatch.setattr("neardup.collection.Collection.info", until_the_others_are_refused)
     answers = small.all([("GET", "/v1/stats")] * 6 + [("GET", "/health")])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503, 503, 503]

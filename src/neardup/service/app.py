@@ -11,7 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from neardup import __version__
-from neardup.service import documents, front, groups, questions, state
+from neardup.service import documents, front, groups, models, questions, state
+from neardup.service.described import with_bodies
 from neardup.service.desk import Desk
 from neardup.service.gate import Gate
 from neardup.service.refusals import RefusedError, internal, of_status
@@ -48,7 +49,7 @@ def endpoints(desk: Desk) -> FastAPI:
     )
     for room in (front, documents, questions, groups, state):
         room.add_to(app, desk)
-    app.openapi()  # made once, and not while the first who asks waits
+    with_bodies(app.openapi(), models.BODIES)  # made once, and not while the first who asks waits
     return app
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from starlette.types import Message, Receive
 
+from neardup.service.limits import GRACE_SECONDS, LEAST_RATE
 from neardup.service.refusals import RefusedError, overloaded
 
 
@@ -41,14 +42,17 @@ class Body:
     async def read(self, receive: Receive, declared: int | None, most: int, seconds: float) -> Receive:
         """Read it all, and give what an application reads it from again.
 
+        ``seconds`` is the time for all of it; after some of them it must have come at the least rate there is.
         Raises RefusedError (413, 408, 503), ClientGoneError.
         """
         if declared is not None and declared > most:
             raise too_large(most)
         pieces: list[bytes] = []
         try:
-            async with asyncio.timeout(seconds):
+            begun = asyncio.get_running_loop().time()
+            async with asyncio.timeout(None) as clock:
                 while True:
+                    clock.reschedule(begun + min(seconds, GRACE_SECONDS + self.size / LEAST_RATE))
                     message = await receive()
                     if message["type"] != "http.request":
                         raise ClientGoneError
@@ -61,9 +65,9 @@ class Body:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            raise RefusedError(
-                408, "The body did not arrive in time", f"All of it within {seconds:g} seconds"
-            ) from None
+            rate = f"after {GRACE_SECONDS:g} seconds {LEAST_RATE:,} bytes a second"
+            allowed = f"All of it within {seconds:g} seconds, and {rate}"
+            raise RefusedError(408, "The body did not arrive in time", allowed) from None
         self._content = b"".join(pieces)
         return self._again(receive)
 
@@ -92,5 +96,5 @@ def too_large(most: int) -> RefusedError:
         413,
         "The body is too large",
         f"At most {most:,} bytes",
-        "Send fewer documents at a time, or start the service with a larger --largest-body",
+        "Send less at a time; for documents the service can be started with a larger --largest-body",
     )

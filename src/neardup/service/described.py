@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from neardup.service.answers import Error
 from neardup.service.refusals import RefusedError
@@ -37,15 +39,38 @@ _WORDS = {
     500: "A mistake of the service, or a damaged collection.",
     503: "Too much is under way, or it took too long, or the file cannot be read or written to now.",
 }
+_REFERENCE = "#/components/schemas/{model}"
 _KNOWN = Depends(known_parameters)
 _ALWAYS = (400, 401, 403, 421, 422, 500, 503)
 _WITH_BODY = (408, 413, 415)
 
 
-def described(model: type[BaseModel], *statuses: int, body: bool = False, token: bool = True) -> dict[str, Any]:
-    """Arguments for a route: what it answers, of which ``statuses`` are those not all endpoints have."""
-    errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body else ())})
+def described(
+    model: type[BaseModel], *statuses: int, body: type[BaseModel] | None = None, token: bool = True
+) -> dict[str, Any]:
+    """Arguments for a route: what it answers, of which ``statuses`` are those not all endpoints have.
+
+    ``body``: what it is sent, which ``received`` reads; so it is told here what the framework cannot know.
+    """
+    errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body is not None else ())})
     answers: dict[int, dict[str, Any]] = {
         status: {"model": Error, "description": _WORDS[status]} for status in errors
     }
-    return {"response_model": model, "responses": answers, "dependencies": [_KNOWN, BEARER] if token else [_KNOWN]}
+    route = {
+        "response_model": model,
+        "responses": answers,
+        "dependencies": [_KNOWN, BEARER] if token else [_KNOWN],
+    }
+    return route if body is None else {**route, "openapi_extra": _sent(body)}
+
+
+def _sent(body: type[BaseModel]) -> dict[str, Any]:
+    """How OpenAPI describes what is sent."""
+    schema = {"$ref": _REFERENCE.format(model=body.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def with_bodies(api: dict[str, Any], bodies: Iterable[type[BaseModel]]) -> None:
+    """Add the schemas of what is sent to a description."""
+    _, definitions = models_json_schema([(body, "validation") for body in bodies], ref_template=_REFERENCE)
+    api["components"]["schemas"] |= definitions["$defs"]

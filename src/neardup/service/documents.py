@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import FastAPI, Path, Query
+from fastapi import FastAPI, Path, Query, Request
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
@@ -12,6 +12,7 @@ from neardup.collection.ids import LONGEST_ID
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
+from neardup.service.received import received
 
 InPath = Annotated[models.Id, Path(min_length=1, max_length=LONGEST_ID, description="Percent-encoded.")]
 InQuery = Annotated[models.Id, Query(min_length=1, max_length=LONGEST_ID)]
@@ -35,20 +36,20 @@ register_url_convertor("anything", _Anything())
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
 
-    @app.post("/v1/documents", status_code=201, **described(answers.Added, 409, body=True))
-    async def add_documents(new: models.NewDocuments) -> Response:
+    @app.post("/v1/documents", status_code=201, **described(answers.Added, 409, body=models.NewDocuments))
+    async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
-        return answer(await desk.add(new), 201)
+        return answer(await desk.add(await received(desk, request, models.NewDocuments)), 201)
 
     @app.get("/v1/documents", **described(answers.Document, 404))
     async def get_document(id: InQuery) -> Response:
         """Get a document; the id, which may be anything, stands in the query string."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents", **described(answers.Added, body=True))
-    async def put_document(id: InQuery, content: models.Content) -> Response:
+    @app.put("/v1/documents", **described(answers.Added, body=models.Content))
+    async def put_document(id: InQuery, request: Request) -> Response:
         """Add a document, or replace the one of this id."""
-        return await _put(desk, id, content)
+        return await _put(desk, id, await received(desk, request, models.Content))
 
     @app.delete("/v1/documents", **described(answers.Removed, 404))
     async def remove_document(id: InQuery) -> Response:
@@ -61,10 +62,10 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         """Get a document."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents/{id:anything}", **described(answers.Added, body=True))
-    async def put_document_by_path(id: InPath, content: models.Content) -> Response:
+    @app.put("/v1/documents/{id:anything}", **described(answers.Added, body=models.Content))
+    async def put_document_by_path(id: InPath, request: Request) -> Response:
         """Add a document, or replace the one of this id."""
-        return await _put(desk, id, content)
+        return await _put(desk, id, await received(desk, request, models.Content))
 
     @app.delete("/v1/documents/{id:anything}", **described(answers.Removed, 404))
     async def remove_document_by_path(id: InPath) -> Response:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote_to_bytes, urlsplit
+import re
+from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -10,7 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from neardup.service.bodies import Body, Room
 from neardup.service.limits import BODIES, READING_SECONDS, Limits
 from neardup.service.metrics import Metrics
-from neardup.service.refusals import RefusedError, overloaded
+from neardup.service.places import Client, Places
+from neardup.service.refusals import RefusedError
 from neardup.service.tokens import Right, Tokens
 
 OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})
@@ -23,7 +25,10 @@ ASKING = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/compare", "
 """Addresses to which POST asks and changes nothing."""
 
 _WITH_BODY = frozenset({"POST", "PUT"})
-_OWN_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_OWN_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+_OWN_ORIGIN = re.compile(rf"https?://{_OWN_HOST.pattern}", re.ASCII | re.IGNORECASE)
+# matched as a whole: what takes an address apart may overlook what stands behind a bracket
+_NO_BYTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def right_of(method: str, path: str) -> Right | None:
@@ -42,44 +47,54 @@ class Gate:
 
     def __init__(self, app: ASGIApp, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
         self._app, self._tokens, self._limits, self._metrics = app, tokens, limits, metrics
-        self._under_way = 0
         self._room = Room(BODIES * limits.body_bytes, metrics.held.set)
+        most, n_clients = limits.requests, len(tokens.hashes)
+        self._arriving = Places(most, n_clients, "are arriving", metrics.arriving.set)
+        self._under_way = Places(most, n_clients, "are under way", metrics.under_way.set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         require_unicode(scope)
+        client: Client = None
         if not self._tokens:
             require_own_name(headers)
         else:
-            self._require_token(headers, right_of(method, path))
+            client = self._require_token(headers, right_of(method, path))
         if path in ALWAYS:
             await self._app(scope, receive, send)
             return
-        if self._under_way >= self._limits.requests:
-            raise overloaded("Too many requests are under way")
-        self._count(1)
+        self._under_way.require(client)
         body = Body(self._room)
         try:
             if method in _WITH_BODY:
-                require_json(headers)
-                length = headers.get("content-length", "")
-                declared = int(length) if length.isascii() and length.isdigit() else None
-                receive = await body.read(receive, declared, self._limits.body_bytes, READING_SECONDS)
-                scope.setdefault("state", {})["body_bytes"] = body.size
-            await self._app(scope, receive, send)
+                receive = await self._read(body, scope, receive, headers, client)
+            # not before: a body that comes byte by byte must not keep others from being answered
+            self._under_way.take(client)
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._under_way.give_back(client)
         finally:
             body.close()
-            self._count(-1)
 
-    def _count(self, change: int) -> None:
-        self._under_way += change
-        self._metrics.under_way.set(self._under_way)
+    async def _read(self, body: Body, scope: Scope, receive: Receive, headers: Headers, client: Client) -> Receive:
+        """Read the body of a request."""
+        require_json(headers)
+        length = headers.get("content-length", "")
+        declared = int(length) if length.isascii() and length.isdigit() else None
+        self._arriving.take(client)
+        try:
+            most = self._limits.body_bytes_of(scope["path"])
+            return await body.read(receive, declared, most, READING_SECONDS)
+        finally:
+            self._arriving.give_back(client)
+            scope.setdefault("state", {})["body_bytes"] = body.size
 
-    def _require_token(self, headers: Headers, right: Right | None) -> None:
+    def _require_token(self, headers: Headers, right: Right | None) -> Client:
         if right is None:
-            return
+            return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
@@ -90,20 +105,28 @@ class Gate:
             )
         if not self._tokens.allow(right, token):
             raise RefusedError(403, f"This token has no right to {right}", f"A token with the right to {right}")
+        return self._tokens.place(token)
 
 
 def require_unicode(scope: Scope) -> None:
     """Raise RefusedError unless address and query string are UTF-8: an id would silently become another one."""
-    raw = scope.get("raw_path") or b""
+    whole = (scope.get("raw_path") or b"") + b"?" + scope.get("query_string", b"")
+    if _NO_BYTE.search(whole):
+        raise RefusedError(
+            400,
+            "A percent sign of the address begins no byte",
+            "% and two hexadecimal digits; a percent sign itself is %25",
+            code="encoding",
+        )
     try:
-        unquote_to_bytes(raw + b"?" + scope.get("query_string", b"")).decode("utf-8")
+        unquote_to_bytes(whole).decode("utf-8")
     except UnicodeDecodeError:
         raise RefusedError(400, "The address is not UTF-8", "Percent-encoded UTF-8", code="encoding") from None
 
 
 def require_own_name(headers: Headers) -> None:
     """Raise RefusedError when a request was meant for another host, or comes from a page of another one."""
-    if _name(f"//{headers.get('host', '')}") not in _OWN_NAMES:
+    if not _OWN_HOST.fullmatch(headers.get("host", "")):
         raise RefusedError(
             421,
             "This service is for this machine only",
@@ -111,7 +134,7 @@ def require_own_name(headers: Headers) -> None:
             "Start it with a --token-file to reach it by another name",
         )
     origin = headers.get("origin")
-    if origin is not None and _name(origin) not in _OWN_NAMES:
+    if origin is not None and not _OWN_ORIGIN.fullmatch(origin):
         raise RefusedError(403, "Pages of other sites may not use this service", "No foreign Origin")
 
 
@@ -120,10 +143,3 @@ def require_json(headers: Headers) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise RefusedError(415, "The body is not said to be JSON", "The header Content-Type: application/json")
-
-
-def _name(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Path, Query
+from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
 from neardup.errors import InputError
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
+from neardup.service.received import received
 from neardup.service.refusals import RefusedError, of_the_file, refusal_of
 
 T = TypeVar("T")
@@ -69,9 +70,10 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         """What was decided and holds."""
         return await desk.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
 
-    @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=True))
-    async def decide(judged: models.Judged) -> Response:
+    @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=models.Judged))
+    async def decide(request: Request) -> Response:
         """Decide that two documents are the same or different; it is acted on at once."""
+        judged = await received(desk, request, models.Judged)
         if judged.a == judged.b:
             raise RefusedError(422, "The two documents are one", "Two documents")
         return answer(await desk.write(lambda: _decided(desk, judged)))

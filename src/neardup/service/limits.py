@@ -12,6 +12,10 @@ MEGABYTE = 1_000_000
 
 READING_SECONDS = 60.0
 """A body must have arrived within so many seconds, and a piece of a response must have been taken."""
+GRACE_SECONDS = 5.0
+"""A body may begin as slowly as it likes for so long."""
+LEAST_RATE = 20_000
+"""Bytes a second that it must have come with after that, on the whole."""
 BODIES = 4
 """Bodies of the largest size that are held at a time, over all requests."""
 CONNECTIONS = 1000
@@ -20,6 +24,12 @@ COMPARED_BYTES = 4 * MEGABYTE
 """Bytes of both texts of a comparison: its matching is the one piece of work that no clock interrupts."""
 BATCH = 1000
 """Documents in one request."""
+
+_DOCUMENTS = "/v1/documents"
+_TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})
+_TEXT_BYTES = 13 * MEGABYTE
+"""A million characters, all of them escaped, and the rest of the question."""
+_OTHER_BYTES = MEGABYTE // 2
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,12 @@ class Limits:
     def body_bytes(self) -> int:
         """Bytes of a body at most."""
         return int(self.largest_body * MEGABYTE)
+
+    def body_bytes_of(self, path: str) -> int:
+        """Bytes of a body at most that is sent to an address."""
+        if path == _DOCUMENTS or path.startswith(f"{_DOCUMENTS}/"):
+            return self.body_bytes
+        return min(self.body_bytes, _TEXT_BYTES if path in _TEXTS else _OTHER_BYTES)
 
 
 ALLOWED: dict[str, tuple[float, float]] = {

@@ -31,6 +31,9 @@ class Metrics:
             registry=self._registry,
         )
         self.under_way = Gauge("neardup_requests_under_way", "Requests under way.", registry=self._registry)
+        self.arriving = Gauge(
+            "neardup_requests_arriving", "Requests whose bodies are arriving.", registry=self._registry
+        )
         self.held = Gauge("neardup_body_bytes", "Bytes of bodies that are held.", registry=self._registry)
         self.batches = Histogram(
             "neardup_write_batch_requests",

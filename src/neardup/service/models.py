@@ -158,6 +158,19 @@ class Pair(Strict):
     b: Id
 
 
+BODIES: tuple[type[BaseModel], ...] = (
+    NewDocuments,
+    Content,
+    Judged,
+    Asked,
+    AskedPage,
+    AskedWhyNot,
+    AskedNear,
+    Pair,
+)
+"""What can be sent."""
+
+
 def percent(value: float | None) -> Decimal | None:
     """A percentage as queries have it, with at most four decimals."""
     return None if value is None else Decimal(f"{value:.4f}").normalize()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Query, Request
 from starlette.responses import Response
 
 from neardup import measures
@@ -18,6 +18,7 @@ from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
 from neardup.service.limits import COMPARED_BYTES
+from neardup.service.received import received
 from neardup.service.refusals import RefusedError
 
 Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
@@ -34,9 +35,10 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     _add_search(app, desk)
     _add_explanations(app, desk)
 
-    @app.post("/v1/near", **described(answers.NearPage, body=True))
-    async def near(asked: models.AskedNear) -> Response:
+    @app.post("/v1/near", **described(answers.NearPage, body=models.AskedNear))
+    async def near(request: Request) -> Response:
         """The stored documents that hold so much of a text, or resemble it so much."""
+        asked = await received(desk, request, models.AskedNear)
         clause = Fingerprint(
             Pasted(asked.text),
             models.percent(asked.overlap),
@@ -47,9 +49,10 @@ def add_to(app: FastAPI, desk: Desk) -> None:
             raise RefusedError(422, "There is a probability and no overlap", "An overlap, too")
         return await _search(desk, Parsed(clause), asked.limit, asked.after, False)
 
-    @app.post("/v1/compare", **described(answers.Compared, 404, body=True))
-    async def compare(pair: models.Pair) -> Response:
+    @app.post("/v1/compare", **described(answers.Compared, 404, body=models.Pair))
+    async def compare(request: Request) -> Response:
         """Every measure of two stored documents."""
+        pair = await received(desk, request, models.Pair)
         return await desk.view(lambda view: answer(_compared(view, pair)))
 
 
@@ -61,9 +64,10 @@ def _add_search(app: FastAPI, desk: Desk) -> None:
         """The documents that fit a query, best first."""
         return await _search(desk, query, limit, after, include_self)
 
-    @app.post("/v1/search", **described(answers.Page, body=True))
-    async def search_documents_by_body(asked: models.AskedPage) -> Response:
+    @app.post("/v1/search", **described(answers.Page, body=models.AskedPage))
+    async def search_documents_by_body(request: Request) -> Response:
         """The same for queries that are too long for an address."""
+        asked = await received(desk, request, models.AskedPage)
         return await _search(desk, asked.query, asked.limit, asked.after, asked.include_self)
 
 
@@ -73,9 +77,10 @@ def _add_explanations(app: FastAPI, desk: Desk) -> None:
         """How a query is understood and looked up; searches nothing."""
         return await _explain(desk, query)
 
-    @app.post("/v1/explain", **described(answers.Plan, body=True))
-    async def explain_query_by_body(asked: models.Asked) -> Response:
+    @app.post("/v1/explain", **described(answers.Plan, body=models.Asked))
+    async def explain_query_by_body(request: Request) -> Response:
         """The same for queries that are too long for an address."""
+        asked = await received(desk, request, models.Asked)
         return await _explain(desk, asked.query)
 
     @app.get("/v1/why-not", **described(answers.WhyNot))
@@ -83,9 +88,10 @@ def _add_explanations(app: FastAPI, desk: Desk) -> None:
         """Why a query does not find a document."""
         return await _why_not(desk, query, id, include_self)
 
-    @app.post("/v1/why-not", **described(answers.WhyNot, body=True))
-    async def why_not_found_by_body(asked: models.AskedWhyNot) -> Response:
+    @app.post("/v1/why-not", **described(answers.WhyNot, body=models.AskedWhyNot))
+    async def why_not_found_by_body(request: Request) -> Response:
         """The same for queries that are too long for an address."""
+        asked = await received(desk, request, models.AskedWhyNot)
         return await _why_not(desk, asked.query, asked.id, asked.include_self)
 
 

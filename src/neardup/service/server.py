@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 from uuid import uuid4
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -33,6 +34,8 @@ KEEP_SECONDS = 15
 """A connection is kept open for so long without a request."""
 HEAD_BYTES = 64 << 10
 """Bytes of address and headers."""
+LINGER_BYTES, LINGER_SECONDS = 1 << 20, 2.0
+"""Of a body that was refused so much is read before the connection is closed, so that the answer is read, too."""
 
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
@@ -46,6 +49,8 @@ class Connection(H11Protocol):
     """A connection that is not kept for clients that send nothing, and whose refusals are JSON, too."""
 
     _patience: asyncio.TimerHandle | None = None
+    _refused = 0
+    """Bytes that came of a body after its request was answered."""
 
     def connection_made(self, transport: Any) -> None:
         """A client has come."""
@@ -67,6 +72,11 @@ class Connection(H11Protocol):
         """Bytes have come."""
         if self.transport.is_closing():
             return
+        if self._has_unread_body():
+            self._refused += len(data)
+            if self._refused > LINGER_BYTES:
+                self.transport.close()
+                return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()  # a request is under way, and has times of its own
@@ -74,6 +84,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """An answer was sent; the next request may come."""
         super().on_response_complete()
+        self._refused = 0
         if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
             self._wait()
 
@@ -93,7 +104,13 @@ class Connection(H11Protocol):
 
     def _wait(self) -> None:
         self._stop_waiting()
-        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        seconds = LINGER_SECONDS if self._has_unread_body() else HEAD_SECONDS
+        self._patience = self.loop.call_later(seconds, self.transport.close)
+
+    def _has_unread_body(self) -> bool:
+        """Whether a request was answered whose body is still coming."""
+        answered = self.cycle is not None and self.cycle.response_complete
+        return answered and self.conn.their_state is h11.SEND_BODY
 
     def _stop_waiting(self) -> None:
         if self._patience is not None:

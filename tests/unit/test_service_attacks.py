@@ -1,0 +1,135 @@
+"""What was tried against the service and held it up, or passed where it should not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from made_service import JSON, LOCAL, Service, scope_of, serving
+from neardup.service import gate, limits, places
+from neardup.service.limits import Limits
+
+READ, OTHER, WRITE = "r" * 20, "o" * 20, "w" * 20
+TOKENS = f"read {READ}\nread {OTHER}\nwrite {WRITE}\n"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("attacked") / "mail.neardup", TOKENS, requests=4) as made:
+        made.headers["authorization"] = f"Bearer {WRITE}"
+        made.add(a="one two three four five six", b="one two three four five seven")
+        yield made
+
+
+@pytest.mark.parametrize("id", ["%", "%zz", "a%", "%2", "%%41", "100%", "%C3%A9%"])
+def test_a_percent_sign_that_begins_no_byte_is_no_id(service: Service, id: str) -> None:
+    for method, data in (("GET", None), ("PUT", {"text": "x"}), ("DELETE", None)):
+        for target in (f"/v1/documents/{id}", f"/v1/documents?id={id}"):
+            refused = service(method, target, data)
+            assert (refused.status, refused.error["code"]) == (400, "encoding")
+            assert "%25" in refused.error["allowed"]
+    assert service("PUT", "/v1/documents/%25zz", {"text": "x"}).status == 200
+    assert service("GET", "/v1/documents?id=%25zz").json["id"] == "%zz"
+    assert service("DELETE", "/v1/documents/%25zz").status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "most"),
+    [
+        ("POST", "/v1/search", 13_000_000),
+        ("POST", "/v1/near", 13_000_000),
+        ("POST", "/v1/compare", 500_000),
+        ("POST", "/v1/decisions", 500_000),
+        ("POST", "/v1/nowhere", 500_000),
+        ("PUT", "/v1/groups", 500_000),
+        ("PUT", "/v1/documents/a", 64_000_000),
+    ],
+)
+def test_a_body_without_end_is_cut_where_its_address_allows_no_more(
+    service: Service, method: str, target: str, most: int
+) -> None:
+    piece = b" " * 400_000
+    refused = service(method, target, body=(piece for _ in range(400)))
+    assert refused.status == 413
+    assert f"{most:,} bytes" in refused.error["allowed"]
+    assert refused.taken <= most + len(piece)
+
+
+class Slow:
+    """Requests whose bodies come when they are told to."""
+
+    def __init__(self, service: Service, token: str) -> None:
+        self.service, self.token, self.sent = service, token, []
+        self.goes_on = asyncio.Event()
+
+    async def receive(self) -> Any:
+        await self.goes_on.wait()
+        return {"type": "http.request", "body": b'{"query": "one"}', "more_body": False}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+    async def ask(self) -> int:
+        headers = {**LOCAL, **JSON, "authorization": f"Bearer {self.token}"}
+        await self.service.app(scope_of("POST", "/v1/search", headers), self.receive, self.send)
+        return int(self.sent[0]["status"])
+
+
+def test_bodies_that_do_not_arrive_take_no_place_of_those_that_have(service: Service) -> None:
+    """Four places, and five bodies that are sent a byte at a time."""
+
+    async def attacked() -> tuple[list[int], list[int]]:
+        slow = [Slow(service, READ) for _ in range(5)]
+        tasks = [asyncio.create_task(each.ask()) for each in slow]
+        while service.app._app._arriving.taken < 3:
+            await asyncio.sleep(0)
+        headers = {"authorization": f"Bearer {OTHER}"}
+        asked = [
+            await service.ask("GET", "/v1/search?q=one", headers={"authorization": f"Bearer {READ}"}),
+            await service.ask("POST", "/v1/search", {"query": "one"}, headers=headers),
+            await service.ask("GET", "/v1/documents/a", headers=headers),
+        ]
+        for each in slow:
+            each.goes_on.set()
+        return [answer.status for answer in asked], sorted(await asyncio.gather(*tasks))
+
+    quick, slow = service.runner.run(attacked())
+    assert quick == [200, 200, 200]
+    assert slow == [200, 200, 200, 503, 503]
+    assert service.app._app._arriving.taken == service.app._app._under_way.taken == 0
+
+
+def test_a_body_that_comes_byte_by_byte_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("neardup.service.bodies.GRACE_SECONDS", 0.02)
+    slow = Slow(service, READ)
+    assert service.runner.run(slow.ask()) == 408
+    error = json.loads(slow.sent[1]["body"])["error"]
+    assert "20,000 bytes a second" in error["allowed"]
+
+
+def test_one_of_several_tokens_has_no_more_than_its_share() -> None:
+    seen: list[int] = []
+    some = places.Places(4, 2, "are under way", seen.append)
+    for _ in range(3):
+        some.take(0)
+    with pytest.raises(Exception, match="Too many requests with this token are under way"):
+        some.take(0)
+    some.take(1)
+    with pytest.raises(Exception, match="Too many requests are under way"):
+        some.take(1)
+    some.give_back(0)
+    some.take(1)
+    assert (some.taken, seen) == (4, [1, 2, 3, 4, 3, 4])
+    only = places.Places(4, 1, "are under way", seen.append)
+    for _ in range(4):
+        only.take(0)
+
+
+def test_limits_of_bodies_are_those_of_the_page() -> None:
+    assert Limits.of(largest_body=0.01).body_bytes_of("/v1/search") == 10_000
+    assert limits.LEAST_RATE * limits.READING_SECONDS > 1_000_000
+    assert gate.READING_SECONDS > limits.GRACE_SECONDS
