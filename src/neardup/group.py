@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from neardup.criterion import whole
 from neardup.hubs import HubSearch, pairs_of, verified
-from neardup.kernels.crowds import link_crowds
+from neardup.kernels.crowds import crowd_links, unite_by
 from neardup.kernels.hubs import Hubs, with_partners
 from neardup.kernels.leaders import Groups, Links, lead
 from neardup.kernels.trees import best_of_tree, unite
@@ -117,7 +117,9 @@ def _components(
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
-        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference)
+        links = crowd_links(hubs, limited[hubs.documents], parent, search.reference)
+        links = links[np.lexsort(links.T[::-1])]  # by components, then by places: not as the lists come
+        linking = links[unite_by(links, parent)][:, 2:]
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 

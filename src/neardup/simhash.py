@@ -18,6 +18,7 @@ import pyarrow as pa
 from neardup.errors import InputError, SettingError
 from neardup.fingerprints import simhash_rows
 from neardup.kernels.simhash import simhash_units, solid_units
+from neardup.keys import PUBLIC
 from neardup.provenance import Provenance, signature_table
 from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketches import pair_rows, slots_array, text_arrays
@@ -149,7 +150,7 @@ def of_codepoints(codepoints: UInt32s) -> int:
     """The 64-bit SimHash of a text that is normalised already (uint32 code points)."""
     units, out = np.empty(len(codepoints), np.uint64), np.empty(1, np.uint64)
     n = solid_units(codepoints, len(codepoints), unicode_tables(), units)
-    simhash_units(units, n, FEATURE_LENGTH, np.empty(n + 8, np.uint64), out)
+    simhash_units(units, n, FEATURE_LENGTH, PUBLIC.shingles, np.empty(n + 8, np.uint64), out)
     return int(out[0])
 
 

@@ -31,7 +31,7 @@ def entries_of(
     """
     batch = text_batch(texts)
     streams = token_stream(texts)
-    sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint)
+    sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint, settings.key)
     hashes, offsets = sample(sets, settings.sample)
     bounds = batch.offsets.tolist()
     whole = memoryview(batch.data)
