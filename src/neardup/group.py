@@ -117,10 +117,20 @@ def _components(
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
-        links = crowd_links(hubs, limited[hubs.documents], parent, search.reference)
-        links = links[np.lexsort(links.T[::-1])]  # by components, then by places: not as the lists come
-        linking = links[unite_by(links, parent)][:, 2:]
+        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference)
     return best_of_tree(parent, rank), verified(hubs, linking)
+
+
+def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, reference: int) -> Int64s:
+    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
+
+    ``crowded`` bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
+    pairs that united something: the first ones by their components and places, not those whose lists come first.
+    """
+    links = crowd_links(hubs, crowded, parent, reference)
+    links = links[np.lexsort(links.T[::-1])]
+    linking: Int64s = links[unite_by(links, parent)][:, 2:]
+    return linking
 
 
 def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> pa.Array:

@@ -51,8 +51,8 @@ class Key(NamedTuple):
 
     ``tokens``: of the first hash of a token (k low, k high, k₀ low, k₀ high, …, then those of long tokens: factor,
     summand, point), of the second one, and ODD. ``shingles``: the factor of the number of tokens in a text
-    shorter than a shingle, then those of the positions, odd. ``stream``: two points. ``occurrences``: k low, k high,
-    k₀ low, k₀ high.
+    shorter than a shingle, then those of the positions, odd. ``stream``: two points. ``occurrences``: k low,
+    k high, k₀ low, k₀ high.
     """
 
     tokens: Any  # uint64[TOKEN_KEYS], or uint64[0]

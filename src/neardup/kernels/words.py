@@ -30,7 +30,7 @@ _KEY_A, _KEY_B, _KEY_C = (
 
 @njit(cache=True, nogil=True)
 def hash_token(data, start, end, fold):
-    """The published hash (uint64) of ``data[start:end]``, not empty, each byte or-ed with ``fold``: LOWER or AS_IS.
+    """The published hash (uint64) of ``data[start:end]``, not empty, each byte or-ed with ``fold`` (LOWER, AS_IS).
 
     Other tokens with the same hash are easily made, above eight bytes: what is counted has ``keyed.keyed_hash``.
     """
