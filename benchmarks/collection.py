@@ -175,7 +175,9 @@ class Measurement:
     def _brute_force(self, collection: Collection, ids: list[int]) -> tuple[Int64s, Int64s, Int64s]:
         """|A| of each query document, |A∩B| int32[query, document], and the numbers of the documents."""
         texts = [collection.get(f"d{k}").text for k in ids]
-        sets = shingle_sets(pa.array(texts), np.arange(len(texts)), collection.settings.fingerprint)
+        sets = shingle_sets(
+            pa.array(texts), np.arange(len(texts)), collection.settings.fingerprint, collection.settings.key
+        )
         wanted, place = np.unique(sets.hashes, return_inverse=True)
         holders = np.zeros((len(ids), len(wanted)), np.bool_)
         holders[np.repeat(np.arange(len(ids)), np.diff(sets.offsets)), place] = True
@@ -184,7 +186,12 @@ class Measurement:
         shared = np.zeros((len(ids), self.given.documents), np.int32)
         begin = 0
         for batch in self._first():
-            held = shingle_sets(batch.column("text"), np.arange(len(batch)), collection.settings.fingerprint)
+            held = shingle_sets(
+                batch.column("text"),
+                np.arange(len(batch)),
+                collection.settings.fingerprint,
+                collection.settings.key,
+            )
             _count(held.hashes, held.offsets, wanted, marked, holders, shared[:, begin : begin + len(batch)])
             begin += len(batch)
         numbers: list[int] = []

@@ -28,6 +28,7 @@ from neardup.banding import band_probability
 from neardup.fingerprints import shingle_sets
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.simhash import majority
+from neardup.keys import PUBLIC
 from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.sketches import MinHash
@@ -127,7 +128,7 @@ def documents(given: argparse.Namespace) -> Documents:
         os.environ["NEARDUP_SHARED_DATA"] = given.data or os.environ["NEARDUP_SHARED_DATA"]
         texts = [text for name in shared_data.WORD_SETS for text in shared_data.documents(name).values()]
     array = pa.array(list(dict.fromkeys(texts)), pa.large_string())
-    sets = shingle_sets(array, np.arange(len(array)), Settings())
+    sets = shingle_sets(array, np.arange(len(array)), Settings(), PUBLIC)
     return Documents(array, sets.hashes, sets.offsets)
 
 

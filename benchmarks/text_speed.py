@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.fingerprints import fingerprint
+from neardup.fingerprints import fingerprint, sign
+from neardup.keys import new_key
 from neardup.settings import Settings
 from table import Report, seconds
 
@@ -29,6 +31,12 @@ def sample(corpus: Path, wanted: int = SAMPLE_BYTES) -> pa.Array:
     return pa.concat_arrays(arrays)
 
 
+def first_pass(texts: pa.Array, slots: int) -> None:
+    """What a run does with the texts in its first pass: signatures of so many slots, and keyed streams."""
+    signatures, streams = np.empty((len(texts), slots), np.uint32), np.empty((len(texts), 2), np.uint64)
+    sign(texts, Settings(), signatures, streams, new_key())
+
+
 def measure(report: Report, corpus: Path, texts: Path | None, rounds: int) -> None:
     """ASCII from the corpus; other scripts from JSONL files, one row a file."""
     batches = {"ASCII (corpus)": sample(corpus)}
@@ -43,5 +51,10 @@ def measure(report: Report, corpus: Path, texts: Path | None, rounds: int) -> No
             settings = Settings.of(sketch=sketch)
             taken = seconds(lambda batch=batch, settings=settings: fingerprint(batch, settings), rounds)
             rows.append([name, sketch, len(batch), size / len(batch), size / 1e6 / taken])
+        for slots, method in ((128, "a run by LSH"), (0, "an exact run")):
+            taken = seconds(lambda batch=batch, slots=slots: first_pass(batch, slots), rounds)
+            rows.append(
+                [name, f"first pass of {method}, copies keyed", len(batch), size / len(batch), size / 1e6 / taken]
+            )
     columns = ["text", "sketch", "documents", "bytes a document", "MB/s on one core"]
     report.table("Text to signatures, one core", columns, rows)

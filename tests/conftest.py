@@ -19,6 +19,9 @@ os.environ.setdefault(
     "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"neardup-kernels-{_digest.hexdigest()[:16]}")
 )
 
+# One key for all tests, so that what fails fails again; tests/laws/test_key_laws.py tries others.
+os.environ.setdefault("NEARDUP_KEY", "6b" * 32)
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     from compiled_once import compile_each_kernel_in_one_process
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 
 from neardup.collection.contract import Operator, Value
 from neardup.fingerprints import shingle_sets
+from neardup.kernels.keyed import Key
+from neardup.keys import PUBLIC
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt64s
 from neardup.text import tokens
@@ -27,6 +29,7 @@ class Sampled:
     scale: int
     floor: int
     length: int = 5
+    key: Key = PUBLIC
 
     @property
     def limit(self) -> int:
@@ -52,12 +55,12 @@ class MemoryCollection:
             self.add_all(documents)
 
     def add_all(self, documents: Mapping[str, str]) -> None:
-        sets = shingle_sets(pa.array(list(documents.values())), np.arange(len(documents)), Settings())
+        sets = shingle_sets(pa.array(list(documents.values())), np.arange(len(documents)), Settings(), PUBLIC)
         for k, (name, text) in enumerate(documents.items()):
             self._add(name, text, {}, sets.hashes[sets.offsets[k] : sets.offsets[k + 1]])
 
     def add(self, name: str, text: str, **metadata: object) -> None:
-        found = shingle_sets(pa.array([text], pa.string()), np.array([0]), Settings())
+        found = shingle_sets(pa.array([text], pa.string()), np.array([0]), Settings(), PUBLIC)
         self._add(name, text, metadata, found.hashes)
 
     def _add(self, name: str, text: str, metadata: Mapping[str, object], hashes: UInt64s) -> None:

@@ -3,7 +3,9 @@
 The memory is known after the first pass: what an exact join holds, it holds for each shingle of the documents
 that are no exact copies. The work is known when the shingles are counted and the prefix lists stand: every
 document looks up its partners there, and how many that are follows from the frequencies of the shingles.
-Neither depends on the machine, so that the same input and settings choose the same on every one.
+Neither depends on the machine, so that the same input and settings choose the same on every one. How many look-ups
+there are depends a little on the key of the hashes, for among equally frequent shingles those of smaller hash
+are looked up; near the limit they are counted again by hashes that are the same in every run.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ BYTES_A_SHINGLE = 16
 FREE_LOOKUPS = 10_000_000
 """So many take about half a second: not worth missing a pair for."""
 
+CLOSE = 0.1
+"""Look-ups within this share of the limit are counted again; keys differ by a tenth of it (measured)."""
+
 MOST_OF_A_LIST = 1000
 """Partners in one list that count: a crowd's are not all looked at."""
 
@@ -28,7 +33,8 @@ MOST_OF_A_LIST = 1000
 class Choice:
     """The ``method`` of a run, and why; ``shingles`` at most are in its documents.
 
-    ``lookups`` is how many pairs the exact join looks at, or None where no join was prepared.
+    ``lookups`` is about how many pairs the exact join looks at, or None where no join was prepared; it differs a
+    little from run to run and is not written anywhere.
     """
 
     asked: str
@@ -50,7 +56,6 @@ class Choice:
             "why": self.why,
             "shingles": self.shingles,
             "exact_memory_bytes": self.memory,
-            "exact_lookups": self.lookups,
         }
 
 
@@ -97,11 +102,25 @@ def reconsider(choice: Choice, search: Search, lookups: int) -> Choice:
     >>> reconsider(choose(Search(), 1_000), Search(), 50).method
     'exact'
     >>> reconsider(choose(Search(), 1_000), Search(), 50_000_000).why
-    'an exact join would look at 50,000,000 pairs for 1,000 shingles'
+    'an exact join would look at more than 10,000,000 pairs for 1,000 shingles'
     """
-    counted = replace(choice, lookups=lookups)
-    affordable = lookups <= max(FREE_LOOKUPS, choice.shingles)
-    if surely_exact(search) or affordable:
+    counted, most = replace(choice, lookups=lookups), most_lookups(choice)
+    if surely_exact(search) or lookups <= most:
         return counted
-    why = f"an exact join would look at {lookups:,} pairs for {choice.shingles:,} shingles"
+    why = f"an exact join would look at more than {most:,} pairs for {choice.shingles:,} shingles"
     return replace(counted, method="lsh", why=why)
+
+
+def most_lookups(choice: Choice) -> int:
+    """How many pairs an exact join may look at: about as long as LSH takes."""
+    return max(FREE_LOOKUPS, choice.shingles)
+
+
+def is_close(choice: Choice, search: Search, lookups: int) -> bool:
+    """Whether so many look-ups are so near the limit that there might be too many, or not, under another key.
+
+    >>> [is_close(choose(Search(), 1_000), Search(), count) for count in (8_000_000, 9_500_000, 12_000_000)]
+    [False, True, False]
+    """
+    most = most_lookups(choice)
+    return not surely_exact(search) and abs(lookups - most) <= CLOSE * most

@@ -34,20 +34,23 @@ def join_chunks(corpus: Corpus, prints: Fingerprints, reference: int, progress: 
         sets = ShingleStore(corpus, prints).get(documents).sets
         streams = ShingleStore(corpus, prints, "tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        meeting = meeting_of(sets, streams, settings)
+        meeting = meeting_of(sets, streams, settings, corpus.key.shingles)
     with progress.stage("chunks", len(documents), "documents") as advance:
         return pairs_of(meeting, meeting_pairs, streams, reference, settings, advance)
 
 
-def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings) -> Meeting:
-    """The lists in which the pairs of all documents meet, from their shingle sets and their tokens."""
+def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Meeting:
+    """The lists in which the pairs of all documents meet, from their shingle sets and their tokens.
+
+    ``factors`` are those by which tokens become shingles (``kernels.keyed.Key``).
+    """
     starts, threads = sets.offsets[:-1], settings.work.threads
     repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
     criterion, counting = criterion_of(settings.search), counting_of(settings)
 
     def work(first: int) -> tuple[UInt64s, Int32s, Asked]:
         offsets = streams.offsets[first : first + _SLICE + 1]
-        entries, owner, asked = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion)
+        entries, owner, asked = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
         return entries, owner + np.int32(first), asked
 
     done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))

@@ -17,6 +17,7 @@ from neardup.fingerprints import ShingleSets
 from neardup.kernels.chunks import Limits, common_text
 from neardup.kernels.coverage import IN_ORDER, INFORMATION, LITERAL, Counting
 from neardup.kernels.sets import Criterion
+from neardup.keys import salt
 from neardup.matching import MOST_RUNS, MOST_STEPS
 from neardup.parallel import ordered_map
 from neardup.progress import Advance
@@ -117,7 +118,8 @@ class _Part(NamedTuple):
 
 def _counted(ends: Int64s, at: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion) -> _Part:
     """The pairs ``ends`` (int64[n, 2] document numbers), whose tokens are the streams ``at`` (int64[n, 2])."""
-    counts = common_text(streams.hashes, streams.offsets, at, counting, criterion, Limits(MOST_RUNS, MOST_STEPS))
+    limits = Limits(MOST_RUNS, MOST_STEPS, salt())
+    counts = common_text(streams.hashes, streams.offsets, streams.ranks, at, counting, criterion, limits)
     enough = counts[:, 0] >= 0
     rows = np.column_stack((ends[enough], counts[enough, :3]))
     return _Part(rows, len(ends), int(counts[:, 3].sum()))

@@ -7,6 +7,7 @@ documents that could be read, numbered from 0 over both, reference first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -21,6 +22,8 @@ from neardup.fingerprints import ShingleSets, shingle_sets, sign, simhash_rows, 
 from neardup.formats import Attachment
 from neardup.formats.kinds import NOT_EXTRACTED
 from neardup.kernels.copies import FREE, enter_keys
+from neardup.kernels.keyed import Key
+from neardup.keys import new_key
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import join_ids
@@ -97,11 +100,18 @@ class Fingerprints:
 
 
 class Corpus:
-    """The inputs of a run, read in passes by a pool of threads."""
+    """The inputs of a run, read in passes by a pool of threads; all that is counted is hashed by its ``key``."""
 
     def __init__(self, parts: list[Part], settings: Settings) -> None:
         self.parts, self.settings = parts, settings
+        self.key: Key = new_key()
         self._pieces: list[Piece] = []
+
+    def under(self, key: Key) -> Corpus:
+        """The same documents, of which what is counted from now on is hashed by another key."""
+        other = copy(self)
+        other.key = key
+        return other
 
     def fingerprint(self, progress: Progress, slots: int) -> Fingerprints:
         """First pass: fingerprint every row; keep signatures of the first of each set of exact copies.
@@ -123,12 +133,13 @@ class Corpus:
         ``hashes`` has room for the most there can be, of which only what is written takes memory: joining the
         pieces afterwards would hold everything twice.
         """
-        sizes, used = [np.zeros(1, np.int64)], 0
+        sizes, ranks, used = [np.zeros(1, np.int64)], [np.empty(0, np.uint64)], 0
         for sets in self.with_shingle_sets(rows, lambda _, sets: sets, features):
             hashes[used : used + len(sets.hashes)] = sets.hashes
             used += len(sets.hashes)
             sizes.append(sets.sizes)
-        return ShingleSets(hashes[:used], np.cumsum(np.concatenate(sizes)))
+            ranks.append(sets.ranks)
+        return ShingleSets(hashes[:used], np.cumsum(np.concatenate(sizes)), np.concatenate(ranks))
 
     def with_shingle_sets(
         self, rows: Int64s, work: Callable[[Int64s, ShingleSets], Result], features: Features = "shingles"
@@ -146,7 +157,7 @@ class Corpus:
             part = self.parts[self._pieces[piece].part]
             texts = _one_array(chunk.read([part.text]).table.column(0))
             rows_there = wanted[piece] - firsts[piece]
-            return work(wanted[piece], shingle_sets(texts, rows_there, self.settings, features))
+            return work(wanted[piece], shingle_sets(texts, rows_there, self.settings, self.key, features))
 
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 
@@ -172,7 +183,7 @@ class Corpus:
         rows = chunk.read(part.columns)
         texts = _one_array(rows.table.column(part.text))
         keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
-        units, invalid = sign(texts, self.settings, signatures, keys)
+        units, invalid = sign(texts, self.settings, signatures, keys, self.key)
         carried = carried_by(rows.table.column(ATTACHMENTS)) if ATTACHMENTS in part.columns else {}
         mix_in(keys, carried)
         simhashes = np.empty((len(texts), simhash_words(self.settings)), np.uint64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ import pyarrow.types as pt
 from neardup.coefficients import classic_coefficients
 from neardup.criterion import Features
 from neardup.kernels import documents as kernels
+from neardup.kernels.keyed import Key
 from neardup.kernels.sharing import count_sharing
 from neardup.kernels.words import PADDING
+from neardup.keys import PUBLIC
 from neardup.settings import Settings
 from neardup.simhash_rules import features_of
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
@@ -27,10 +29,14 @@ _NO_SKETCH = kernels.CLASSIC  # of 0 slots: a run by SimHash makes no signatures
 
 @dataclass(frozen=True)
 class ShingleSets:
-    """Sorted sets of distinct hashes, or tokens in text order: set k is ``hashes[offsets[k]:offsets[k + 1]]``."""
+    """Sorted sets of distinct hashes, or tokens in text order: set k is ``hashes[offsets[k]:offsets[k + 1]]``.
+
+    ``ranks`` (uint64) put documents in an order by what they hold, whatever the key; only of tokens in order.
+    """
 
     hashes: UInt64s
     offsets: Int64s
+    ranks: UInt64s = field(default_factory=lambda: np.empty(0, np.uint64))
 
     @property
     def sizes(self) -> Int64s:
@@ -59,26 +65,30 @@ def text_batch(texts: pa.Array) -> kernels.TextBatch:
 def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
     """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row a text, in order.
 
-    Releases the GIL while it computes.
+    All of it is published, and the same everywhere. Releases the GIL while it computes.
     """
     slots = settings.sketch.slots
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
-    units, invalid = sign(texts, settings, signatures, keys)
+    units, invalid = sign(texts, settings, signatures, keys, PUBLIC)
     signature = pa.FixedSizeListArray.from_arrays(pa.array(signatures.reshape(-1)), slots)
     columns = [pa.array(column) for column in (units, keys[:, 0].copy(), keys[:, 1].copy())]
     return pa.record_batch([*columns, signature, pa.array(invalid)], schema=fingerprint_schema(slots))
 
 
-def sign(texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s) -> tuple[Int64s, Int64s]:
+def sign(
+    texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s, counting: Key = PUBLIC
+) -> tuple[Int64s, Int64s]:
     """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
+
+    Signatures are by the public key, stream keys by ``counting``.
 
     Returns int64[n] units of each text and int64[n] invalid UTF-8 sequences. The row of a text without
     units means nothing. With 0 slots nothing is sketched. Releases the GIL while it computes.
     """
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
-    a, b = classic_coefficients(signatures.shape[1])
-    out = (units, keys, signatures, invalid)
-    kernels.fingerprint(text_batch(texts), unicode_tables(), form_of(settings), a, b, out)
+    coefficients, out = classic_coefficients(signatures.shape[1]), (units, keys, signatures, invalid)
+    form = form_of(settings)
+    kernels.fingerprint(text_batch(texts), unicode_tables(), form, coefficients, (PUBLIC, counting), out)
     return units, invalid
 
 
@@ -94,7 +104,7 @@ def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
     assert window is not None
     kind, length = window
     unit = {"char": SOLID, "joined": JOINED}.get(kind, kernels.WORD)
-    simhash_texts(text_batch(texts), unicode_tables(), unit, length, out)
+    simhash_texts(text_batch(texts), unicode_tables(), (unit, length), PUBLIC, out)
 
 
 def simhash_words(settings: Settings) -> int:
@@ -103,9 +113,9 @@ def simhash_words(settings: Settings) -> int:
 
 
 def shingle_sets(
-    texts: pa.Array, rows: Int64s, settings: Settings, features: Features = "shingles"
+    texts: pa.Array, rows: Int64s, settings: Settings, key: Key, features: Features = "shingles"
 ) -> ShingleSets:
-    """The shingle set, or other ``features``, of each text named in ``rows``, in that order.
+    """The shingle set, or other ``features``, of each text named in ``rows``, in that order, hashed by ``key``.
 
     Releases the GIL while it computes.
     """
@@ -117,17 +127,18 @@ def shingle_sets(
         "bag": (unit, 1, kernels.NUMBERED),
         "tokens": (unit, length, kernels.IN_ORDER),
     }[features]
-    hashes, ends = kernels.shingle_sets(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64))
-    return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)))
+    batch, tables = text_batch(texts), unicode_tables()
+    hashes, ends, ranks = kernels.shingle_sets(batch, rows, tables, np.array(form, np.int64), (PUBLIC, key))
+    return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
 
 
-def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings) -> Int64s:
-    """int64[n]: how many of the shingles ``wanted`` (uint64, distinct) each text has; half the time of its set.
+def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: Key) -> Int64s:
+    """int64[n]: how many of the shingles ``wanted`` (uint64, distinct, by ``key``) each text has.
 
-    Releases the GIL while it computes.
+    Takes half the time of its set. Releases the GIL while it computes.
     """
     shared = np.empty(len(texts), np.int64)
-    count_sharing(text_batch(texts), unicode_tables(), form_of(settings)[:2], wanted, shared)
+    count_sharing(text_batch(texts), unicode_tables(), form_of(settings)[:2], key, wanted, shared)
     return shared
 
 

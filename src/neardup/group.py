@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from neardup.criterion import whole
 from neardup.hubs import HubSearch, pairs_of, verified
-from neardup.kernels.crowds import link_crowds
+from neardup.kernels.crowds import crowd_links, unite_by
 from neardup.kernels.hubs import Hubs, with_partners
 from neardup.kernels.leaders import Groups, Links, lead
 from neardup.kernels.trees import best_of_tree, unite
@@ -119,6 +119,18 @@ def _components(
     if limited[hubs.documents].any():
         linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference)
     return best_of_tree(parent, rank), verified(hubs, linking)
+
+
+def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, reference: int) -> Int64s:
+    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
+
+    ``crowded`` bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
+    pairs that united something: the first ones by their components and places, not those whose lists come first.
+    """
+    links = crowd_links(hubs, crowded, parent, reference)
+    links = links[np.lexsort(links.T[::-1])]
+    linking: Int64s = links[unite_by(links, parent)][:, 2:]
+    return linking
 
 
 def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> pa.Array:

@@ -8,6 +8,7 @@ tokens in any order are counted by their longest common subsequence (``common_te
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,13 @@ _LENGTHS = (1, 2, 3, 5, 8, 13)
 """How long pieces may be: long ones are rare, and few lengths take little time to look at."""
 
 
+class Cut(NamedTuple):
+    """How documents are cut: the ``lengths`` pieces may have (int64), and the ``factors`` of their hashes."""
+
+    lengths: Int64s
+    factors: UInt64s
+
+
 def join_in_order(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> CommonText:
     """Every pair of the documents at or above the threshold, without those of two below ``reference``."""
     documents, settings = np.arange(len(prints.unique)), corpus.settings
@@ -41,7 +49,7 @@ def join_in_order(corpus: Corpus, prints: Fingerprints, reference: int, progress
         bags = ShingleStore(corpus, prints, "bag").get(documents).sets
         streams = ShingleStore(corpus, prints, "tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        held = held_by(bags, streams, settings)
+        held = held_by(bags, streams, settings, corpus.key.shingles)
     with progress.stage("lcs", len(documents), "documents") as advance:
         return pairs_of(held, holders_met, streams, reference, settings, advance)
 
@@ -57,12 +65,16 @@ def lengths_of(threshold: float) -> Int64s:
     return np.array(_LENGTHS[:1] + tuple(longer), np.int64)
 
 
-def held_by(bags: ShingleSets, streams: ShingleSets, settings: Settings) -> Held:
-    """The lists of pieces and who holds them, from the sorted tokens and the tokens in order of all documents."""
-    criterion, lengths = criterion_of(settings.search), lengths_of(settings.search.threshold)
-    own, largest = _pieces(streams, lengths, criterion, settings.work.threads)
+def held_by(bags: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Held:
+    """The lists of pieces and who holds them, from the sorted tokens and the tokens in order of all documents.
+
+    ``factors`` are those by which tokens become runs (``kernels.keyed.Key``).
+    """
+    criterion = criterion_of(settings.search)
+    cut = Cut(lengths_of(settings.search.threshold), factors)
+    own, largest = _pieces(streams, cut, criterion, settings.work.threads)
     sizes = streams.sizes
-    listed = _with_holders(streams, lengths, own, largest >= sizes, settings.work.threads)
+    listed = _with_holders(streams, cut, own, largest >= sizes, settings.work.threads)
     order = np.argsort(sizes, kind="stable")
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
@@ -87,14 +99,14 @@ def held_by(bags: ShingleSets, streams: ShingleSets, settings: Settings) -> Held
     )
 
 
-def _repeats(streams: ShingleSets, lengths: Int64s, threads: int) -> UInt16s:
+def _repeats(streams: ShingleSets, cut: Cut, threads: int) -> UInt16s:
     """How many other documents have a run of tokens, by the low bits of its hash; at most 16 bytes a token."""
     bits = max(16, int(streams.offsets[-1]).bit_length() + 1)
     repeats, seen = np.zeros(1 << bits, np.uint16), np.zeros(1 << (bits - 2), np.uint64)
 
     def work(first: int) -> tuple[UInt64s, Int64s, Int64s]:
         found: tuple[UInt64s, Int64s, Int64s]
-        found = run_sets(streams.hashes, streams.offsets[first : first + _SLICE + 1], lengths)
+        found = run_sets(streams.hashes, streams.offsets[first : first + _SLICE + 1], *cut)
         return found
 
     for hashes, starts, sizes in ordered_map(work, range(0, len(streams.sizes), _SLICE), threads):
@@ -102,13 +114,13 @@ def _repeats(streams: ShingleSets, lengths: Int64s, threads: int) -> UInt16s:
     return repeats
 
 
-def _pieces(streams: ShingleSets, lengths: Int64s, criterion: Criterion, threads: int) -> tuple[Listed, Int64s]:
+def _pieces(streams: ShingleSets, cut: Cut, criterion: Criterion, threads: int) -> tuple[Listed, Int64s]:
     """The pieces of all documents, in their order, and the largest size of a partner of each."""
-    repeats = _repeats(streams, lengths, threads)
+    repeats = _repeats(streams, cut, threads)
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s]:
         offsets = streams.offsets[first : first + _SLICE + 1]
-        entries, owner, largest = choose_pieces(streams.hashes, offsets, lengths, repeats, criterion)
+        entries, owner, largest = choose_pieces(streams.hashes, offsets, *cut, repeats, criterion)
         return entries, owner + np.int32(first), largest
 
     done = list(ordered_map(work, range(0, len(streams.sizes), _SLICE), threads))
@@ -116,7 +128,7 @@ def _pieces(streams: ShingleSets, lengths: Int64s, criterion: Criterion, threads
     return Listed(entries, owner, np.ones(len(entries), np.bool_)), largest
 
 
-def _with_holders(streams: ShingleSets, lengths: Int64s, own: Listed, partners: Bools, threads: int) -> Listed:
+def _with_holders(streams: ShingleSets, cut: Cut, own: Listed, partners: Bools, threads: int) -> Listed:
     """The pieces, and every document under all its runs that are pieces of another; not one without ``partners``.
 
     Which these are is kept a bit a hash: one that is set by chance makes a list without a piece, and no pair.
@@ -128,7 +140,7 @@ def _with_holders(streams: ShingleSets, lengths: Int64s, own: Listed, partners: 
         offsets = streams.offsets[first : first + _SLICE + 1]
         low, high = np.searchsorted(own.owner, (first, first + _SLICE))
         pieces = own.entries[low:high], own.owner[low:high] - np.int32(first)
-        hashes, starts, sizes = run_sets(streams.hashes, offsets, lengths)
+        hashes, starts, sizes = run_sets(streams.hashes, offsets, *cut)
         hashes, owner, inside = marked_shingles(hashes, starts, sizes, *pieces, marked)
         owner = owner + np.int32(first)
         stays = inside | partners[owner]

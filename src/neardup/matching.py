@@ -18,6 +18,7 @@ from neardup.kernels import chunks as kernels
 from neardup.kernels import lcs as lcs_kernels
 from neardup.kernels.tiling import matchable
 from neardup.kernels.windows import count_names, set_counts
+from neardup.keys import salt
 from neardup.tables import Bools, Int64s, UInt64s
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ class TokenPair:
     def windows(self, length: int) -> tuple[NDArray[np.int32], int]:
         """Names of all windows of ``length`` tokens, and how many; worked out once."""
         if length not in self._windows:
-            self._windows[length] = kernels.window_names(self.tokens, length)
+            self._windows[length] = kernels.window_names(self.tokens, length, salt())
         return self._windows[length]
 
     def covered(self, length: int) -> tuple[Bools, Bools]:
@@ -121,11 +122,12 @@ class TokenPair:
         return (second, first) if self.swapped else (first, second)
 
 
-def pair_of(a: UInt64s, b: UInt64s) -> TokenPair:
+def pair_of(a: UInt64s, b: UInt64s, ranks: tuple[int, int] | None = None) -> TokenPair:
     """Two sequences of token hashes or ids (uint64) made ready to be matched.
 
-    The shorter one (of equal lengths, the smaller one) is put first, so that nothing depends on the order in which
-    they are given.
+    The shorter one is put first, of equal lengths the one of the smaller rank, so that nothing depends on the
+    order in which they are given. Without ``ranks`` ids are compared one by one; hashes, which have another order
+    under another key, come with ranks that have not (``Units.rank``).
 
     >>> a, b = (np.array(ids, np.uint64) for ids in ([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6]))
     >>> literal(pair_of(a, b), 5).tiles.tolist()
@@ -133,7 +135,10 @@ def pair_of(a: UInt64s, b: UInt64s) -> TokenPair:
     """
     keys = np.concatenate((a, b)).astype(np.uint64)
     ends_a, ends_b = (0, len(a)), (len(a), len(a) + len(b))
-    swapped = not kernels.stands_first(keys, ends_a, ends_b)
+    if ranks is None:
+        swapped = not kernels.stands_first(keys, ends_a, ends_b)
+    else:
+        swapped = (len(b), ranks[1]) < (len(a), ranks[0])
     first, second = (ends_b, ends_a) if swapped else (ends_a, ends_b)
     tokens, n_tokens = kernels.name_tokens(keys, first, second)
     return TokenPair(tokens, first[1] - first[0], int(n_tokens), swapped)
@@ -152,7 +157,8 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     bound = int(matchable(pair.tokens, m, pair.n_tokens, *covered))
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
-        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, covered, most_runs)
+        limits = kernels.Limits(most_runs, MOST_STEPS, salt())
+        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, covered, limits)
     starts = pair.in_order(tiles[:, 0], tiles[:, 1])
     tiles = np.column_stack((*starts, tiles[:, 2]))
     tiles = tiles[np.argsort(tiles[:, 0])]
@@ -255,7 +261,8 @@ def chunk_measures(tokens: UInt64s, offsets: Int64s, a: Int64s, b: Int64s, *, mi
     out = np.empty((len(a), kernels.MEASURED), np.int64)
     keys, at = np.ascontiguousarray(tokens, np.uint64), np.ascontiguousarray(offsets, np.int64)
     first, second = (np.ascontiguousarray(ends, np.int64) for ends in (a, b))
-    kernels.count_chunks(keys, at, first, second, min_chunk, MOST_RUNS, out)
+    limits = kernels.Limits(MOST_RUNS, MOST_STEPS, salt())
+    kernels.count_chunks(keys, at, first, second, min_chunk, limits, out)
     return ChunkCounts(
         tokens_a=out[:, 0],
         tokens_b=out[:, 1],

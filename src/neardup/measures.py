@@ -21,6 +21,7 @@ from neardup.kernels.order import sort_distinct
 from neardup.kernels.sets import shared_at_least
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch import sketch_sets
+from neardup.keys import PUBLIC
 from neardup.settings import Settings
 from neardup.simhash import distance, of_codepoints
 from neardup.sketches import estimate
@@ -259,7 +260,7 @@ def compare(
 def _compare(reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s) -> Comparison:
     length, min_chunk, by_word = settings["length"], settings["min_chunk"], settings["unit"] == "word"
     a, b = (reading.words if by_word else reading.characters for reading in (reading_a, reading_b))
-    pair = matching.pair_of(a.hashes, b.hashes)
+    pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
     literal, information = matching.literal(pair, min_chunk), matching.information(pair, min_chunk)
     in_order, lcs_capped = matching.lcs(pair, literal.tiles)
     measures = {
@@ -352,7 +353,7 @@ def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:
     sets = []
     for units in (a, b):
         hashes = np.empty(max(len(units), 1), np.uint64)
-        sets.append(hashes[: shingle_hashes(units.hashes, len(units), length, hashes)])
+        sets.append(hashes[: shingle_hashes(units.published, len(units), length, PUBLIC.shingles, hashes)])
     offsets = np.array([0, len(sets[0]), len(sets[0]) + len(sets[1])], np.int64)
     signatures, chosen = np.empty((2, SLOTS), np.uint32), np.empty((2, SLOTS), np.bool_)
     sketch_sets(np.concatenate(sets), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)

@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 from neardup.blocks import HammingPlan, hamming_plan
 from neardup.candidates.exact import join_everything
 from neardup.candidates.lsh import Candidates, candidates
-from neardup.choose import MOST_OF_A_LIST, Choice, by_simhash, choose, reconsider
+from neardup.choose import MOST_OF_A_LIST, Choice, by_simhash, choose, is_close, reconsider
 from neardup.corpus import Corpus, Fingerprints
-from neardup.criterion import MEASURES, criterion_of
+from neardup.criterion import MEASURES, Features, criterion_of
 from neardup.fingerprints import simhash_words
 from neardup.hubs import join_hubs, lookups, no_hubs
 from neardup.kernels.hubs import Hubs
+from neardup.kernels.keyed import Key
+from neardup.keys import PUBLIC
 from neardup.memory import release_memory
 from neardup.plan import Plan
 from neardup.progress import Progress
@@ -60,7 +62,13 @@ def search(
     if choice.method == "exact":
         proposed = join_everything(len(prints.unique))
         hubs = _joined(proposed, store, corpus, progress)
-        choice = reconsider(choice, wanted, lookups(hubs, MOST_OF_A_LIST))
+        count = lookups(hubs, MOST_OF_A_LIST)
+        if is_close(choice, wanted, count):
+            del hubs, store  # two joins at once would take twice the memory
+            count = _lookups_by(PUBLIC, corpus, prints, features, progress)
+            store = ShingleStore(corpus, prints, features)
+            hubs = _joined(proposed, store, corpus, progress)
+        choice = reconsider(choice, wanted, count)
         if choice.method == "exact":
             prints.signatures.clear()
             return Evidence(choice, plan, proposed, VERIFIED.empty_table(), hubs)
@@ -70,6 +78,13 @@ def search(
         proposed = candidates(prints.signatures, plan, reference, threads, advance)
     prints.signatures.clear()
     return _verified(choice, plan, proposed, store, corpus, progress)
+
+
+def _lookups_by(key: Key, corpus: Corpus, prints: Fingerprints, features: Features, progress: Progress) -> int:
+    """The look-ups of an exact join of all documents, hashed by ``key``: the same number in every run."""
+    other = corpus.under(key)
+    everything = join_everything(len(prints.unique))
+    return lookups(_joined(everything, ShingleStore(other, prints, features), other, progress), MOST_OF_A_LIST)
 
 
 def _by_simhash(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> Evidence:

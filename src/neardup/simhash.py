@@ -20,6 +20,7 @@ from neardup.codepoints import codepoints_of
 from neardup.errors import InputError, SettingError
 from neardup.fingerprints import simhash_rows
 from neardup.kernels.simhash import JOINED, SOLID, simhash_units, solid_units
+from neardup.keys import PUBLIC
 from neardup.provenance import Provenance, signature_table
 from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketches import pair_rows, slots_array, text_arrays
@@ -171,7 +172,7 @@ class SimHash:
         units = np.empty(len(codepoints), np.uint64)
         unit = SOLID if kind == "char" else JOINED
         if 0 < solid_units(codepoints, len(codepoints), unicode_tables(), unit, units) == len(units) <= length:
-            simhash_units(units, len(units), length, np.empty(len(units) + 8, np.uint64), out)
+            simhash_units(units, len(units), length, PUBLIC.shingles, np.empty(len(units) + 8, np.uint64), out)
 
 
 def simhash(text: str) -> int:
@@ -190,7 +191,7 @@ def of_codepoints(codepoints: UInt32s) -> int:
     """The 64-bit SimHash of a text that is normalised already (uint32 code points)."""
     units, out = np.empty(len(codepoints), np.uint64), np.empty(1, np.uint64)
     n = solid_units(codepoints, len(codepoints), unicode_tables(), SOLID, units)
-    simhash_units(units, n, FEATURE_LENGTH, np.empty(n + 8, np.uint64), out)
+    simhash_units(units, n, FEATURE_LENGTH, PUBLIC.shingles, np.empty(n + 8, np.uint64), out)
     return int(out[0])
 
 

@@ -19,6 +19,7 @@ from neardup.intervals import wilson
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import sketch_sets
 from neardup.kernels.slots import equal_slots
+from neardup.keys import PUBLIC
 from neardup.provenance import Provenance, require_same, signature_table
 from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
@@ -125,7 +126,7 @@ class MinHash:
 
     def of(self, text: str) -> MinHashSketch:
         """The sketch of one text, which can be merged, compared and stored."""
-        sets = shingle_sets(text_arrays([text])[0], np.zeros(1, np.int64), self.settings)
+        sets = shingle_sets(text_arrays([text])[0], np.zeros(1, np.int64), self.settings, PUBLIC)
         values, bucketed = self._sketch(sets.hashes, sets.offsets)
         return MinHashSketch(self.settings, values[0], bucketed[0])
 

@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from neardup.codepoints import codepoints_of, text_of
 from neardup.errors import InputError
 from neardup.kernels import spans as kernels
+from neardup.kernels.keyed import Key, hash_characters, hash_tokens
+from neardup.kernels.shingles import stream_key
 from neardup.kernels.tokens import tokenise
+from neardup.kernels.words import AS_IS
+from neardup.keys import PUBLIC, process_key
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
 
@@ -43,12 +47,16 @@ Places = NDArray[np.int64]
 class Units:
     """The tokens or characters of a text: ``hashes`` uint64[n] and ``spans`` int64[n, 2].
 
+    ``hashes`` are by the key the text was read with, ``published`` (uint64[n]) are the same everywhere: signatures
+    are made of them, and nothing is counted by them.
+
     Unit k comes from ``text[spans[k, 0]:spans[k, 1]]``. Spans do not go backwards; they overlap only where one
     character of the text holds several units (½ holds the tokens 1 and 2).
     """
 
     text: str
     hashes: UInt64s
+    published: UInt64s
     spans: Int64s
     _codepoints: UInt32s
     _places: Places | None
@@ -56,6 +64,11 @@ class Units:
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    @cached_property
+    def rank(self) -> int:
+        """A number that puts texts in an order by what they hold, whatever the key."""
+        return int(stream_key(self.published, len(self.published))[0])
 
     @cached_property
     def strings(self) -> list[str]:
@@ -80,19 +93,23 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A normalised text: code points uint32[n], and for each the characters [begin, end) it comes from."""
+    """A normalised text: code points uint32[n], and for each the characters [begin, end) it comes from.
+
+    Its units are hashed by ``key``.
+    """
 
     text: str
     codepoints: UInt32s
     begins: NDArray[np.int32]
     ends: NDArray[np.int32]
+    key: Key
 
     @cached_property
     def words(self) -> Units:
         """The tokens."""
-        places, hashes = self._tokens
+        places, hashes, published = self._tokens
         spans = np.column_stack((self.begins[places[:, 0]], self.ends[places[:, 1] - 1])).astype(np.int64)
-        return Units(self.text, hashes, spans, self.codepoints, places)
+        return Units(self.text, hashes, published, spans, self.codepoints, places)
 
     @property
     def token_hashes(self) -> UInt64s:
@@ -100,51 +117,61 @@ class Reading:
         return self._tokens[1]
 
     @cached_property
-    def _tokens(self) -> tuple[Places, UInt64s]:
-        """Where each token stands in the code points, and its hash."""
+    def _tokens(self) -> tuple[Places, UInt64s, UInt64s]:
+        """Where each token stands in the code points, its hash, and the published one."""
         n = len(self.codepoints)
         written, stops = np.empty(4 * n + _PADDING, np.uint8), np.empty(n, np.int64)
         stops = stops[: tokenise(self.codepoints, n, unicode_tables(), written, stops)]
         places = kernels.token_places(self.codepoints, stops, unicode_tables())
-        return places, kernels.hash_tokens(written, stops)
+        edges = np.column_stack((np.concatenate((np.zeros(1, np.int64), stops))[:-1], stops))
+        hashes, published = np.empty(len(stops), np.uint64), np.empty(len(stops), np.uint64)
+        for key, out in ((self.key, hashes), (PUBLIC, published)):
+            hash_tokens(written, edges.reshape(-1), len(stops), AS_IS, key, out)
+        return places, hashes, published
 
     @cached_property
     def characters(self) -> Units:
         """The characters with white space collapsed and trimmed, as character shingles have them."""
-        shown, hashes, spans = kernels.characters(self.codepoints, self.begins, self.ends, unicode_tables())
-        return Units(self.text, hashes, spans, shown, None)
+        shown, spans = kernels.characters(self.codepoints, self.begins, self.ends, unicode_tables())
+        hashes, published = np.empty(len(shown), np.uint64), np.empty(len(shown), np.uint64)
+        for key, out in ((self.key, hashes), (PUBLIC, published)):
+            hash_characters(shown, len(shown), key, out)
+        return Units(self.text, hashes, published, spans, shown, None)
 
     def without_numbers(self) -> Reading:
         """The reading without the tokens that are only decimal digits (of any script)."""
-        places, _ = self._tokens
+        places = self._tokens[0]
         numbers = places[kernels.only_digits(self.codepoints, places, DIGITS_ZERO)]
         stays = np.ones(len(self.codepoints) + 1, np.int64)
         np.add.at(stays, numbers[:, 0], -1)
         np.add.at(stays, numbers[:, 1], 1)
         kept: Bools = np.cumsum(stays - 1)[:-1] == 0
-        return Reading(self.text, self.codepoints[kept], self.begins[kept], self.ends[kept])
+        return Reading(self.text, self.codepoints[kept], self.begins[kept], self.ends[kept], self.key)
 
 
-def read(text: str, *, ignore_numbers: bool = False) -> Reading:
+def read(text: str, *, ignore_numbers: bool = False, key: Key | None = None) -> Reading:
     """Read one text. Raises InputError for anything but a str; a lone surrogate reads as U+FFFD.
+
+    Its units are hashed by ``key``, or by that of the process.
 
     >>> [w for w in read("Pay 12 or 12a", ignore_numbers=True).words.strings]
     ['pay', 'or', '12a']
     """
     if not isinstance(text, str):
         raise InputError(f"A text of type {type(text).__name__} cannot be read", "A text is a str")
-    reading = Reading(text, *kernels.normalise_with_origin(codepoints_of(text), unicode_tables()))
+    codepoints, begins, ends = kernels.normalise_with_origin(codepoints_of(text), unicode_tables())
+    reading = Reading(text, codepoints, begins, ends, key or process_key())
     return reading.without_numbers() if ignore_numbers else reading
 
 
-def words(text: str) -> Units:
-    """The tokens of a text.
+def words(text: str, key: Key | None = None) -> Units:
+    """The tokens of a text, hashed by ``key``, or by that of the process.
 
     >>> found = words("So\\u00adft ﬁsh")
     >>> found.strings, found.spans.tolist()
     (['soft', 'fish'], [[0, 5], [6, 9]])
     """
-    return read(text).words
+    return read(text, key=key).words
 
 
 def characters(text: str) -> Units:

@@ -30,7 +30,7 @@ LAYERS = (
         "intervals",
         "formats",
     ),
-    ("coefficients", "text", "fingerprints", "keep", "provenance", "attachments"),
+    ("coefficients", "keys", "text", "fingerprints", "keep", "provenance", "attachments"),
     ("readers", "writers"),
     ("corpus", "sketches", "units"),
     ("shingle_store", "simhash", "hamming", "stop_words", "matching", "families", "banding"),

@@ -15,6 +15,7 @@ import neardup as nd
 import reference
 import shared_data
 from neardup.fingerprints import ShingleSets, shingle_sets
+from neardup.keys import new_key
 from neardup.settings import Settings
 
 PLANNED = 0.99
@@ -22,7 +23,7 @@ LEAST_TAIL = 1e-9
 
 
 def counted_by_kernels(texts: list[str], **settings: object) -> ShingleSets:
-    return shingle_sets(pa.array(texts), np.arange(len(texts)), Settings.of(**settings))
+    return shingle_sets(pa.array(texts), np.arange(len(texts)), Settings.of(**settings), new_key())
 
 
 def set_of(sets: ShingleSets, k: int) -> set[int]:

@@ -63,7 +63,7 @@ def test_another_version_is_refused(path: Path) -> None:
     change(path, f"PRAGMA user_version = {schema.FORMAT_VERSION + 1}")
     for upgrade in (False, True):
         with pytest.raises(
-            FormatError, match=rf"format version {schema.FORMAT_VERSION + 1}\..*reads and writes version 1"
+            FormatError, match=rf"format version {schema.FORMAT_VERSION + 1}\..*reads and writes version 2"
         ):
             Collection(path, upgrade=upgrade)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import neardup as nd
 import shared_data
 from neardup.collection import Collection
 from neardup.collection.view import batches
@@ -33,14 +32,20 @@ def collection(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) 
         yield made
 
 
-def all_sets(texts: dict[str, str]) -> list[np.ndarray]:
+def all_sets(collection: Collection, texts: dict[str, str]) -> list[np.ndarray]:
     array = pa.array(list(texts.values()), pa.large_string())
-    sets = shingle_sets(array, np.arange(len(array)), Settings.of())
+    sets = shingle_sets(array, np.arange(len(array)), Settings.of(), collection.settings.key)
     return np.split(sets.hashes, sets.offsets[1:-1])
 
 
+def sample_of(own: np.ndarray) -> set[int]:
+    """Return the hashes below the limit, or the smallest few."""
+    below = [hash for hash in own.tolist() if hash < (1 << 64) // SCALE]
+    return set(below if len(below) >= FLOOR else own.tolist()[:FLOOR])
+
+
 def test_documents_and_their_sets(collection: Collection, texts: dict[str, str]) -> None:
-    sets = all_sets(texts)
+    sets = all_sets(collection, texts)
     with collection.view() as view:
         documents = view.everything()
         assert view.total() == len(documents) == len(texts)
@@ -55,12 +60,11 @@ def test_documents_and_their_sets(collection: Collection, texts: dict[str, str])
 
 
 def test_holders_are_those_whose_sample_holds_it(collection: Collection, texts: dict[str, str]) -> None:
-    family = nd.SampledShingles(SCALE, FLOOR)
-    samples = [set(family.of(text).hashes.tolist()) for text in texts.values()]
+    samples = [sample_of(own) for own in all_sets(collection, texts)]
     with collection.view() as view:
-        assert view.sampling.limit == family.limit
+        assert view.sampling.limit == (1 << 64) // SCALE
         documents = view.everything()
-        for own in all_sets(texts)[::7]:
+        for own in all_sets(collection, texts)[::7]:
             asked = np.array([hash for hash in own.tolist() if hash < view.sampling.limit][:20], np.uint64)
             wanted = np.array([len(sample & set(asked.tolist())) for sample in samples])
             found, counts = view.holders(asked)
@@ -81,7 +85,7 @@ def test_holders_are_those_whose_sample_holds_it(collection: Collection, texts: 
 def test_what_is_kept_of_a_search_changes_nothing(
     collection: Collection, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sets = all_sets(texts)
+    sets = all_sets(collection, texts)
     with collection.view() as view:
         documents = view.everything()
         for kept in (0, 10, 1_000):

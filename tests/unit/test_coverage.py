@@ -20,6 +20,7 @@ from neardup import matching as found
 from neardup.kernels.coverage import INFORMATION, LITERAL, Counting, cover_prefixes
 from neardup.kernels.documents import number_occurrences
 from neardup.kernels.sets import LARGER, RESEMBLANCE, largest_partner, least_shared
+from neardup.keys import PUBLIC, key_of
 from reference_matching import windows
 from strategies import mixed_hash
 
@@ -95,7 +96,9 @@ def prefix_of(
     """Return the prefix of one document, and its (size, largest partner, least)."""
     hashes = np.array(list(map(mixed_hash, tokens)), np.uint64)
     ends = np.array([0, len(tokens)], np.int64)
-    entries, owner, of = cover_prefixes(hashes, ends, repeats, Counting(w, MATCHINGS[matching]), asked)
+    entries, owner, of = cover_prefixes(
+        hashes, ends, repeats, Counting(w, MATCHINGS[matching]), asked, PUBLIC.shingles
+    )
     assert not owner.any()
     assert len(set(entries.tolist())) == len(entries)
     return set(entries.tolist()), (int(of.sizes[0]), int(of.largest[0]), int(of.least[0]))
@@ -165,7 +168,7 @@ def test_numbered_occurrences_are_a_multiset(drawn: list[list[int]]) -> None:
     numbered = []
     for values in drawn:
         hashes = np.array(list(map(mixed_hash, values)), np.uint64)
-        number_occurrences(hashes, len(hashes))
+        number_occurrences(hashes, len(hashes), key_of(bytes(32)))
         numbered.append(set(hashes.tolist()))
         assert len(numbered[-1]) == len(values)
     a, b = map(Counter, drawn)

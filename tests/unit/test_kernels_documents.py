@@ -19,6 +19,7 @@ import reference_search
 import strategies
 from neardup.fingerprints import fingerprint, shingle_sets
 from neardup.kernels.words import PADDING
+from neardup.keys import PUBLIC
 from neardup.settings import Settings
 
 TYPES = st.sampled_from([pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
@@ -45,7 +46,7 @@ def check(array: pa.Array, texts: Sequence[str | None], form: Settings) -> None:
             expected, _ = reference.sketch_set(values, form.sketch.slots, form.sketch.sketch)
             assert made["signature"][k] == expected
     rows = np.arange(len(texts), dtype=np.int64)[::-1].copy()
-    sets = shingle_sets(array, rows, form)
+    sets = shingle_sets(array, rows, form, PUBLIC)
     found = [sets.hashes[sets.offsets[k] : sets.offsets[k + 1]].tolist() for k in range(len(rows))]
     assert found == [reference_search.sort_distinct(values) for values in reversed(hashes)]
     assert sets.sizes.tolist() == list(map(len, found))
@@ -145,18 +146,18 @@ def test_texts_larger_than_the_scratch(text: str) -> None:
 
 def test_rows_may_repeat_and_stand_in_any_order() -> None:
     array = pa.array(["a b", "c", None, "c d e"])
-    sets = shingle_sets(array, np.array([3, 0, 3, 2], np.int64), PLAIN)
+    sets = shingle_sets(array, np.array([3, 0, 3, 2], np.int64), PLAIN, PUBLIC)
     first, second, third, last = np.split(sets.hashes, sets.offsets[1:-1])
     assert first.tolist() == third.tolist()
     assert [len(first), len(second), len(last)] == [2, 1, 0]
-    assert shingle_sets(array, np.empty(0, np.int64), PLAIN).offsets.tolist() == [0]
+    assert shingle_sets(array, np.empty(0, np.int64), PLAIN, PUBLIC).offsets.tolist() == [0]
 
 
 def test_a_word_and_its_accented_twin_meet_on_both_paths() -> None:
     """The ASCII path and the Unicode path give an ASCII token the same hash, '_' and case included."""
     ascii_only, with_accent = "Some_Words HERE x_1", "Some_Words HERE x_1 é"
     one = PLAIN.of(length=1, slots=2)
-    sets = shingle_sets(pa.array([ascii_only, with_accent]), np.array([0, 1], np.int64), one)
+    sets = shingle_sets(pa.array([ascii_only, with_accent]), np.array([0, 1], np.int64), one, PUBLIC)
     first, second = (set(sets.hashes[a:b].tolist()) for a, b in ((0, sets.offsets[1]), sets.offsets[1:]))
     assert first < second
     assert len(second - first) == 1

@@ -17,8 +17,8 @@ from made_sets import THRESHOLDS, MadeStore
 import reference
 import reference_search
 import strategies
+from neardup.group import link_crowds
 from neardup.hubs import HubSearch, join_hubs, no_hubs, pairs_of
-from neardup.kernels.crowds import link_crowds
 from neardup.kernels.hubs import Hubs, count_repeats, rare_prefixes, with_partners
 
 CELLS = st.sampled_from([1, 2, 8, 64, 1 << 16])

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.fingerprints import shared_shingles, shingle_sets
+from neardup.keys import key_of
 from neardup.settings import Settings
 from strategies import any_text
 
+KEY = key_of(bytes(32))
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "é"]), max_size=40).map(" ".join)
 
 
@@ -18,7 +20,7 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "é"]), max_size=40).map("
 @settings(deadline=None)
 def test_what_is_shared_is_the_intersection_of_the_sets(asked: str, texts: list[str], length: int) -> None:
     form = Settings.of(length=length)
-    sets = shingle_sets(pa.array([asked, *texts]), np.arange(len(texts) + 1), form)
+    sets = shingle_sets(pa.array([asked, *texts]), np.arange(len(texts) + 1), form, KEY)
     own, *others = np.split(sets.hashes, sets.offsets[1:-1])
-    counted = shared_shingles(pa.array(texts, pa.large_string()), own, form)
+    counted = shared_shingles(pa.array(texts, pa.large_string()), own, form, KEY)
     assert counted.tolist() == [len(np.intersect1d(own, other)) for other in others]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import reference
 import strategies
-from neardup.kernels.shingles import mix64, mix_all, shingle_hashes, shingle_key, stream_key
+from neardup.kernels.shingles import mix64, mix_all, shingle_hashes, stream_key
+from neardup.keys import PUBLIC
 
 
 def units(**sizes: int) -> st.SearchStrategy[list[int]]:
@@ -18,7 +19,7 @@ def units(**sizes: int) -> st.SearchStrategy[list[int]]:
 def kernel_shingles(values: list[int], length: int) -> list[int]:
     tokens = np.array([*values, 2**64 - 1, 2**64 - 1], np.uint64)  # what stands behind must not count
     out = np.zeros(max(len(values), 1), np.uint64)
-    n = shingle_hashes(tokens, len(values), length, out)
+    n = shingle_hashes(tokens, len(values), length, PUBLIC.shingles, out)
     return [int(value) for value in out[:n]]
 
 
@@ -37,7 +38,8 @@ def test_mixing(values: list[int]) -> None:
 
 
 def test_multipliers_are_odd_and_distinct() -> None:
-    keys = [int(shingle_key(position)) for position in range(64)]
+    first, *keys = PUBLIC.shingles.tolist()
+    assert first == reference.GOLD
     assert keys == [reference.shingle_key(position) for position in range(64)]
     assert all(key % 2 for key in keys)
     assert len(set(keys)) == 64

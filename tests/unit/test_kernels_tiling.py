@@ -13,6 +13,7 @@ from neardup.kernels import extents, long_runs, nearest, places, runs
 from reference_matching import maximal_runs, windows
 
 Marks = list[tuple[int, int]]
+BASE = np.uint64(0x1A2B_9E37_79B9_7F4B)
 
 
 @st.composite
@@ -38,7 +39,7 @@ def state_of(free_a: list[bool], free_b: list[bool]) -> places.Places:
 
 
 def text_of(a: list[int], b: list[int]) -> long_runs.Text:
-    return long_runs.text_of(np.array(a + b, np.int32), len(a))
+    return long_runs.text_of(np.array(a + b, np.int32), len(a), BASE)
 
 
 @given(marked_texts(), st.integers(1, 9), st.integers(1, 255))
@@ -76,7 +77,7 @@ def test_how_far_two_places_agree(tokens: list[int], data: st.DataObject) -> Non
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=80), st.integers(1, 20))
 @settings(deadline=None)
 def test_windows_have_equal_hashes_exactly_when_they_are_equal(tokens: list[int], length: int) -> None:
-    prefix, power = extents.prefix_hashes(np.array(tokens, np.int32)), extents.power_of(length)
+    prefix, power = extents.prefix_hashes(np.array(tokens, np.int32), BASE), extents.power_of(length, BASE)
     hashes = [int(extents.window_hash(prefix, at, length, power)) for at in range(len(tokens) - length + 1)]
     expected = windows(tokens, length)
     assert [hashes.index(value) for value in hashes] == [expected.index(window) for window in expected]
@@ -85,15 +86,15 @@ def test_windows_have_equal_hashes_exactly_when_they_are_equal(tokens: list[int]
 
 def test_a_window_hash_is_the_polynomial() -> None:
     prime, tokens = (1 << 61) - 1, [7, 0, 2**31 - 1, 7, 3]
-    base = int(extents.power_of(1))
-    prefix = extents.prefix_hashes(np.array(tokens, np.int32))
+    base = int(BASE)
+    prefix = extents.prefix_hashes(np.array(tokens, np.int32), BASE)
     for length in range(1, 6):
         for at in range(6 - length):
             expected = sum(
                 (token + 1) * pow(base, length - 1 - k, prime) for k, token in enumerate(tokens[at : at + length])
             )
-            assert extents.window_hash(prefix, at, length, extents.power_of(length)) == expected % prime
-    assert extents.doubled_powers().tolist() == [pow(base, 1 << k, prime) for k in range(31)]
+            assert extents.window_hash(prefix, at, length, extents.power_of(length, BASE)) == expected % prime
+    assert extents.doubled_powers(BASE).tolist() == [pow(base, 1 << k, prime) for k in range(31)]
 
 
 def decoded(found: tuple[np.ndarray, np.ndarray]) -> list[tuple[int, int, int]]:

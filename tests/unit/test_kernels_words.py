@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 import reference
 import strategies
 from neardup.kernels import memory
-from neardup.kernels.words import AS_IS, LOWER, PADDING, ascii_tokens, hash_token, is_ascii
+from neardup.kernels.keyed import hash_tokens
+from neardup.kernels.words import AS_IS, LOWER, PADDING, hash_token, is_ascii, token_edges
+from neardup.keys import PUBLIC
 
 JUNK = b"aZ_9" * 16
 """Stands before and behind a text: token characters, so that reading too far or too early shows."""
@@ -51,12 +53,13 @@ def in_junk(text: bytes, shift: int = 0) -> tuple[NDArray[np.uint8], int, int]:
 
 
 def kernel_tokens(text: bytes, shift: int = 0) -> list[int]:
-    """Return what ``ascii_tokens`` makes of the text, in a buffer of exactly the size it asks for."""
+    """Return the published hashes of the tokens, from buffers of exactly the size that is asked for."""
     data, start, end = in_junk(text, shift)
     out = np.zeros((len(text) + 1) // 2 + 1, np.uint64)
     edges = np.zeros(len(text) + 81, np.int64)
     out[-1] = edges[-1] = 42
-    n = ascii_tokens(data, start, end, edges[:-1], out)
+    n = token_edges(data, start, end, edges[:-1])
+    hash_tokens(data, edges, n, LOWER, PUBLIC, out)
     assert (out[-1], edges[-1]) == (42, 42)
     return [int(value) for value in out[:n]]
 

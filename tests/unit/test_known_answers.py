@@ -18,6 +18,7 @@ from neardup.coefficients import FORMAT_VERSION
 from neardup.fingerprints import fingerprint, shingle_sets, text_batch
 from neardup.kernels.documents import WORD, unit_hashes
 from neardup.kernels.shingles import shingle_hashes
+from neardup.keys import PUBLIC
 from neardup.settings import Settings
 from neardup.sketches import MinHash
 from neardup.text import tokens
@@ -64,12 +65,12 @@ def test_stream_key(name: str) -> None:
 def test_first_shingles(name: str) -> None:
     batch = text_batch(pa.array([stored(name)["text"]]))
     scratch = (np.empty(4, np.uint64), np.empty(4, np.int64))
-    (units, _), n, _ = unit_hashes(batch, 0, unicode_tables(), WORD, scratch)
+    (units, _), n, _ = unit_hashes(batch, 0, unicode_tables(), WORD, PUBLIC, scratch)
     hashes = np.empty(max(n, 1), np.uint64)
-    n_shingles = shingle_hashes(units, n, STORED["length"], hashes)
+    n_shingles = shingle_hashes(units, n, STORED["length"], PUBLIC.shingles, hashes)
     first = hashes[: min(n_shingles, make_golden_signatures.FIRST)]
     assert [digits([value], 16) for value in first] == stored(name)["shingles"]
-    every = shingle_sets(pa.array([stored(name)["text"]]), np.zeros(1, np.int64), Settings()).hashes
+    every = shingle_sets(pa.array([stored(name)["text"]]), np.zeros(1, np.int64), Settings(), PUBLIC).hashes
     assert set(first.tolist()) <= set(every.tolist())
 
 

@@ -20,11 +20,13 @@ from neardup.criterion import criterion_of
 from neardup.kernels.lcs import banded_length, common_in_order
 from neardup.kernels.pieces import cheapest_cut, choose_pieces, pieces_of, run_sets
 from neardup.kernels.sets import largest_partner, least_shared, smallest_partner
+from neardup.keys import PUBLIC
 from neardup.lcs_join import lengths_of
 from neardup.settings import Search
 from reference_order import cheapest, holds, lcs_in_band, lcs_of_long, value
 from strategies import mixed_hash
 
+FACTORS = PUBLIC.shingles
 THRESHOLDS = st.sampled_from([0.05, 0.3, 0.5, 0.55, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0]).map(
     lambda threshold: round(threshold, 6)
 )
@@ -90,8 +92,8 @@ def test_a_partner_holds_a_piece(pair: tuple[list[int], list[int]], threshold: f
         return
     lengths, asked = lengths_of(threshold), criterion_of(Search(measure="lcs", threshold=threshold))
     repeats = np.random.default_rng(seed).choice([1, 2, 7, 300, 65535], 64).astype(np.uint16)
-    runs, _, _ = run_sets(ids(b), np.array([0, len(b)]), lengths)
-    pieces, n_pieces, largest = pieces_of(ids(a), lengths, repeats, asked)
+    runs, _, _ = run_sets(ids(b), np.array([0, len(b)]), lengths, FACTORS)
+    pieces, n_pieces, largest = pieces_of(ids(a), lengths, FACTORS, repeats, asked)
     assert set(pieces.tolist()) & set(runs.tolist())
     assert len(b) <= largest
     assert n_pieces <= len(a)
@@ -101,7 +103,7 @@ def test_a_partner_holds_a_piece(pair: tuple[list[int], list[int]], threshold: f
     held = np.zeros(64, np.uint16)
     for run in runs.tolist():
         held[run & 63] = 1
-    pieces, _, largest = pieces_of(ids(a), lengths, held, asked)
+    pieces, _, largest = pieces_of(ids(a), lengths, FACTORS, held, asked)
     assert set(pieces.tolist()) & set(runs.tolist())
     assert len(b) <= largest
 
@@ -111,9 +113,9 @@ def test_a_document_that_others_have_too_little_of_has_no_pieces() -> None:
     asked = criterion_of(Search(measure="lcs", threshold=0.8))
     repeats = np.zeros(1 << 16, np.uint16)
     for k, enough in ((6, False), (7, True)):
-        runs, _, _ = run_sets(a[:k], np.array([0, k]), lengths_of(0.8))
+        runs, _, _ = run_sets(a[:k], np.array([0, k]), lengths_of(0.8), FACTORS)
         repeats[runs & np.uint64((1 << 16) - 1)] = 1
-        pieces, n_pieces, largest = pieces_of(a, lengths_of(0.8), repeats, asked)
+        pieces, n_pieces, largest = pieces_of(a, lengths_of(0.8), FACTORS, repeats, asked)
         # 6 tokens and 2·6 / (10 + 6) < .8; 7 and 2·7 / (10 + 7) ≥ .8
         assert largest == k * 10 // 4 - 10
         assert (n_pieces > 0) == (largest >= 7) == enough
@@ -125,7 +127,7 @@ def frequencies(often: dict[int, list[list[int]]]) -> np.ndarray:
     repeats = np.ones(1 << 16, np.uint16)
     for count, sequences in often.items():
         for tokens in sequences:
-            runs, _, _ = run_sets(ids(tokens), np.array([0, len(tokens)]), lengths_of(0.8))
+            runs, _, _ = run_sets(ids(tokens), np.array([0, len(tokens)]), lengths_of(0.8), FACTORS)
             repeats[runs & np.uint64((1 << 16) - 1)] = count
     return repeats
 
@@ -134,9 +136,9 @@ def test_boilerplate_is_left_alone_where_there_is_enough_else() -> None:
     page, own = list(range(100, 160)), list(range(40))
     tokens = ids([*page, *own])
     lengths, asked = lengths_of(0.8), criterion_of(Search(measure="lcs", threshold=0.8))
-    pieces, n_pieces, _ = pieces_of(tokens, lengths, frequencies({5000: [page]}), asked)
+    pieces, n_pieces, _ = pieces_of(tokens, lengths, FACTORS, frequencies({5000: [page]}), asked)
     assert n_pieces == len(pieces) == 34  # single words: 100 − ⌈100 · .8 / 1.2⌉ + 1
-    own_words, _, _ = run_sets(ids(own), np.array([0, len(own)]), lengths[:1])
+    own_words, _, _ = run_sets(ids(own), np.array([0, len(own)]), lengths[:1], FACTORS)
     assert set(pieces.tolist()) <= set(own_words.tolist())
 
 
@@ -145,12 +147,14 @@ def test_frequent_words_are_taken_together() -> None:
     repeats = frequencies({5000: [[word] for word in words]})  # but runs of them are rare
     lengths, asked = lengths_of(0.8), criterion_of(Search(measure="lcs", threshold=0.8))
     tokens = ids(words)
-    pieces, n_pieces, _ = pieces_of(tokens, lengths, repeats, asked)
+    pieces, n_pieces, _ = pieces_of(tokens, lengths, FACTORS, repeats, asked)
     assert n_pieces == len(pieces) == 41  # 2 · (1 − .8) · 100 and one
-    single, _, _ = run_sets(tokens, np.array([0, 100]), lengths[:1])
+    single, _, _ = run_sets(tokens, np.array([0, 100]), lengths[:1], FACTORS)
     assert not set(pieces.tolist()) & set(single.tolist())
     ends = np.array([0, 100, 200])
-    entries, owner, largest = choose_pieces(np.concatenate((tokens, tokens)), ends, lengths, repeats, asked)
+    entries, owner, largest = choose_pieces(
+        np.concatenate((tokens, tokens)), ends, lengths, FACTORS, repeats, asked
+    )
     assert entries.tolist() == [*pieces.tolist()] * 2
     assert owner.tolist() == [0] * 41 + [1] * 41
     assert largest.tolist() == [150, 150]

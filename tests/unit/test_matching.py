@@ -26,6 +26,7 @@ from reference_matching import (
 )
 
 Sequences = tuple[list[int], list[int], int]
+SALT = np.uint64(0x5EED_5EED)
 FEW_RUNS = (1 << 19, 60, 8, 1)
 
 
@@ -52,7 +53,7 @@ def test_names_are_equal_exactly_for_equal_windows(drawn: Sequences, length: int
     names = np.empty(len(tokens), np.int32)
     plain = np.empty(len(tokens), np.int32)
     window_kernels.name_keys(ids(tokens), len(tokens), plain)
-    n_names = window_kernels.name_windows(plain, length, np.empty(len(tokens), np.uint64), names)
+    n_names = window_kernels.name_windows(plain, length, SALT, np.empty(len(tokens), np.uint64), names)
     expected = windows(tokens, length)
     assert n_names == len(set(expected))
     assert list(names[: len(expected)]) == [list(dict.fromkeys(expected)).index(window) for window in expected]

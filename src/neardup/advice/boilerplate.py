@@ -36,20 +36,20 @@ def boilerplate(texts: pa.Array, settings: Settings) -> Boilerplate | None:
     length = words.shingles.length
     if not len(common):
         return Boilerplate(len(texts), length, 0.0, "", 0)
-    most = int(np.argmax(documents))
-    first = int(np.searchsorted(sets.offsets, np.flatnonzero(sets.hashes == hashes[most])[0], side="right")) - 1
-    passage = _passage(texts[first].as_py().decode("utf-8", "replace"), hashes[most], common, words)
-    return Boilerplate(len(texts), length, float(of_each.mean()), passage, int(documents[most]))
+    most = hashes[documents == documents.max()]
+    first = int(np.searchsorted(sets.offsets, np.flatnonzero(np.isin(sets.hashes, most))[0], side="right")) - 1
+    passage = _passage(texts[first].as_py().decode("utf-8", "replace"), most, common, words)
+    return Boilerplate(len(texts), length, float(of_each.mean()), passage, int(documents.max()))
 
 
-def _passage(text: str, seed: np.uint64, common: UInt64s, settings: Settings) -> str:
-    """The tokens of the stretch of common shingles around ``seed``; cut when it is long."""
+def _passage(text: str, seeds: UInt64s, common: UInt64s, settings: Settings) -> str:
+    """The tokens of the stretch of common shingles around the first of the ``seeds``; cut when it is long."""
     found, length = tokens(text), settings.shingles.length
     windows = [" ".join(found[k : k + length]) for k in range(max(len(found) - length, 0) + 1)]
     in_order = sets_of(pa.array([window.encode() for window in windows], pa.large_binary()), settings)
     if (in_order.sizes != 1).any():  # tokens that are read otherwise when they stand alone
         return ""
-    at = np.flatnonzero(in_order.hashes == seed)
+    at = np.flatnonzero(np.isin(in_order.hashes, seeds))
     if not len(at):
         return ""
     rare = np.flatnonzero(~np.isin(in_order.hashes, common))

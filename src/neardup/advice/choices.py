@@ -14,6 +14,7 @@ from neardup.criterion import every_pair
 from neardup.errors import SettingError
 from neardup.fingerprints import ShingleSets, shingle_sets, sign
 from neardup.kernels.sets import RESEMBLANCE, verify_pairs
+from neardup.keys import process_key
 from neardup.plan import Plan, plan
 from neardup.recall import missed_with
 from neardup.settings import Settings, ratio
@@ -119,7 +120,7 @@ def unit_counts(texts: pa.Array, settings: Settings) -> Int64s:
 
 def sets_of(texts: pa.Array, settings: Settings) -> ShingleSets:
     """The shingle set of every text, in order; an empty one of a text without a token."""
-    return shingle_sets(texts, np.arange(len(texts)), settings)
+    return shingle_sets(texts, np.arange(len(texts)), settings, process_key())
 
 
 def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:

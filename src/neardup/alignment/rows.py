@@ -95,7 +95,7 @@ def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
     ('only_b', [])
     ('equal', ['Bye'])
     """
-    pair = matching.pair_of(a.hashes, b.hashes)
+    pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
     path = path_of(pair, tiles)
     breaks = breaks_of(a), breaks_of(b)
     kinds = breaks[0].kinds, breaks[1].kinds

@@ -22,6 +22,7 @@ from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
 from neardup.fingerprints import shingle_sets
 from neardup.formats import METADATA
+from neardup.keys import process_key
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
@@ -262,7 +263,7 @@ def _faults(ids: list[str], texts: Any, metadata: Sequence[Any]) -> dict[int, st
 
 def _different_words(text: Any) -> int:
     """In an array of one text."""
-    return int(shingle_sets(text, np.zeros(1, np.int64), Settings.of(length=1)).sizes[0])
+    return int(shingle_sets(text, np.zeros(1, np.int64), Settings.of(length=1), process_key()).sizes[0])
 
 
 def _metadata(row: dict[str, Any], said: Sequence[str]) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.coefficients import classic_coefficients
 from neardup.collection.contract import Entries
 from neardup.collection.packing import pack
 from neardup.collection.settings import CollectionSettings
 from neardup.families import SampledShingles
-from neardup.fingerprints import ShingleSets, shingle_sets, text_batch
+from neardup.fingerprints import ShingleSets, shingle_sets, sign, text_batch
 from neardup.kernels.samples import ALL
-from neardup.kernels.sketch import sketch_sets
 from neardup.kernels.streams import token_streams
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.unicode_data import unicode_tables
@@ -31,7 +29,7 @@ def entries_of(
     """
     batch = text_batch(texts)
     streams = token_stream(texts)
-    sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint)
+    sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint, settings.key)
     hashes, offsets = sample(sets, settings.sample)
     bounds = batch.offsets.tolist()
     whole = memoryview(batch.data)
@@ -45,7 +43,7 @@ def entries_of(
         shingles=sets.sizes,
         hashes=hashes,
         offsets=offsets,
-        signatures=_signatures(sets, settings.slots),
+        signatures=_signatures(texts, settings),
     )
 
 
@@ -77,11 +75,11 @@ def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]
     return sets.hashes[places], offsets
 
 
-def _signatures(sets: ShingleSets, slots: int) -> UInt32s:
-    n = len(sets.offsets) - 1
-    signatures, bucketed = np.empty((n, slots), np.uint32), np.empty((n, slots), np.bool_)
-    a, b = classic_coefficients(slots)
-    sketch_sets(sets.hashes, sets.offsets, False, a, b, signatures, bucketed)
+def _signatures(texts: pa.Array, settings: CollectionSettings) -> UInt32s:
+    """Those of ``MinHash``, which have no secret; all ones for a text without a word."""
+    signatures = np.empty((len(texts), settings.slots), np.uint32)
+    units, _ = sign(texts, settings.fingerprint, signatures, np.empty((0, 2), np.uint64))
+    signatures[units == 0] = np.uint32(0xFFFF_FFFF)
     return signatures
 
 

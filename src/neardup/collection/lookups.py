@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from neardup.collection.contract import Operator, Value
+from neardup.kernels.keyed import Key
 from neardup.tables import Int64s, UInt64s
 
 
@@ -23,6 +24,10 @@ class Sampling(Protocol):
     @property
     def length(self) -> int:
         """Words in a shingle."""
+
+    @property
+    def key(self) -> Key:
+        """The key of all hashes of shingles."""
 
     @property
     def limit(self) -> int:

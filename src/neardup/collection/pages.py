@@ -155,10 +155,14 @@ class Cursor:
 
 
 def search_digest(plan: Plan, include_self: bool) -> str:
-    """What a page token belongs to: the query, and the shingles of the documents it asks about."""
+    """What a page token belongs to: the query, and the documents it asks about.
+
+    Their texts, not their hashes, which are secret.
+    """
     digest = hashlib.sha256(f"{include_self} {canonical(plan.query.root)}".encode("utf-8", "surrogatepass"))
     for step in plan.fingerprints:
-        digest.update(step.target.hashes.astype("<u8").tobytes())
+        text = step.target.text.encode("utf-8", "surrogatepass")
+        digest.update(hashlib.sha256(text).digest())
     return digest.hexdigest()[:16]
 
 

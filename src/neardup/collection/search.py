@@ -11,7 +11,7 @@ from neardup.collection.pages import Cursor, Evidence, Hit, Page, Passage, read_
 from neardup.collection.query import Query, parse
 from neardup.collection.query.plan import FingerprintStep, Plan, plan
 from neardup.collection.query.syntax import clause_text
-from neardup.collection.query.target import Open, shingles_in_order
+from neardup.collection.query.target import Open
 from neardup.errors import InputError, SettingError
 from neardup.kernels.passages import longest_run
 from neardup.tables import Floats, Int64s
@@ -115,14 +115,14 @@ class _Ranking:
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
     """The longest passage of the query document that stands in ``text``, too."""
-    a, b, least = step.target.units, words(text), step.target.length
+    a, b, least = step.target.units, words(text, step.target.key), step.target.length
     in_b = length = -1
     if min(len(a), len(b)) >= least:
-        found = shingles_in_order(b.hashes, least)
+        found = step.target.shingles_in_order(b)
         in_a, in_b, length = map(int, longest_run(*step.target.placed, found, MOST_COMPARED))
         length += least - 1
     if in_b < 0 and length != least - 1:  # a text without a whole shingle, or one of endless repeats
-        tiles = matching.literal(matching.pair_of(a.hashes, b.hashes), least).tiles
+        tiles = matching.literal(matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank)), least).tiles
         if len(tiles):
             in_a, in_b, length = map(int, tiles[np.argmax(tiles[:, 2])])
     if in_b < 0:

@@ -85,7 +85,8 @@ class Sets:
 
     def _made(self, texts: Sequence[bytes]) -> list[UInt64s]:
         array = pa.array(texts, pa.large_binary())
-        sets = shingle_sets(array, np.arange(len(texts)), self._store.settings.fingerprint)
+        settings = self._store.settings
+        sets = shingle_sets(array, np.arange(len(texts)), settings.fingerprint, settings.key)
         # copies: a view of one would keep the sets of the whole batch
         return [sets.hashes[begin:end].copy() for begin, end in pairwise(sets.offsets.tolist())]
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from neardup.errors import SettingError
 from neardup.families import SampledShingles
+from neardup.kernels.keyed import Key
+from neardup.keys import key_of, new_secret
 from neardup.settings import Settings
 
 # Measured on documents of 3 kB: a tenth of the text for the postings; a shingle look-up that the sample cannot
 # serve goes to the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
+_NAMES = ("length", "slots", "scale", "floor")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,9 @@ class CollectionSettings:
     ``length``: words in a shingle. ``slots``: slots of a MinHash signature. ``scale``, ``floor``: every shingle
     whose hash is below 2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
 
+    ``secret`` (32 bytes) is the key of its hashes, drawn when it is made: who knows it can forge what is counted.
+    It stands in the file and nowhere else, and is no setting that anybody sees or gives.
+
     >>> CollectionSettings.of(scale=64).as_dict()
     {'length': 5, 'slots': 64, 'scale': 64, 'floor': 8}
     """
@@ -31,15 +37,15 @@ class CollectionSettings:
     slots: int = SLOTS
     scale: int = SCALE
     floor: int = FLOOR
+    secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
 
     @classmethod
     def of(cls, **values: Any) -> CollectionSettings:
         """Settings with the given ones set. Raises SettingError for what is not allowed."""
-        names = [field.name for field in fields(cls)]
-        unknown = [name for name in values if name not in names]
+        unknown = [name for name in values if name not in _NAMES]
         if unknown:
             raise SettingError(
-                f"There is no setting {unknown[0]!r} of a collection", f"Settings: {', '.join(names)}"
+                f"There is no setting {unknown[0]!r} of a collection", f"Settings: {', '.join(_NAMES)}"
             )
         made = cls(**values)
         Settings.of(length=made.length, slots=made.slots)
@@ -57,13 +63,18 @@ class CollectionSettings:
         return SampledShingles(self.scale, self.floor, length=self.length)
 
     @cached_property
+    def key(self) -> Key:
+        """The key of all hashes of the collection."""
+        return key_of(self.secret)
+
+    @cached_property
     def fingerprint(self) -> Settings:
         """The settings as fingerprinting takes them."""
         return Settings.of(length=self.length, slots=self.slots)
 
     def as_dict(self) -> dict[str, int]:
-        """Every setting by name."""
-        return asdict(self)
+        """Every setting by name; the secret is none."""
+        return {name: getattr(self, name) for name in _NAMES}
 
     def require(self, given: Mapping[str, Any], where: str) -> None:
         """Raise SettingError where a ``given`` setting is not the one of the collection ``where``."""

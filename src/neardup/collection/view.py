@@ -93,10 +93,10 @@ class View:
 
         ``sizes``: the numbers of their shingles. While some texts are counted, in a thread, the next are read.
         """
-        form = self._store.settings.fingerprint
+        settings = self._store.settings
 
         def counted(texts: list[bytes]) -> Int64s:
-            return shared_shingles(pa.array(texts, pa.large_binary()), hashes, form)
+            return shared_shingles(pa.array(texts, pa.large_binary()), hashes, settings.fingerprint, settings.key)
 
         parts = (self._loaded(documents[batch].tolist()) for batch in batches(sizes))
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from neardup.errors import SettingError
 from neardup.fingerprints import ShingleSets, shingle_sets
 from neardup.kernels.shingles import mix_all
+from neardup.keys import PUBLIC
 from neardup.provenance import Provenance
 from neardup.settings import Settings
 from neardup.sketches import text_arrays, whole_numbers
@@ -46,7 +47,7 @@ class ShingleFamily:
     def sets_of(self, texts: Any) -> Iterator[ShingleSets]:
         """The shingle sets of texts, some megabytes of text at a time."""
         for array in text_arrays(texts):
-            yield shingle_sets(array, np.arange(len(array)), self.settings)
+            yield shingle_sets(array, np.arange(len(array)), self.settings, PUBLIC)
 
 
 def mixed(ids: Ids) -> UInt64s:

@@ -30,6 +30,7 @@ from neardup.families.base import Ids, ShingleFamily, mixed, offsets_of, whole_n
 from neardup.fingerprints import form_of, text_batch
 from neardup.intervals import wilson
 from neardup.kernels.samples import ALL, common, common_of_pairs, sample_sets, sample_texts
+from neardup.keys import PUBLIC
 from neardup.provenance import Provenance, require_same, signature_table
 from neardup.sketches import Estimate, pair_rows, text_arrays
 from neardup.tables import Bools, Floats, Int64s, UInt64s
@@ -72,7 +73,7 @@ class SampledShingles(ShingleFamily):
     def sketch(self, texts: Any) -> Samples:
         """The samples of n texts: a list of str, or Arrow data. Raises InputError for anything else."""
         parts = [
-            sample_texts(text_batch(array), unicode_tables(), form_of(self.settings), self._rule())
+            sample_texts(text_batch(array), unicode_tables(), form_of(self.settings), PUBLIC, self._rule())
             for array in text_arrays(texts)
         ]
         sizes = [np.diff(ends, prepend=0) for _, ends in parts]

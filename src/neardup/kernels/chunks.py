@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,10 +19,14 @@ MEASURED = 9
 
 
 class Limits(NamedTuple):
-    """What one pair may cost: common runs held at a time; words of 64 tokens to be touched for an LCS."""
+    """What one pair may cost: common runs held at a time; words of 64 tokens to be touched for an LCS.
+
+    ``salt`` is a random uint64, for hash tables and for the hashes of windows; no result depends on it.
+    """
 
     runs: int
     steps: int
+    salt: Any
 
 
 @njit(cache=True, nogil=True)
@@ -55,12 +59,12 @@ def name_tokens(keys, ends_a, ends_b):
 
 
 @njit(cache=True, nogil=True)
-def window_names(tokens, length):
+def window_names(tokens, length, salt):
     """(names int32, how many) of all windows over both documents; (empty, 0) where there is none."""
     if tokens.size < length:
         return np.empty(0, np.int32), 0
     names = np.empty(tokens.size, np.int32)
-    return names, name_windows(tokens, length, np.empty(tokens.size, np.uint64), names)
+    return names, name_windows(tokens, length, salt, np.empty(tokens.size, np.uint64), names)
 
 
 @njit(cache=True, nogil=True)
@@ -103,22 +107,22 @@ def redundant_both(tokens, m, length, names, n_names):
 
 
 @njit(cache=True, nogil=True)
-def tile_both(tokens, m, length, names, n_names, covered, most_runs):
+def tile_both(tokens, m, length, names, n_names, covered, limits):
     """``tile`` for documents of any length: one shorter than a tile matches an equal one only, as a whole."""
     n = tokens.size - m
     if m >= length and n >= length:
-        return tile(tokens, m, length, names, n_names, covered, most_runs)
+        return tile(tokens, m, length, names, n_names, covered, limits.runs, limits.salt)
     tiles = np.zeros((1, 3), np.int64)
     tiles[0, 2] = m
     return tiles[: 1 if m > 0 and same(tokens, m) else 0], False
 
 
 @njit(cache=True, nogil=True)
-def count_chunks(keys, offsets, first, second, length, most_runs, out):
+def count_chunks(keys, offsets, first, second, length, limits, out):
     """Fill ``out`` (int64[pairs, MEASURED]) for the pairs (first[k], second[k]) of documents (int64).
 
     Document d is ``keys[offsets[d]:offsets[d + 1]]`` (uint64, equal for equal tokens). Columns: tokens of the two,
-    common tokens by literal match, upper bound of any literal match, whether ``most_runs`` was reached,
+    common tokens by literal match, upper bound of any literal match, whether the ``limits`` were reached,
     tokens of the two that are not redundant, and those of them that are matched.
     """
     for k in range(first.size):
@@ -129,13 +133,13 @@ def count_chunks(keys, offsets, first, second, length, most_runs, out):
             ends_a, ends_b = ends_b, ends_a
         m = ends_a[1] - ends_a[0]
         tokens, n_tokens = name_tokens(keys, ends_a, ends_b)
-        names, n_names = window_names(tokens, length)
+        names, n_names = window_names(tokens, length, limits.salt)
         covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
         redundant_a, redundant_b = redundant_both(tokens, m, length, names, n_names)
         bound = matchable(tokens, m, n_tokens, covered_a, covered_b)
         common, capped = np.int64(0), False
         if bound > 0:
-            tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), most_runs)
+            tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
             for t in range(tiles.shape[0]):
                 common += tiles[t, 2]
         row = out[k]
@@ -151,10 +155,10 @@ def _in_order(tokens, m, length, least, limits):
     """(common tokens in the same order, capped); where it is capped the heaviest chain of tiles may be longer."""
     common, capped = common_in_order(tokens, m, least, limits.steps)
     if capped:
-        names, n_names = window_names(tokens, length)
+        names, n_names = window_names(tokens, length, limits.salt)
         covered = cover_both(tokens, m, length, names, n_names)
         if covered[0].any():
-            tiles, _ = tile_both(tokens, m, length, names, n_names, covered, limits.runs)
+            tiles, _ = tile_both(tokens, m, length, names, n_names, covered, limits)
             tiles = tiles[np.argsort(tiles[:, 0])]
             common = max(common, chain_length(tiles, max(m, tokens.size - m)))
     return common, capped
@@ -168,7 +172,7 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
         least = least_shared(m, n, criterion)
         common, capped = _in_order(tokens, m, length, least, limits)
         return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
-    names, n_names = window_names(tokens, length)
+    names, n_names = window_names(tokens, length, limits.salt)
     covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
     if counting.matching == INFORMATION:
         redundant_a, redundant_b = redundant_both(tokens, m, length, names, n_names)
@@ -179,16 +183,18 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
     least, bound = least_shared(m, n, criterion), matchable(tokens, m, n_tokens, covered_a, covered_b)
     common, capped = np.int64(0), False
     if bound >= max(least, 1):  # tiles are what takes time, and they are never more
-        tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits.runs)
+        tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
         common = tiles[:, 2].sum()
     return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
 
 
 @njit(cache=True, nogil=True)
-def common_text(keys, offsets, pairs, counting, criterion, limits):
+def common_text(keys, offsets, ranks, pairs, counting, criterion, limits):
     """Common text C of the ``pairs`` (int64[n, 2]) of documents; int64[n, 4]: C, size of A, size of B, capped.
 
     Documents as in ``count_chunks``, whose figures these are; sizes are tokens, or those that are not redundant.
+    Of two documents of one length the one of the smaller rank comes first (``ranks`` uint64[documents], see
+    ``documents.content_rank``), so that ties are broken alike whatever the key of the token hashes.
     C is −1 where the pair does not meet the criterion. ``capped`` is 1 where one of the ``limits`` was reached: C
     may then be less than what the greedy choice of chunks, or the longest common subsequence, would have.
     """
@@ -196,7 +202,8 @@ def common_text(keys, offsets, pairs, counting, criterion, limits):
     for k in range(pairs.shape[0]):
         ends_a = (offsets[pairs[k, 0]], offsets[pairs[k, 0] + 1])
         ends_b = (offsets[pairs[k, 1]], offsets[pairs[k, 1] + 1])
-        swapped = not stands_first(keys, ends_a, ends_b)
+        size_a, size_b = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
+        swapped = size_b < size_a or (size_a == size_b and ranks[pairs[k, 1]] < ranks[pairs[k, 0]])
         if swapped:
             ends_a, ends_b = ends_b, ends_a
         tokens, n_tokens = name_tokens(keys, ends_a, ends_b)

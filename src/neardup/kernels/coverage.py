@@ -149,11 +149,12 @@ def fewest_that_cover(need, order, at, following, length, taken):
 
 
 @njit(cache=True, nogil=True)
-def cover_prefix(tokens, repeats, counting, criterion):
+def cover_prefix(tokens, repeats, counting, criterion, factors):
     """(prefix uint64, size, tokens that can be common, least) of one document; no prefix where it has no partner.
 
-    ``repeats`` tells how often a shingle comes again (``hubs.count_repeats``). A document of fewer tokens than a
-    chunk has matches an identical one only, which is a copy and no partner.
+    ``repeats`` tells how often a shingle comes again (``hubs.count_repeats``), ``factors`` are those of shingles
+    (``keyed.Key``). A document of fewer tokens than a chunk has matches an identical one only, which is a copy and
+    no partner.
     """
     n, length = tokens.size, counting.length
     nothing = np.empty(0, np.uint64)
@@ -161,7 +162,7 @@ def cover_prefix(tokens, repeats, counting, criterion):
     if n < length:
         return nothing, np.int64(n), np.int64(0), _MORE_THAN_ALL
     hashes = np.empty(n, np.uint64)
-    windows = shingle_hashes(tokens, n, length, hashes)
+    windows = shingle_hashes(tokens, n, length, factors, hashes)
     names = np.empty(windows, np.int32)
     n_names = name_keys(hashes, windows, names)
     at, following = occurrences(names, n_names)
@@ -186,7 +187,7 @@ def cover_prefix(tokens, repeats, counting, criterion):
 
 
 @njit(cache=True, nogil=True)
-def cover_prefixes(tokens, offsets, repeats, counting, criterion):
+def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
     """(entries uint64, owner int32, Asked) of documents ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
 
     A document whose shingles in others cannot cover enough of it has no entries, and 0 as its largest partner.
@@ -196,7 +197,7 @@ def cover_prefixes(tokens, offsets, repeats, counting, criterion):
     entries, owner, used = np.empty(4096, np.uint64), np.empty(4096, np.int32), 0
     for d in range(n):
         document = tokens[offsets[d] : offsets[d + 1]]
-        prefix, size, common, least = cover_prefix(document, repeats, counting, criterion)
+        prefix, size, common, least = cover_prefix(document, repeats, counting, criterion, factors)
         asked.sizes[d], asked.least[d] = size, least
         asked.largest[d] = largest_partner(size, common, criterion)
         if used + prefix.size > entries.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from neardup.kernels.hubs import may_pair, more_rows, shared_of
+from neardup.kernels.hubs import may_pair, shared_of
 from neardup.kernels.trees import tree_root
 
 
@@ -18,7 +18,7 @@ def _find_link(hubs, part, other, crowded, reference):
                 continue
             if hubs.documents[x] < reference and hubs.documents[y] < reference:
                 continue
-            shared = shared_of(hubs, x, y)
+            shared = shared_of(hubs, min(x, y), max(x, y))
             if shared >= 0:
                 return x, y, shared
     return -1, -1, -1
@@ -26,12 +26,15 @@ def _find_link(hubs, part, other, crowded, reference):
 
 @njit(cache=True, nogil=True)
 def _components_of(hubs, k, parent):
-    """Members of list k by component: (members, cuts), component c is ``members[cuts[c]:cuts[c + 1]]``."""
+    """Members of list k by component: (members, cuts), component c is ``members[cuts[c]:cuts[c + 1]]``.
+
+    Components ascend in their roots, and members in each.
+    """
     inside = hubs.members[hubs.first[k] : hubs.first[k + 1]]
     roots = np.empty(inside.size, np.int64)
     for i in range(inside.size):
         roots[i] = tree_root(parent, hubs.documents[inside[i]])
-    order = np.argsort(roots)
+    order = np.argsort(roots, kind="mergesort")
     members, cuts = np.empty(inside.size, np.int64), np.empty(inside.size + 1, np.int64)
     n = 0
     for i in range(order.size):
@@ -44,35 +47,53 @@ def _components_of(hubs, k, parent):
 
 
 @njit(cache=True, nogil=True)
-def link_crowds(hubs, crowded, parent, reference):
-    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
+def crowd_links(hubs, crowded, parent, reference):
+    """Of every two components that meet in a list, its first pair there by a member of a crowd, if there is one.
 
-    ``crowded`` bool[hubs]. All other pairs must be united already. Two components of a list are compared until
-    one pair links them, so a crowd, which is one component, costs nothing by itself. Pairs of two documents
-    below ``reference`` do not count. Returns int64[m, 3] of x, y, |x∩y| for the pairs that united something.
+    ``crowded`` bool[hubs]; ``parent`` is a forest over document numbers in which all other pairs are united
+    already. Pairs of two documents below ``reference`` do not count. int64[m, 5] of the two roots, the smaller one
+    first, then x and y in these components, and |x∩y|. Whatever lists there are, the first pair of two components
+    in the order of (x, y) is among them, for it meets in one: a crowd, which is one component, costs nothing by
+    itself.
     """
-    links, used = np.empty((16, 3), np.int64), 0
+    links, used = np.empty((16, 5), np.int64), 0
     for k in range(hubs.first.size - 1):
         members, cuts = _components_of(hubs, k, parent)
+        has_crowd = np.zeros(cuts.size - 1, np.bool_)
         for c in range(cuts.size - 1):
-            part = members[cuts[c] : cuts[c + 1]]
-            has_crowd = False
-            for x in part:
-                has_crowd |= crowded[x]
-            if not has_crowd:
+            for i in range(cuts[c], cuts[c + 1]):
+                has_crowd[c] |= crowded[members[i]]
+        for c in range(cuts.size - 1):
+            if not has_crowd[c]:
                 continue
             for o in range(cuts.size - 1):
-                other = members[cuts[o] : cuts[o + 1]]
-                root = tree_root(parent, hubs.documents[part[0]])
-                other_root = tree_root(parent, hubs.documents[other[0]])
-                if root == other_root:
+                if o == c or (o < c and has_crowd[o]):
                     continue
+                low, high = min(c, o), max(c, o)
+                part, other = members[cuts[low] : cuts[low + 1]], members[cuts[high] : cuts[high + 1]]
                 x, y, shared = _find_link(hubs, part, other, crowded, reference)
                 if shared < 0:
                     continue
-                parent[max(root, other_root)] = min(root, other_root)
                 if used == links.shape[0]:
-                    links = more_rows(links, used)
-                links[used, 0], links[used, 1], links[used, 2] = x, y, shared
+                    larger = np.empty((2 * used, 5), np.int64)
+                    for i in range(used):
+                        for column in range(5):
+                            larger[i, column] = links[i, column]
+                    links = larger
+                links[used, 0] = tree_root(parent, hubs.documents[part[0]])
+                links[used, 1] = tree_root(parent, hubs.documents[other[0]])
+                links[used, 2], links[used, 3], links[used, 4] = x, y, shared
                 used += 1
     return links[:used]
+
+
+@njit(cache=True, nogil=True)
+def unite_by(links, parent):
+    """Unite in ``parent`` the components of the ``links`` (int64[·, 5]) in their order; bool[·]: which did so."""
+    united = np.zeros(links.shape[0], np.bool_)
+    for i in range(links.shape[0]):
+        root, other = tree_root(parent, links[i, 0]), tree_root(parent, links[i, 1])
+        if root != other:
+            parent[max(root, other)] = min(root, other)
+            united[i] = True
+    return united

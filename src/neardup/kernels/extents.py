@@ -1,8 +1,8 @@
 """How far two places of a text agree: hashes of all windows of any length, from one pass over the tokens.
 
 A window is hashed as a polynomial modulo the prime 2⁶¹ − 1 (Karp and Rabin 1987), from the hashes of two
-beginnings of the text. Two windows that differ have equal hashes once in about 10¹⁸; whoever keeps what is found
-here compares it token by token first (``equal``).
+beginnings of the text, at a point that nobody knows who wrote the text. Two windows of ℓ tokens that differ have
+equal hashes with probability ℓ / 2⁶¹; whoever keeps what is found here compares it token by token (``equal``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from numba import njit
 from neardup.kernels.memory import multiply61
 
 _PRIME = np.uint64((1 << 61) - 1)
-_BASE = np.uint64(0x1A2B_9E37_79B9_7F4B)
 _ONE = np.uint64(1)
 _DOUBLINGS = 31
 _NEAR = 16
@@ -21,22 +20,28 @@ _NEAR = 16
 
 
 @njit(cache=True, nogil=True)
-def prefix_hashes(tokens):
+def base_of(salt):
+    """The point at which windows are polynomials, from a random uint64: below the prime."""
+    return salt % (_PRIME - _ONE) + _ONE
+
+
+@njit(cache=True, nogil=True)
+def prefix_hashes(tokens, base):
     """uint64[tokens + 1]: the hash of the first k tokens (int32 names), for each k."""
     prefix = np.empty(tokens.size + 1, np.uint64)
     value = np.uint64(0)
     prefix[0] = value
     for i in range(tokens.size):
-        value = multiply61(value, _BASE) + np.uint64(tokens[i]) + _ONE
+        value = multiply61(value, base) + np.uint64(tokens[i]) + _ONE
         value = value - _PRIME if value >= _PRIME else value
         prefix[i + 1] = value
     return prefix
 
 
 @njit(cache=True, nogil=True)
-def power_of(length):
+def power_of(length, base):
     """What ``window_hash`` needs to know of a length: the base to that power."""
-    power, square = _ONE, _BASE
+    power, square = _ONE, base
     while length > 0:
         if length & 1:
             power = multiply61(power, square)
@@ -46,10 +51,10 @@ def power_of(length):
 
 
 @njit(cache=True, nogil=True)
-def doubled_powers():
+def doubled_powers(base):
     """uint64[31]: ``power_of`` the lengths 1, 2, 4, …"""
     powers = np.empty(_DOUBLINGS, np.uint64)
-    powers[0] = _BASE
+    powers[0] = base
     for k in range(1, _DOUBLINGS):
         powers[k] = multiply61(powers[k - 1], powers[k - 1])
     return powers

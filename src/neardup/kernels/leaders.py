@@ -18,10 +18,11 @@ from numba import njit
 from neardup.kernels.hubs import above, may_pair, more_rows, shared_of
 from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
 from neardup.kernels.listed import enter_leader, next_leader, no_leaders
+from neardup.kernels.order import heap_sort
 from neardup.kernels.sets import smallest_partner, whole_of
 
 MOST_LEADERS = 1000
-"""A document that pairs with more leaders than this joins the most similar of the first ones it meets.
+"""A document that pairs with more leaders than this joins the most similar of as many of them, the smallest ones.
 
 Without an end, thousands of texts on one page of boilerplate, each near enough to most leaders, would cost
 all their pairs.
@@ -70,14 +71,12 @@ def _gather(d, links, groups, found, criterion):
 
 
 @njit(cache=True, nogil=True)
-def _gather_hub(d, hubs, listed, seen, found, n):
-    """Add the leaders that d meets in its prefix lists and pairs with; (found, how many there are now).
+def _met_in_lists(x, hubs, listed, seen, met):
+    """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), ascending; how many.
 
-    ``listed`` as ``no_leaders`` gives it; ``seen`` is int64[hubs] scratch. The search ends when there are
-    MOST_LEADERS.
+    ``listed`` as ``no_leaders`` gives it; ``seen`` is int64[hubs] scratch.
     """
-    x = hubs.local[d]
-    smallest = smallest_partner(hubs.sizes[x], hubs.criterion)
+    smallest, n = smallest_partner(hubs.sizes[x], hubs.criterion), 0
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         if listed.counts[k] == 0:
@@ -89,22 +88,35 @@ def _gather_hub(d, hubs, listed, seen, found, n):
         while at < end:
             y = hubs.members[at]
             at = next_leader(listed, at + 1, end)
-            if seen[y] == x:
-                continue
-            seen[y] = x
-            low, high = min(x, y), max(x, y)
-            if not may_pair(hubs, low, high):
-                continue
-            shared = shared_of(hubs, low, high)
-            whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], hubs.criterion.measure)
-            if shared < 0 or not _takes(shared, whole, hubs.criterion):
-                continue
-            if n >= MOST_LEADERS:
-                return found, n
-            if n == found.shape[0]:
-                found = more_rows(found, n)
-            found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, whole
-            n += 1
+            if seen[y] != x:
+                seen[y] = x
+                met[n] = y
+                n += 1
+    heap_sort(met, 0, n)
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _gather_hub(x, hubs, met, found, n):
+    """Add those of the leaders ``met`` that hub document x pairs with; (found, how many there are now).
+
+    The first MOST_LEADERS of them, in the order of their numbers: in which lists they stand, and in which order,
+    is a matter of hashes.
+    """
+    for y in met:
+        low, high = min(x, y), max(x, y)
+        if not may_pair(hubs, low, high):
+            continue
+        shared = shared_of(hubs, low, high)
+        whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], hubs.criterion.measure)
+        if shared < 0 or not _takes(shared, whole, hubs.criterion):
+            continue
+        if n >= MOST_LEADERS:
+            break
+        if n == found.shape[0]:
+            found = more_rows(found, n)
+        found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, whole
+        n += 1
     return found, n
 
 
@@ -132,7 +144,7 @@ def lead(order, rank, links, hubs, alive, reference, complete):
     classes = no_classes(n if complete else 0)
     partner_of = np.full(n, NONE, np.int64)
     listed = no_leaders(hubs)
-    seen = np.full(hubs.documents.size, NONE, np.int64)
+    seen, met = np.full(hubs.documents.size, NONE, np.int64), np.empty(hubs.documents.size, np.int64)
     found = np.empty((64, 3), np.int64)
     for d in order:
         in_hub = hubs.local[d] >= 0 and alive[hubs.local[d]]
@@ -141,7 +153,9 @@ def lead(order, rank, links, hubs, alive, reference, complete):
                 found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
             count = _gather(d, links, groups, found, hubs.criterion)
             if in_hub:
-                found, count = _gather_hub(d, hubs, listed, seen, found, count)
+                x = hubs.local[d]
+                n_met = _met_in_lists(x, hubs, listed, seen, met)
+                found, count = _gather_hub(x, hubs, met[:n_met], found, count)
             if complete:
                 for k in range(links.begin[d], links.begin[d + 1]):
                     partner_of[links.partners[k]] = d

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from neardup.kernels.extents import agree_after, agree_before, doubled_powers, power_of, prefix_hashes, window_hash
+from neardup.kernels.extents import (
+    agree_after,
+    agree_before,
+    base_of,
+    doubled_powers,
+    power_of,
+    prefix_hashes,
+    window_hash,
+)
 from neardup.kernels.places import stretches
 from neardup.kernels.runs import run_key
 
@@ -21,7 +29,10 @@ _ONE, _63 = np.uint64(1), np.uint64(63)
 
 
 class Text(NamedTuple):
-    """Tokens (int32 names) of A, m of them, and behind them those of B; with hashes of all windows."""
+    """Tokens (int32 names) of A, m of them, and behind them those of B; with hashes of all windows.
+
+    ``powers`` are the base of these hashes, its square, the square of that, and so on.
+    """
 
     tokens: Any
     m: Any
@@ -44,9 +55,10 @@ class Drawn(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def text_of(tokens, m):
-    """The two documents with what is needed to compare any two windows."""
-    return Text(tokens, m, prefix_hashes(tokens), doubled_powers())
+def text_of(tokens, m, salt):
+    """The two documents with what is needed to compare any two windows; ``salt`` is a random uint64."""
+    base = base_of(salt)
+    return Text(tokens, m, prefix_hashes(tokens, base), doubled_powers(base))
 
 
 @njit(cache=True, nogil=True)
@@ -55,11 +67,11 @@ def draw(text, places, least, length, step):
     free_a = stretches(places, 0, text.m, least)
     free_b = stretches(places, text.m, text.tokens.size, least)
     at, stretch = _every(free_a, length, step)
-    group, n_groups, table = _groups(text.prefix, at, length)
+    group, n_groups, table = _groups(text, at, length)
     counts = np.zeros(n_groups, np.int64)
     for k in range(group.size):
         counts[group[k]] += 1
-    places_b, stretch_b, groups_b = _meet(text.prefix, free_b, length, table)
+    places_b, stretch_b, groups_b = _meet(text, free_b, length, table)
     first = np.zeros(n_groups + 2, np.int64)
     pairs = np.int64(0)
     for k in range(places_b.size):
@@ -91,17 +103,17 @@ def _every(free, length, step):
 
 
 @njit(cache=True, nogil=True)
-def _groups(prefix, at, length):
+def _groups(text, at, length):
     """Groups of equal windows: (group int32 of each, how many, the table to look them up)."""
     bits = 5
     while (1 << bits) < 2 * at.size:
         bits += 1
-    slots, power = np.full(1 << bits, -1, np.int32), power_of(length)
+    slots, power = np.full(1 << bits, -1, np.int32), power_of(length, text.powers[0])
     seen = np.zeros(1 << (bits - 3), np.uint64)  # eight bits a slot: one look tells most windows of B
     hashes, group = np.empty(at.size, np.uint64), np.empty(at.size, np.int32)
     mask, n_groups = np.int64((1 << bits) - 1), 0
     for k in range(at.size):
-        value = window_hash(prefix, np.int64(at[k]), length, power)
+        value = window_hash(text.prefix, np.int64(at[k]), length, power)
         mixed = value * _GOLD
         bit = mixed >> np.uint64(61 - bits)
         seen[bit >> np.uint64(6)] |= _ONE << (bit & _63)
@@ -117,10 +129,10 @@ def _groups(prefix, at, length):
 
 
 @njit(cache=True, nogil=True)
-def _meet(prefix, free, length, table):
+def _meet(text, free, length, table):
     """Windows of B that were drawn from A: where each begins, in which stretch, its group; int32, in order."""
     slots, seen, hashes = table
-    power, mask = power_of(length), np.int64(slots.size - 1)
+    power, mask = power_of(length, text.powers[0]), np.int64(slots.size - 1)
     bits = 0
     while (1 << bits) < slots.size:
         bits += 1
@@ -132,7 +144,7 @@ def _meet(prefix, free, length, table):
     size = 0
     for k in range(free.shape[0]):
         for place in range(free[k, 0], free[k, 1] - length + 1):
-            value = window_hash(prefix, place, length, power)
+            value = window_hash(text.prefix, place, length, power)
             mixed = value * _GOLD
             bit = mixed >> to_bit
             if (seen[bit >> np.uint64(6)] >> (bit & _63)) & _ONE == 0:

@@ -73,6 +73,17 @@ def fold128(typingctx, a, b):
 
 
 @intrinsic
+def high_half(typingctx, a, b):
+    """The upper 64 bits of the 128-bit product a·b of two uint64."""
+
+    def codegen(context, builder, signature, args):
+        product = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
+        return builder.trunc(builder.lshr(product, ir.Constant(_I128, 64)), _I64)
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
 def multiply61(typingctx, a, b):
     """a·b mod 2⁶¹ − 1 of two uint64 below that prime, as a uint64 below it."""
 
@@ -86,6 +97,32 @@ def multiply61(typingctx, a, b):
         return builder.select(over, builder.sub(total, prime), total)
 
     return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def four_steps61(typingctx, value, powers, a, b, c, d):
+    """value·p⁴ + a·p³ + b·p² + c·p + d mod 2⁶¹ − 1, as a uint64 below 2⁶¹ + 4; ``powers`` = (p, p², p³, p⁴).
+
+    ``value`` and the powers are below 2⁶¹ + 4, the others below 2⁶⁰: all five are below 2¹²⁴ together.
+    """
+
+    def codegen(context, builder, signature, args):
+        prime = ir.Constant(_I64, (1 << 61) - 1)
+        value, powers, *more = args
+        total = builder.zext(more[3], _I128)
+        for k, factor in enumerate((more[2], more[1], more[0], value)):
+            power = builder.zext(builder.extract_value(powers, k), _I128)
+            total = builder.add(total, builder.mul(power, builder.zext(factor, _I128)))
+        for _ in range(2):  # 2⁶¹ is 1 modulo the prime
+            low = builder.and_(builder.trunc(total, _I64), prime)
+            high = builder.trunc(builder.lshr(total, ir.Constant(_I128, 61)), _I64)
+            folded = builder.add(low, high)
+            total = builder.zext(folded, _I128)
+        return folded
+
+    four = types.UniTuple(types.uint64, 4)
+    one = types.uint64
+    return one(one, four, one, one, one, one), codegen
 
 
 @intrinsic

@@ -43,7 +43,7 @@ def in_both(text, windows, length, out):
     while (1 << bits) < 8 * n:
         bits += 1
     seen = np.zeros((2, 1 << (bits - 6)), np.uint64)
-    shift, power = np.uint64(64 - bits), power_of(length)
+    shift, power = np.uint64(64 - bits), power_of(length, text.powers[0])
     at = np.empty(n, np.uint32)
     for k in range(n):
         place = np.int64(windows[k])
@@ -77,7 +77,8 @@ def climb(text, free, least, most, room):
         if end + size > room:
             return places[:end], bounds, False
         if size > 0:
-            end += in_both(text, windows[:size], length, places[end:])
+            found = in_both(text, windows[:size], length, places[end:])
+            end += _kept(text, places[end : end + found], length)
         bounds[k + 1] = end
         if end + (end - bounds[k]) * (most - length) // 2 > 2 * room:
             return places[:end], bounds, False
@@ -86,6 +87,20 @@ def climb(text, free, least, most, room):
             windows[size] = places[x]
             size += free[places[x]] > length
     return places[:end], bounds, True
+
+
+@njit(cache=True, nogil=True)
+def _kept(text, windows, length):
+    """Move those of the ``windows`` (int32 places, ascending) to the front that both documents have; how many.
+
+    What ``in_both`` lets pass by chance differs from run to run, and must not decide which way is taken.
+    """
+    kind, kinds = _kinds(text, windows, length)
+    size = 0
+    for k in range(windows.size):
+        windows[size] = windows[k]
+        size += kinds[kind[k]] == 3
+    return size
 
 
 @njit(cache=True, nogil=True)
@@ -127,7 +142,8 @@ def _kinds(text, windows, length):
         bits += 1
     slots, hashes = np.full(1 << bits, -1, np.int32), np.empty(windows.size, np.uint64)
     kind, kinds = np.empty(windows.size, np.int32), np.zeros(windows.size, np.uint8)
-    mask, shift, power = np.int64((1 << bits) - 1), np.uint64(64 - bits), power_of(length)
+    mask, shift = np.int64((1 << bits) - 1), np.uint64(64 - bits)
+    power = power_of(length, text.powers[0])
     n_kinds = 0
     for k in range(windows.size):
         place = np.int64(windows[k])

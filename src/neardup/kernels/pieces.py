@@ -60,17 +60,20 @@ class Held(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def runs_of(tokens, lengths, out):
-    """Write the hashes of all runs of ``lengths`` (int64) tokens to ``out`` (uint64, large enough); how many."""
+def runs_of(tokens, lengths, factors, out):
+    """Write the hashes of all runs of ``lengths`` (int64) tokens to ``out`` (uint64, large enough); how many.
+
+    ``factors`` are those of shingles, see ``keyed.Key``.
+    """
     used = 0
     for length in lengths:
         if length <= tokens.size:
-            used += shingle_hashes(tokens, tokens.size, length, out[used:])
+            used += shingle_hashes(tokens, tokens.size, length, factors, out[used:])
     return used
 
 
 @njit(cache=True, nogil=True)
-def run_sets(tokens, offsets, lengths):
+def run_sets(tokens, offsets, lengths, factors):
     """(hashes uint64, starts int64, sizes int64): the different runs of every document, sorted.
 
     Documents are ``tokens[offsets[d]:offsets[d + 1]]`` (uint64); runs have one of the ``lengths`` (int64).
@@ -83,7 +86,7 @@ def run_sets(tokens, offsets, lengths):
         room = document.size * lengths.size
         runs = out[used : used + room]
         starts[d] = used
-        sizes[d] = sort_distinct(runs, runs_of(document, lengths, runs), np.empty(room, np.uint64))
+        sizes[d] = sort_distinct(runs, runs_of(document, lengths, factors, runs), np.empty(room, np.uint64))
         used += sizes[d]
     return out[:used], starts, sizes
 
@@ -151,7 +154,7 @@ def _cheapest(values, costs, wanted):
 
 
 @njit(cache=True, nogil=True)
-def pieces_of(tokens, lengths, repeats, criterion):
+def pieces_of(tokens, lengths, factors, repeats, criterion):
     """(pieces uint64, how many were cut, largest) of one document; a partner of its size or below holds a piece.
 
     ``repeats`` tells how many other documents have a run (``hubs.count_repeats``); pieces that no other has are
@@ -164,7 +167,7 @@ def pieces_of(tokens, lengths, repeats, criterion):
     for k in range(lengths.size):
         if lengths[k] > n:
             break
-        for i in range(shingle_hashes(tokens, n, lengths[k], hashes[k])):
+        for i in range(shingle_hashes(tokens, n, lengths[k], factors, hashes[k])):
             costs[k, i] = repeats[hashes[k, i] & mask]
     p, q = criterion.numerator, criterion.denominator
     known = np.int64(np.count_nonzero(costs[0]))
@@ -194,7 +197,7 @@ def pieces_of(tokens, lengths, repeats, criterion):
 
 
 @njit(cache=True, nogil=True)
-def choose_pieces(tokens, offsets, lengths, repeats, criterion):
+def choose_pieces(tokens, offsets, lengths, factors, repeats, criterion):
     """(entries uint64, owner int32, largest int64[documents]): the pieces of every document, ascending in each.
 
     Documents are ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
@@ -204,7 +207,9 @@ def choose_pieces(tokens, offsets, lengths, repeats, criterion):
     total = offsets[n] - offsets[0]
     entries, owner, used = np.empty(total, np.uint64), np.empty(total, np.int32), 0
     for d in range(n):
-        pieces, _, largest[d] = pieces_of(tokens[offsets[d] : offsets[d + 1]], lengths, repeats, criterion)
+        pieces, _, largest[d] = pieces_of(
+            tokens[offsets[d] : offsets[d + 1]], lengths, factors, repeats, criterion
+        )
         copy_into(entries, used, pieces, pieces.size)
         for i in range(used, used + pieces.size):
             owner[i] = d

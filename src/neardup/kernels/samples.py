@@ -65,10 +65,10 @@ def _append(out, used, values, n):
 
 
 @njit(cache=True, nogil=True)
-def sample_texts(batch, tables, form, rule):
+def sample_texts(batch, tables, form, key, rule):
     """The samples of all documents of a TextBatch: (hashes uint64, ends int64[documents]), each sorted.
 
-    ``form`` as in ``kernels.documents.fingerprint``, ``rule`` as in ``sample``.
+    ``form`` as in ``kernels.documents.fingerprint``, ``key`` a ``Key``, ``rule`` as in ``sample``.
     """
     n_documents = batch.offsets.size - 1
     ends, used = np.empty(n_documents, np.int64), np.int64(0)
@@ -76,9 +76,9 @@ def sample_texts(batch, tables, form, rule):
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes, kept, scratch = np.empty(4096, np.uint64), np.empty(4096, np.uint64), np.empty(4096, np.uint64)
     for d in range(n_documents):
-        texts, n, _ = unit_hashes(batch, d, tables, form[0], texts)
+        texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
         hashes, kept, scratch = _room(hashes, n + 1), _room(kept, n + 1), _room(scratch, n + 1)
-        n = shingle_hashes(texts[0], n, form[1], hashes)
+        n = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
         size = sample(hashes, n, rule, kept, scratch)
         out = _append(out, used, kept, size)
         used += size

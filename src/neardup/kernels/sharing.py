@@ -10,10 +10,10 @@ from neardup.kernels.shingles import shingle_hashes
 
 
 @njit(cache=True, nogil=True)
-def count_sharing(batch, tables, form, wanted, shared):
+def count_sharing(batch, tables, form, key, wanted, shared):
     """Fill ``shared`` (int64[n]) with how many of ``wanted`` (uint64, distinct) are shingles of each text.
 
-    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2].
+    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles.
     """
     bits = 4
     while (1 << bits) < 4 * wanted.size:
@@ -30,11 +30,11 @@ def count_sharing(batch, tables, form, wanted, shared):
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
     for d in range(shared.size):
-        texts, n, _ = unit_hashes(batch, d, tables, form[0], texts)
+        texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
         if hashes.size < n:
             hashes = np.empty(2 * n, np.uint64)
         found = np.int64(0)
-        for i in range(shingle_hashes(texts[0], n, form[1], hashes)):
+        for i in range(shingle_hashes(texts[0], n, form[1], key.shingles, hashes)):
             value = hashes[i]
             at = np.int64(value & np.uint64(mask))
             while places[at] >= 0:

@@ -1,8 +1,9 @@
 """Token hashes → shingle hashes, and the 128-bit key of a whole token stream.
 
-A shingle hash is a multilinear sum Σ kⱼ·tokenⱼ mod 2⁶⁴ with distinct odd kⱼ, finalised by a bijective mix
-(Lemire and Kaser 2010: n-gram hashes must be finalised before their bits are used as ranks). The sum carries
-no dependency from one shingle to the next, so it runs in vector lanes, unlike a rolling hash.
+A shingle hash is a multilinear sum Σ kⱼ·tokenⱼ mod 2⁶⁴ with odd kⱼ, finalised by a bijective mix (Lemire and Kaser
+2010: n-gram hashes must be finalised before their bits are used as ranks). The sum carries no dependency from
+one shingle to the next, so it runs in vector lanes, unlike a rolling hash. Published hashes have published kⱼ, one
+for every position; what is counted has those of a key (keyed.py).
 """
 
 from __future__ import annotations
@@ -28,40 +29,35 @@ def mix64(value):
 
 
 @njit(cache=True, nogil=True)
-def shingle_key(position):
-    """The odd multiplier of the token at ``position`` of a shingle."""
-    return mix64(_GOLD * np.uint64(position + 1)) | np.uint64(1)
-
-
-@njit(cache=True, nogil=True)
-def shingle_hashes(tokens, n_tokens, length, out):
+def shingle_hashes(tokens, n_tokens, length, factors, out):
     """Write the hash of every shingle of ``tokens[:n_tokens]`` to ``out``; returns how many.
 
     uint64 in and out, in text order, repeats included. Fewer than ``length`` tokens make one shingle, the
-    whole tuple, whose hash also holds the number of tokens; no token makes none.
+    whole tuple, whose hash also holds the number of tokens; no token makes none. ``factors`` (uint64, odd but
+    the first) are those of a ``Key``: of the number of tokens, then of the positions.
     """
     if n_tokens == 0:
         return 0
     if n_tokens < length:
-        value = _GOLD * np.uint64(n_tokens)
+        value = factors[0] * np.uint64(n_tokens)
         for position in range(n_tokens):
-            value += shingle_key(position) * tokens[position]
+            value += factors[1 + position] * tokens[position]
         out[0] = mix64(value)
         return 1
     n = n_tokens - length + 1
     first = 0
     if length >= 4:  # four positions in one pass: the passes over memory are what this costs
         first = 4
-        k0, k1, k2, k3 = shingle_key(0), shingle_key(1), shingle_key(2), shingle_key(3)
+        k0, k1, k2, k3 = factors[1], factors[2], factors[3], factors[4]
         for i in range(n):
             out[i] = k0 * tokens[i] + k1 * tokens[i + 1] + k2 * tokens[i + 2] + k3 * tokens[i + 3]
     else:
         for i in range(n):
             out[i] = np.uint64(0)
     for position in range(first, length):
-        key = shingle_key(position)
+        factor = factors[1 + position]
         for i in range(n):
-            out[i] += key * tokens[i + position]
+            out[i] += factor * tokens[i + position]
     for i in range(n):
         out[i] = mix64(out[i])
     return n
@@ -69,10 +65,11 @@ def shingle_hashes(tokens, n_tokens, length, out):
 
 @njit(cache=True, nogil=True)
 def stream_key(tokens, n_tokens):
-    """128-bit key (two uint64) of the token sequence; equal sequences, and only they, are exact copies.
+    """128-bit key (two uint64) of a sequence of published token hashes; it is published, too.
 
     Two polynomials in the token hashes with different multipliers, each in four interleaved lanes so that
-    the multiplications overlap.
+    the multiplications overlap. Equal sequences have equal keys, but others can be made that have them, too: who
+    looks for copies has ``keyed.stream_value``.
     """
     a0, a1, a2, a3 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     b0, b1, b2, b3 = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)

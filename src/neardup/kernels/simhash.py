@@ -98,14 +98,14 @@ def majority(hashes, n, counts, votes):
 
 
 @njit(cache=True, nogil=True)
-def simhash_units(units, n, length, hashes, out):
+def simhash_units(units, n, length, factors, hashes, out):
     """Fill ``out`` (uint64[words]) with the SimHash of the windows of ``length`` units of ``units[:n]``.
 
-    ``hashes`` uint64[≥ n + 8] is scratch. Word 0 is the SimHash of 64 bits; each further word hashes the features
-    once more.
+    ``factors`` are those of the public ``Key``; ``hashes`` uint64[≥ n + 8] is scratch. Word 0 is the SimHash of 64
+    bits; each further word hashes the features once more.
     """
     counts, votes = np.empty(64, np.uint8), np.empty(64, np.int64)
-    features = shingle_hashes(units, n, length, hashes)
+    features = shingle_hashes(units, n, length, factors, hashes)
     for word in range(out.size):
         if word > 0:
             for i in range(features):
@@ -114,19 +114,21 @@ def simhash_units(units, n, length, hashes, out):
 
 
 @njit(cache=True, nogil=True)
-def simhash_texts(batch, tables, unit, length, out):
+def simhash_texts(batch, tables, form, public, out):
     """Fill ``out`` (uint64[documents, words]) with the SimHash of every document of a TextBatch.
 
-    ``unit``: WORD (windows of ``length`` tokens), SOLID or JOINED (windows of characters: see ``solid_units``).
+    ``form`` = (unit, length): WORD (windows of ``length`` tokens), SOLID or JOINED (windows of characters: see
+    ``solid_units``); ``public`` is the public ``Key``.
     """
+    unit, length = form
     ascii_table = ascii_hashes(unit)
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
     for d in range(batch.offsets.size - 1):
         if unit == WORD:
-            texts, n, _ = unit_hashes(batch, d, tables, WORD, texts)
+            texts, n, _ = unit_hashes(batch, d, tables, WORD, public, texts)
         else:
             texts, n = _solid(batch, d, tables, unit, ascii_table, texts)
         if hashes.size < n + 8:
             hashes = np.empty(n * 3 // 2 + 8, np.uint64)
-        simhash_units(texts[0], n, length, hashes, out[d])
+        simhash_units(texts[0], n, length, public.shingles, hashes, out[d])

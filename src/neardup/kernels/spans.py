@@ -10,12 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from neardup.kernels.shingles import mix64
 from neardup.kernels.unicode import CHECK, MAPPED, PAYLOAD, REPLACEMENT, TO_POOL, TOKEN, WHITE_SPACE, nfc, record
-from neardup.kernels.words import AS_IS, hash_token
 
 SPACE = 0x20
-_GOLD, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -120,17 +117,6 @@ def token_places(codepoints, ends, tables):
 
 
 @njit(cache=True, nogil=True)
-def hash_tokens(data, ends):
-    """uint64[tokens]: the hash of each token that ``tokenise`` wrote to ``data`` (uint8), cut at ``ends``."""
-    hashes = np.empty(ends.size, np.uint64)
-    begin = np.int64(0)
-    for k in range(ends.size):
-        hashes[k] = hash_token(data, begin, ends[k], AS_IS)
-        begin = ends[k]
-    return hashes
-
-
-@njit(cache=True, nogil=True)
 def only_digits(codepoints, places, zeros):
     """bool[tokens]: whether a token holds nothing but decimal digits; ``zeros`` (int64) are the digits 0.
 
@@ -149,14 +135,13 @@ def only_digits(codepoints, places, zeros):
 
 @njit(cache=True, nogil=True)
 def characters(codepoints, begins, ends, tables):
-    """The characters of character shingles: (code points uint32[n], hashes uint64[n], spans int64[n, 2]).
+    """The characters of character shingles: (code points uint32[n], spans int64[n, 2]).
 
     White space is trimmed at both ends, and each run of it inside is one space. ``begins`` and ``ends`` (int32)
     are those of ``normalise_with_origin``; the spans are in characters of the original.
     """
     room = codepoints.size
-    shown, hashes = np.empty(room, np.uint32), np.empty(room, np.uint64)
-    spans = np.empty((room, 2), np.int64)
+    shown, spans = np.empty(room, np.uint32), np.empty((room, 2), np.int64)
     size = 0
     blank = np.int64(-1)  # where the white space began that waits for a character behind it
     for i in range(room):
@@ -169,6 +154,4 @@ def characters(codepoints, begins, ends, tables):
             blank = np.int64(-1)
         shown[size], spans[size, 0], spans[size, 1] = codepoints[i], begins[i], ends[i]
         size += 1
-    for k in range(size):
-        hashes[k] = mix64(_GOLD * (np.uint64(shown[k]) + _ONE))
-    return shown[:size], hashes[:size], spans[:size]
+    return shown[:size], spans[:size]

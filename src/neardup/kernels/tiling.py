@@ -178,7 +178,7 @@ def _whole_in_other(text, places, tiles):
     m, n = text.m, text.tokens.size - text.m
     if next_marked(places, 0, m) < m:
         return 0
-    power = power_of(m)
+    power = power_of(m, text.powers[0])
     wanted = window_hash(text.prefix, 0, m, power)
     for j in range(n - m + 1):
         if window_hash(text.prefix, m + j, m, power) == wanted and equal(text.tokens, 0, m + j, m) == m:
@@ -188,13 +188,14 @@ def _whole_in_other(text, places, tiles):
 
 
 @njit(cache=True, nogil=True)
-def tile(tokens, m, w, names, n_names, covered, most_runs):
+def tile(tokens, m, w, names, n_names, covered, most_runs, salt):
     """Tile A and B greedily; (tiles int64[k, 3] = start in A, start in B, length, in the order taken; capped).
 
     ``tokens`` (int32 names) are the m tokens of A and behind them those of B, each at least w; ``names`` are
     those of the windows of w tokens (name_windows). Ties are broken by places, so A must be the first of the two
     in an order that does not depend on who asks. ``covered`` (bool[m], bool[n]) are the tokens in windows that the
-    other document has; all others are left out at once. ``most_runs`` bounds the runs that are held at a time.
+    other document has; all others are left out at once. ``most_runs`` bounds the runs that are held at a time;
+    ``salt`` is a random uint64 that no result depends on.
     """
     n = tokens.size - m
     tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
@@ -203,7 +204,7 @@ def tile(tokens, m, w, names, n_names, covered, most_runs):
     if pairs <= min(_DIRECT, most_runs):
         runs = all_runs(tokens, names, m, w, n_names, np.int64(pairs))
         return tiles[: _take(tokens, m, runs, w, places, tiles, 0)], False
-    text = text_of(tokens, m)
+    text = text_of(tokens, m, salt)
     n_tiles, capped = _whole_in_other(text, places, tiles), False
     if n_tiles > 0:
         return tiles[:n_tiles], False

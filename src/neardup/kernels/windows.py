@@ -14,7 +14,7 @@ from numba import njit
 
 from neardup.kernels.shingles import mix64
 
-_32 = np.uint64(32)
+_ONE, _32 = np.uint64(1), np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
@@ -43,15 +43,16 @@ def name_keys(keys, n, names):
 
 
 @njit(cache=True, nogil=True)
-def name_pairs(names, n, distance, keys, out):
+def name_pairs(names, n, distance, salt, keys, out):
     """Name the pairs (names[i], names[i + distance]), i < n, in ``out`` (int32); ``keys`` uint64[n] is scratch."""
     for i in range(n):
-        keys[i] = (np.uint64(names[i]) << _32) | np.uint64(names[i + distance])
+        pair = (np.uint64(names[i]) << _32) | np.uint64(names[i + distance])
+        keys[i] = mix64(salt * pair)
     return name_keys(keys, n, out)
 
 
 @njit(cache=True, nogil=True)
-def _name_packed(tokens, length, bits, keys, out):
+def _name_packed(tokens, length, bits, salt, keys, out):
     """Name the windows of ``length`` tokens of ``bits`` bits each, 64 bits or less in all."""
     windows = tokens.size - length + 1
     key, mask = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - length * bits)
@@ -59,18 +60,20 @@ def _name_packed(tokens, length, bits, keys, out):
         key = (key << np.uint64(bits)) | np.uint64(tokens[i])
     for i in range(windows):
         key = ((key << np.uint64(bits)) | np.uint64(tokens[i + length - 1])) & mask
-        keys[i] = key
+        keys[i] = mix64(salt * key)
     return name_keys(keys, windows, out)
 
 
 @njit(cache=True, nogil=True)
-def name_windows(tokens, length, keys, out):
+def name_windows(tokens, length, salt, keys, out):
     """Name every window of ``length`` tokens in ``out`` (int32[≥ windows]); returns how many names.
 
     ``tokens`` (int32) are names themselves; there are tokens.size − length + 1 windows (at least 1).
     ``keys`` uint64[tokens.size] is scratch. A window of w tokens is two overlapping ones of the largest power
-    of two that is not above w, but where w tokens fit into one key.
+    of two that is not above w, but where w tokens fit into one key. What is named is multiplied with ``salt``
+    (uint64, made odd) first: who wrote the texts could otherwise have all names meet in one place of the table.
     """
+    salt |= _ONE
     n = tokens.size
     n_names = 0
     for i in range(n):
@@ -79,15 +82,15 @@ def name_windows(tokens, length, keys, out):
     while n_names >> bits:
         bits += 1
     if length * bits <= 64:
-        return _name_packed(tokens, length, bits, keys, out)
+        return _name_packed(tokens, length, bits, salt, keys, out)
     for i in range(n):
         out[i] = tokens[i]
     power = 1
     while 2 * power <= length:
-        n_names = name_pairs(out, n - 2 * power + 1, power, keys, out)
+        n_names = name_pairs(out, n - 2 * power + 1, power, salt, keys, out)
         power *= 2
     if power < length:
-        n_names = name_pairs(out, n - length + 1, length - power, keys, out)
+        n_names = name_pairs(out, n - length + 1, length - power, salt, keys, out)
     return n_names
 
 

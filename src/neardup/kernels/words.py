@@ -30,7 +30,10 @@ _KEY_A, _KEY_B, _KEY_C = (
 
 @njit(cache=True, nogil=True)
 def hash_token(data, start, end, fold):
-    """uint64 hash of ``data[start:end]`` (not empty), each byte or-ed with ``fold`` (LOWER or AS_IS)."""
+    """The published hash (uint64) of ``data[start:end]``, not empty, each byte or-ed with ``fold`` (LOWER, AS_IS).
+
+    Other tokens with the same hash are easily made, above eight bytes: what is counted has ``keyed.keyed_hash``.
+    """
     size = np.uint64(end - start)
     if size <= _EIGHT:
         first = (load64(data, start) | fold) & (_ALL >> (_64 - _EIGHT * size))
@@ -86,15 +89,3 @@ def token_edges(data, start, end, edges):
         edges[n] = end
         n += 1
     return n >> 1
-
-
-@njit(cache=True, nogil=True)
-def ascii_tokens(data, start, end, edges, out):
-    """Hash the tokens of ``data[start:end]`` into ``out`` (uint64, ≥ (end − start + 1) / 2); their number.
-
-    ``edges`` (int64[≥ end − start + 80]) is scratch.
-    """
-    n = token_edges(data, start, end, edges)
-    for i in range(n):
-        out[i] = hash_token(data, edges[2 * i], edges[2 * i + 1], LOWER)
-    return n

@@ -24,6 +24,7 @@ from neardup.collection.query.syntax import (
     readings,
 )
 from neardup.errors import InputError, QueryError
+from neardup.kernels.keyed import Key
 from neardup.kernels.shingles import shingle_hashes
 from neardup.tables import Int64s, UInt64s
 from neardup.units import Units, words
@@ -48,16 +49,17 @@ class Target:
     overlap: Decimal | None
     probability: Decimal | None
     length: int
+    key: Key
 
     @cached_property
     def units(self) -> Units:
         """Its words."""
-        return words(self.text)
+        return words(self.text, self.key)
 
     @cached_property
     def placed(self) -> tuple[UInt64s, Int64s]:
         """All its shingles, sorted, and the token at which each begins; equal ones in the order of the text."""
-        found = shingles_in_order(self.units.hashes, self.length)
+        found = self.shingles_in_order(self.units)
         order = np.argsort(found, kind="stable")
         return found[order], order.astype(np.int64)
 
@@ -83,32 +85,31 @@ class Target:
         """Whether it has fewer words than a shingle, and so one shingle: all of them."""
         return len(self.units) < self.length
 
+    def shingles_in_order(self, units: Units) -> UInt64s:
+        """The shingles of words that were hashed by the same key, in the order of the text, with repeats."""
+        out = np.empty(max(len(units), 1), np.uint64)
+        return out[: shingle_hashes(units.hashes, len(units), self.length, self.key.shingles, out)]
+
     def words_of(self, k: int) -> tuple[str, ...]:
         """The words of shingle k in the order of the hashes."""
         start = int(self._shingles[1][k])
         return tuple(self.units.strings[start : start + self.length])
 
 
-def shingles_in_order(tokens: UInt64s, length: int) -> UInt64s:
-    """The shingles of tokens (uint64) in the order of the text, with repeats."""
-    out = np.empty(max(len(tokens), 1), np.uint64)
-    return out[: shingle_hashes(tokens, len(tokens), length, out)]
-
-
 def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
     """Find or read the document of a clause. Raises QueryError where it is not there or has no words."""
-    source, length = clause.source, lookups.sampling.length
+    source, form = clause.source, (lookups.sampling.length, lookups.sampling.key)
     numbers = (clause.overlap, clause.probability)
     if isinstance(source, Pasted):
-        target = Target("the pasted text", source.text, None, *numbers, length)
+        target = Target("the pasted text", source.text, None, *numbers, *form)
     elif isinstance(source, File):
         text = _opened(source.path, clause, query, open_file)
-        target = Target(f"the file {_shown(source.path)}", text, None, *numbers, length)
+        target = Target(f"the file {_shown(source.path)}", text, None, *numbers, *form)
     else:
         given = (Reading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
         reading, number = _existing(given, clause, query, lookups)
         name = f"document {_shown(reading.id)}"
-        target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, length)
+        target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, *form)
     if not target.n:
         what = f"There is no word in {target.name}"
         raise _error(clause, query, what, "What is compared are words; a text without any overlaps nothing")

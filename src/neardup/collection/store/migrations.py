@@ -1,4 +1,4 @@
-"""Numbered steps from one format version to the next; version 1 is the first."""
+"""Numbered steps from one format version to the next; version 2 is the first that was released."""
 
 from __future__ import annotations
 

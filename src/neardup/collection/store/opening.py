@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
@@ -18,6 +19,7 @@ from neardup.collection.store.failures import damaged, explained, not_a_collecti
 from neardup.collection.store.holding import Held
 from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
+from neardup.keys import BYTES
 from neardup.unicode_data import UNICODE_VERSION
 
 _PAGE = 8192
@@ -125,7 +127,8 @@ def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> Colle
             "Use the program that wrote it, or add the documents to a new collection",
         )
     try:
-        return CollectionSettings.of(**json.loads(header["settings"]))
+        settings = CollectionSettings.of(**json.loads(header["settings"]))
+        return replace(settings, secret=_secret(header["secret"]))
     except (KeyError, TypeError, ValueError, SettingError) as error:
         raise damaged(path, f"its settings cannot be read ({error})") from error
 
@@ -144,7 +147,15 @@ def _header(settings: CollectionSettings) -> dict[str, str]:
         "fingerprint": str(FINGERPRINT_VERSION),
         "unicode": UNICODE_VERSION,
         "settings": json.dumps(settings.as_dict()),
+        "secret": settings.secret.hex(),
     }
+
+
+def _secret(stored: str) -> bytes:
+    secret = bytes.fromhex(stored)
+    if len(secret) != BYTES:
+        raise ValueError(f"a secret of {len(secret)} bytes")
+    return secret
 
 
 def _uri(path: Path, mode: str) -> str:

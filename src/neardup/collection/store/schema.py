@@ -12,8 +12,11 @@ from typing import Any
 APPLICATION_ID = 0x4E44_5550
 """The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""
 
-FORMAT_VERSION = 1
-"""The version of the tables, kept in ``user_version``. A change of the tables needs a step in migrations.py."""
+FORMAT_VERSION = 2
+"""The version of the tables, kept in ``user_version``. A change of the tables needs a step in migrations.py.
+
+2: the hashes are keyed by a secret in the header. Version 1 was never released, and has no step to this one.
+"""
 
 # The tokenizer ``ascii`` takes every byte above 0x7F for part of a word and changes only ASCII capitals, of which
 # our tokens have none; with the low line added it splits exactly at the spaces that are put between tokens.

@@ -1,0 +1,116 @@
+"""Whatever key the hashes of a run have, the same bytes come out."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from made_texts import Writer
+from test_determinism import made_rows, of_tables, real_rows, without_costs, written
+
+import neardup as nd
+import shared_data
+from neardup import choose, group, keys
+from neardup.corpus import Corpus
+from neardup.settings import Settings
+from reference_measured import MEASURES
+
+KEYS = tuple(f"{number:064x}" for number in (0, 1, 2**255 + 12345))
+TEXTS = [text for _, text, _ in (*made_rows()[::3], *real_rows()[::4])]
+RUNS: list[dict[str, Any]] = [
+    *({"measure": measure, "matching": matching} for measure, matching in MEASURES),
+    {"measure": "lcs"},
+    {"method": "lsh", "threshold": 0.5},
+    {"method": "exact", "threshold": 0.3, "groups": "components"},
+    {"unit": "char", "length": 9, "groups": "complete"},
+    {"sketch": "simhash", "distance": 8},
+    {"threshold": 0.9, "audit": 60, "method": "lsh", "slots": 16, "recall": 0.5},
+]
+
+
+def under(
+    key: str, out: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any
+) -> tuple[dict[str, bytes], object]:
+    """Return the tables of a run under a key, and its account without times."""
+    monkeypatch.setenv("NEARDUP_KEY", key)
+    files = written(pa.table({"text": TEXTS}), out, **settings)
+    return of_tables(files), without_costs(files["run.json"])
+
+
+@pytest.mark.parametrize("form", RUNS, ids=lambda form: "-".join(map(str, form.values())))
+def test_many_keys_the_same_bytes(form: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, *others = (under(key, tmp_path / key, monkeypatch, **form) for key in KEYS)
+    assert len(one[0]["pairs.parquet"]) > 1000
+    for other in others:
+        assert other == one
+
+
+def test_crowds_are_linked_by_the_same_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains between crowds: which pair of two components links them is not a matter of which list comes first."""
+    monkeypatch.setattr(group, "CROWD", 4)
+    form = {"groups": "components", "threshold": 0.5, "method": "exact"}
+    one, *others = (under(key, tmp_path / key, monkeypatch, **form) for key in KEYS)
+    assert others == [one] * len(others)
+
+
+def test_a_text_among_thousands_of_leaders_joins_the_same_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It pairs with more leaders than are looked at: they are not those of the smallest hashes."""
+    writer = Writer(seed=31)
+    small = [" ".join(writer.words(6)) for _ in range(2500)]
+    texts = [*small, " ".join(small)]
+    found = []
+    for key in KEYS:
+        monkeypatch.setenv("NEARDUP_KEY", key)
+        run = nd.find(texts, measure="overlap", threshold=1, keep="first")
+        found.append(run.removed.to_pylist())
+    assert len(found[0]) == 1
+    assert found[0] == found[1] == found[2]
+
+
+def test_near_the_limit_every_key_chooses_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The look-ups of one and the same join differ from key to key; those of the published hashes decide."""
+    texts = list(shared_data.documents("license_texts").values())[:40]
+    counts = set()
+    reconsider = choose.reconsider
+
+    def noted(choice: Any, search: Any, lookups: int) -> Any:
+        counts.add(lookups)
+        return reconsider(choice, search, lookups)
+
+    monkeypatch.setattr("neardup.search.reconsider", noted)
+    for limit, alike in ((10, False), (38_000, True)):
+        monkeypatch.setattr(choose, "FREE_LOOKUPS", limit)
+        counts.clear()
+        accounts = []
+        for key in KEYS:
+            monkeypatch.setenv("NEARDUP_KEY", key)
+            accounts.append(nd.find(texts, threshold=0.3).run["choice"])
+        assert accounts == [accounts[0]] * len(KEYS)
+        assert (len(counts) == 1) == alike
+
+
+def test_two_runs_have_two_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEARDUP_KEY")
+    one, two = (Corpus([], Settings()).key for _ in range(2))
+    assert not set(one.tokens.tolist()) & set(two.tokens.tolist())
+    assert not set(one.shingles.tolist()) & set(two.shingles.tolist())
+
+
+def test_comparisons_do_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of one length, full of repeats: which comes first decides ties, and is told from published hashes."""
+    writer = Writer(seed=9)
+    words = writer.words(12)
+    a, b = (" ".join(writer.random.choices(words, k=400)) for _ in range(2))
+    found = set()
+    for key in (*KEYS, secrets.token_hex(32)):
+        monkeypatch.setenv("NEARDUP_KEY", key)
+        keys.process_key.cache_clear()
+        for form in ({"length": 2}, {"length": 3, "unit": "char"}):
+            there, back = nd.compare(a, b, **form), nd.compare(b, a, **form)
+            assert sorted(there.tiles.tolist()) == sorted([j, i, n] for i, j, n in back.tiles.tolist())
+            found.add((str(form), str(there.as_dict())))
+    keys.process_key.cache_clear()
+    assert len(found) == 2
