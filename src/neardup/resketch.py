@@ -70,7 +70,8 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     number = np.empty(len(like), np.uint64)
     number[like] = at - np.maximum.accumulate(np.where(begins, at, 0))
     labels = np.empty(len(order), np.uint64)
-    labels[order] = mixed(holders + mixed(number + np.uint64(1)))[group]
+    # the sum alone would not tell number and holders apart
+    labels[order] = mixed(mixed(holders) + number)[group]
     return labels
 
 

@@ -23,8 +23,9 @@ def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: in
     Pairs of two documents below ``reference`` are left out. Equal fingerprints are looked up once. One is a hub if
     more than ``HUB`` documents have it or one near it: its documents, and those of all near it, are hub documents,
     whose pairs among each other may be missing here. So there are at most ``HUB`` / 2 pairs for each document,
-    however many equal fingerprints are near each other. ``hub_buckets`` counts the fingerprints of hub documents, ``largest_bucket`` is the largest number of documents with one fingerprint (0: all differ).
-    ``advance`` is called with 1 for each table. Raises SettingError, InputError as ``hamming_pairs`` does.
+    however many equal fingerprints are near each other. ``hub_buckets`` counts the fingerprints of hub documents,
+    ``largest_bucket`` is the largest number of documents with one fingerprint (0: all differ). ``advance`` is
+    called with 1 for each table. Raises SettingError, InputError as ``hamming_pairs`` does.
     """
     rows = read_fingerprints(fingerprints)
     check(64 * rows.shape[1], distance)
