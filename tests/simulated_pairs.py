@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from neardup.coefficients import classic_coefficients
 from neardup.kernels.sketch import sketch_sets
 from neardup.plan import Plan, plan
-from neardup.recall import missed_pairs, missed_with
+from neardup.recall import missed_pairs, missed_with, of_pairs
 
 SPREADS = ("uniform", "bunched")
 """Resemblances spread evenly from the threshold to 1, or half of them within 3.4 % of that way above it."""
@@ -115,7 +115,7 @@ def coverage(regime: Regime, runs: int, seed: int = 0) -> Coverage:
     for run in range(runs):
         of = chances[rng.integers(0, KINDS, regime.pairs)]
         lost = rng.random(regime.pairs) < of
-        interval = missed_pairs(of[~lost], at_threshold)
+        interval = missed_pairs(of_pairs(of[~lost]), at_threshold)
         missed[run], estimated[run] = lost.sum(), interval.estimated
         held += int(interval.low <= missed[run] <= interval.high)
     return _coverage(held, missed, estimated)
@@ -134,7 +134,7 @@ def coverage_by_the_kernel(regime: Regime, runs: int, seed: int = 0) -> Coverage
         ]
     ).reshape(40, runs, each)
     of = np.repeat(chances, each)
-    intervals = [missed_pairs(of[~lost[:, run].ravel()], at_threshold) for run in range(runs)]
+    intervals = [missed_pairs(of_pairs(of[~lost[:, run].ravel()]), at_threshold) for run in range(runs)]
     missed = lost.sum(axis=(0, 2)).astype(float)
     estimated = np.array([interval.estimated for interval in intervals])
     held = sum(interval.low <= truth <= interval.high for interval, truth in zip(intervals, missed, strict=True))

@@ -8,13 +8,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.audit.outcome import Audit
 from neardup.blocks import HammingPlan
@@ -24,14 +23,15 @@ from neardup.decide import Decisions, Streams
 from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
+from neardup.missing import missing_among
 from neardup.not_judged import not_judged_counts
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
-from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall, within_distance
+from neardup.recall import Missing, Predicted, recall_of
 from neardup.results import Ids, Named
 from neardup.search import Evidence
 from neardup.settings import Settings
-from neardup.tables import VERIFIED, column
+from neardup.tables import column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import counted, similarity
 
@@ -125,9 +125,10 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
         "audit": None if outcome.audited is None else outcome.audited.as_dict(),
         "hubs": {
             "buckets": evidence.proposed.hub_buckets,
-            "documents": len(evidence.proposed.hub) if evidence.proposed.hub_buckets else 0,
+            "documents": _in_large_buckets(evidence),
             "largest": evidence.proposed.largest_bucket,
         },
+        "closed": None if evidence.closed is None else evidence.closed.as_dict(),
         **_judged(outcome, ids),
         "regrouped_from": None,
         "notes": list(notes),
@@ -171,6 +172,12 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in names}, **packages()}
 
 
+def _in_large_buckets(evidence: Evidence) -> int:
+    if not evidence.proposed.hub_buckets:
+        return 0
+    return len(evidence.proposed.hub) - (0 if evidence.closed is None else evidence.closed.joined)
+
+
 def _first_new_row(outcome: Outcome) -> int:
     return outcome.prints.part_first(len(outcome.corpus.parts) - 1)
 
@@ -192,7 +199,7 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         "not_judged": outcome.found.not_judged.num_rows,
         "different": len(prints.unique),
         "candidates": candidates,
-        "verified": candidates,
+        "verified": candidates + (0 if outcome.evidence.closed is None else outcome.evidence.closed.compared),
         "capped": outcome.evidence.capped,
         "pairs": outcome.found.pairs.num_rows,
         **decided(outcome, len(units), len(outcome.decisions.dropped)),
@@ -226,53 +233,28 @@ def _bytes(outcome: Outcome) -> dict[str, int]:
     }
 
 
+def _among_hubs(outcome: Outcome) -> Missing:
+    evidence, grouped = outcome.evidence, outcome.grouped
+    if not isinstance(evidence.plan, Plan) or evidence.in_buckets is None:
+        return Missing()
+    sketch = outcome.settings.sketch.sketch
+    return missing_among(grouped.pairs, evidence.hubs, evidence.in_buckets, grouped.limited, evidence.plan, sketch)
+
+
 def _recall(outcome: Outcome) -> dict[str, Any]:
-    """The recall of a run; pairs of two hub documents are joined exactly, besides being proposed by LSH."""
-    evidence, settings = outcome.evidence, outcome.settings
-    is_hub = np.zeros(len(outcome.prints.unique), np.bool_)
-    is_hub[evidence.proposed.hub] = True
-    joined = is_hub[column(evidence.pairs, "a")] & is_hub[column(evidence.pairs, "b")]
-    proposed = evidence.pairs.filter(pa.array(~joined))
-    return recall_of(settings, evidence.choice.method, evidence.plan, proposed, outcome.found.pairs.num_rows)
-
-
-def recall_of(
-    settings: Settings, method: str, plan: Plan | HammingPlan, proposed: pa.Table, found: int
-) -> dict[str, Any]:
-    """What was planned, what that comes to here, and how many pairs are estimated to be missed.
-
-    ``proposed`` (VERIFIED) are the pairs that only LSH could find, of all that were ``found``. Of a search by
-    SimHash no recall is planned, and nothing estimated from what it found.
-    """
-    threshold = settings.search.threshold
-    if isinstance(plan, HammingPlan):
-        return {**dict.fromkeys(("planned", "predicted", "missed")), **within_distance(settings, plan)}
-    if method == "exact":
-        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found"
-        return _recall_of(1.0, 1.0, Interval(0.0, 0, 0), Interval(1.0, 1.0, 1.0), statement)
-    at = plan.probability(threshold)
-    if threshold < 1:  # floating point takes what is nearly certain for certain
-        at = min(at, float(np.nextafter(1, 0)))
-    shared, size_a, size_b = (column(proposed, name) for name in VERIFIED.names[2:])
-    chances = missed_with(plan, settings.sketch.sketch, shared, size_a + size_b - shared)
-    missed = missed_pairs(chances, 1 - at)
-    predicted = predicted_recall(found, missed)
-    statement = (
-        f"planned {similarity(at, 4)} for a pair at resemblance {threshold:g}; "
-        f"predicted {similarity(predicted.estimated, 4)} of all pairs here; "
-        f"missed: about {missed.estimated:,.0f} (95 % interval {missed.low:,} to {missed.high:,})"
+    """The recall of a run: what the families stand for that were compared, and those that were joined exactly."""
+    evidence, settings, audited = outcome.evidence, outcome.settings, outcome.audited
+    missing = evidence.missing
+    if missing is not None:
+        with outcome.stages.stage("recall", None, "pairs"):
+            missing += _among_hubs(outcome)
+    said = Predicted(
+        missing,
+        outcome.found.pairs.num_rows,
+        bound=evidence.closed is not None and evidence.closed.left_out > 0,
+        measured=None if audited is None else audited.recall,
     )
-    return _recall_of(plan.recall, at, missed, predicted, statement)
-
-
-def _recall_of(planned: float, at: float, missed: Interval, predicted: Interval, statement: str) -> dict[str, Any]:
-    return {
-        "planned": planned,
-        "at_threshold": at,
-        "predicted": asdict(predicted),
-        "missed": asdict(missed),
-        "statement": statement,
-    }
+    return recall_of(settings, evidence.choice.method, evidence.plan, said)
 
 
 def _crowds(outcome: Judged, ids: Named) -> list[dict[str, Any]]:

@@ -2,20 +2,22 @@
 
 Every found pair has exact integers, so the probability π that LSH finds a pair like it is known. A pair found with
 probability π stands for 1/π pairs, found and missed (Horvitz and Thompson 1952): the expected number of missed
-pairs is Σ (1/π − 1), unbiased whatever the corpus.
+pairs is Σ (1/π − 1), unbiased whatever the corpus. Where chains of pairs are closed, π is that of a family falling
+apart between the two, which ``missing.py`` measures; here is what follows from it.
 
 A search by SimHash has no such π: what is said of it is in ``within_distance``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, floor, sqrt
 from typing import Any
 
 import numpy as np
 
 from neardup.blocks import HammingPlan
+from neardup.intervals import Share
 from neardup.kernels.agreement import no_band_agrees, none_whole
 from neardup.plan import Plan
 from neardup.settings import Settings
@@ -27,6 +29,9 @@ LEVEL = 0.95
 
 SINGLE = 0.02
 """Where one whole number more or less moves the probability by more than this, the interval takes it in."""
+
+_BOUNDED = 0.1
+"""An estimate of which more than this share, and more than so many pairs, is an upper bound is called one."""
 
 _NEVER = 1e-9
 """A pair missed less often than this is not looked at more closely: a billion of them make one missed pair."""
@@ -66,23 +71,66 @@ def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Float
     return missed
 
 
-def missed_pairs(chances: Floats, at_threshold: float) -> Interval:
-    """The number of missed pairs, from the 1 − π of every found pair, and from that of a pair at the threshold.
+@dataclass(frozen=True)
+class Missing:
+    """The expected number of missed pairs, its ``variance``, and that of unrelated pairs (``alone``).
 
-    What is missed beside one found pair is the number of failures before a success of probability π: geometric,
-    of mean (1 − π)/π and variance (1 − π)/π². The truth is taken as a sum of those, with the negative binomial
-    distribution of their mean and variance, and the interval holds the likeliest whole numbers. One found pair
-    more, at the threshold, is put in for the interval, so that a few pairs, or none, do not look surer than they
-    are (the flat prior of Bayes for a binomial count).
+    ``bounded`` of the ``estimated`` ones are an upper bound, from parts of families too large to be looked at.
+    """
 
-    >>> missed_pairs(np.full(9900, 0.01), 0.01)
-    Interval(estimated=100.0, low=81, high=119)
+    estimated: float = 0.0
+    variance: float = 0.0
+    alone: float = 0.0
+    bounded: float = 0.0
+
+    def __add__(self, other: Missing) -> Missing:
+        return Missing(
+            self.estimated + other.estimated,
+            self.variance + other.variance,
+            self.alone + other.alone,
+            self.bounded + other.bounded,
+        )
+
+    @property
+    def mostly_bounded(self) -> bool:
+        """Whether so much of the estimate is an upper bound that it is one itself."""
+        return self.bounded > max(_BOUNDED * self.estimated, _BOUNDED)
+
+    @property
+    def together(self) -> float:
+        """How many pairs are missed together, on average; 1 for unrelated pairs."""
+        return max(1.0, self.variance / self.alone) if self.alone else 1.0
+
+
+def of_pairs(chances: Floats) -> Missing:
+    """What unrelated pairs stand for that are missed with these probabilities.
+
+    >>> of_pairs(np.array([0.5, 0.0]))
+    Missing(estimated=1.0, variance=2.0, alone=2.0, bounded=0.0)
     """
     odds = chances / (1 - chances)
-    more = at_threshold / (1 - at_threshold)
-    estimated = float(odds.sum())
-    low, high = _likeliest(estimated + more, float((odds * odds).sum()) + more * more)
-    return Interval(estimated, min(low, floor(estimated)), max(high, ceil(estimated)))
+    spread = float((odds + odds * odds).sum())
+    return Missing(float(odds.sum()), spread, spread)
+
+
+def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
+    """The number of missed pairs, from what the found ones stand for and the 1 − π of a pair at the threshold.
+
+    What is missed beside one found pair is the number of failures before a success of probability π: geometric,
+    of mean (1 − π)/π and variance (1 − π)/π². The truth is taken as a sum of those, or of what families stand for,
+    with the negative binomial distribution of their mean and variance, and the interval holds the likeliest whole
+    numbers. One found pair more, at the threshold, is put in for the interval, so that a few pairs, or none, do
+    not look surer than they are (the flat prior of Bayes for a binomial count); where pairs are missed together,
+    as many as are.
+
+    >>> missed_pairs(of_pairs(np.full(9900, 0.01)), 0.01)
+    Interval(estimated=100.0, low=81, high=119)
+    """
+    more, together = at_threshold / (1 - at_threshold), missing.together
+    mean = missing.estimated + together * more
+    variance = missing.variance + together**2 * (more + more * more)
+    low, high = _likeliest(mean, max(variance - mean, 1e-12 * mean))
+    return Interval(missing.estimated, min(low, floor(missing.estimated)), max(high, ceil(missing.estimated)))
 
 
 def predicted_recall(found: int, missed: Interval) -> Interval:
@@ -96,6 +144,71 @@ def predicted_recall(found: int, missed: Interval) -> Interval:
         return found / (found + others) if found + others else 1.0
 
     return Interval(share(missed.estimated), share(missed.high), share(missed.low))
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a recall is predicted from: what the found pairs stand for, and the number of pairs ``found``.
+
+    ``bound``: they are known to stand for too many, or too little is known of how they are missed together: then
+    only one end of an interval is stated. ``measured`` is what an audit found, if there was one.
+    """
+
+    missing: Missing | None
+    found: int
+    bound: bool = False
+    measured: Share | None = None
+
+
+def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> dict[str, Any]:
+    """What was planned, what that comes to here, and how many pairs are estimated to be missed.
+
+    Of a search by SimHash no recall is planned, and nothing estimated from what it found.
+    """
+    threshold = settings.search.threshold
+    if isinstance(plan, HammingPlan):
+        names = ("planned", "predicted", "missed")
+        return {**dict.fromkeys(names), "at_least": False, **within_distance(settings, plan)}
+    if made.missing is None:
+        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found"
+        everything = Interval(1.0, 1.0, 1.0)
+        return _recall_of((1.0, 1.0), Interval(0.0, 0, 0), everything, False, statement)
+    at = plan.probability(threshold)
+    if threshold < 1:  # floating point takes what is nearly certain for certain
+        at = min(at, float(np.nextafter(1, 0)))
+    missed = missed_pairs(made.missing, 1 - at)
+    predicted = predicted_recall(made.found, missed)
+    planned = f"planned {similarity(at, 4)} for a pair at resemblance {threshold:g}; predicted "
+    rest = f"{similarity(predicted.estimated, 4)} of all pairs here; missed: "
+    at_least = made.bound or made.missing.mostly_bounded
+    if at_least:
+        missed, predicted = replace(missed, low=0), replace(predicted, high=1.0)
+        most = f"at most about {missed.estimated:,.0f} (95 %: up to {missed.high:,})"
+        statement = f"{planned}at least about {rest}{most}; {_measured(made.measured)}"
+    else:
+        interval = f"(95 % interval {missed.low:,} to {missed.high:,})"
+        statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}"
+    return _recall_of((plan.recall, at), missed, predicted, at_least, statement)
+
+
+def _measured(recall: Share | None) -> str:
+    if recall is None:
+        return "--audit N measures it"
+    shown = (similarity(number) for number in (recall.value, recall.low, recall.high))
+    return "the audit measured {} (95 % interval {} to {})".format(*shown)
+
+
+def _recall_of(
+    planned: tuple[float, float], missed: Interval, predicted: Interval, at_least: bool, statement: str
+) -> dict[str, Any]:
+    return {
+        "planned": planned[0],
+        "at_threshold": planned[1],
+        "predicted": asdict(predicted),
+        "missed": asdict(missed),
+        "at_least": at_least,
+        "statement": statement,
+    }
 
 
 def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
@@ -121,7 +234,8 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
         expected = f"{similarity(at, 4)} of those at resemblance {search.threshold:g}, half of those at {half}"
     statement = (
         f"not planned: of the pairs at {search.in_words} {search.threshold:g} or above all within {plan.distance} "
-        f"of {plan.bits} bits are found; expected there: {expected}; --audit N measures what was missed"
+        f"of {plan.bits} bits are found, and those that chains of them join; expected there: {expected}; "
+        "--audit N measures what was missed"
     )
     return {"at_threshold": at, "statement": statement}
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.account import Stages, decided, judgement, not_in_full, peak_memory, recall_of
+from neardup.account import Stages, decided, judgement, not_in_full, peak_memory
 from neardup.attachments import Carried, stored
 from neardup.blocks import HammingPlan, hamming_plan
 from neardup.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
@@ -27,9 +27,10 @@ from neardup.hubs import no_hubs
 from neardup.not_judged import bytes_removed
 from neardup.plan import Plan
 from neardup.progress import Silent
+from neardup.recall import Predicted, missed_with, of_pairs, recall_of
 from neardup.results import COUNTS, MEASURED, group_table, involved
 from neardup.settings import Settings, ratio
-from neardup.tables import Bools, Int64s, column, verified_table
+from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 from neardup.views import counted
 
 if TYPE_CHECKING:
@@ -258,8 +259,7 @@ def _account(found: Found, made: Regrouped, pairs: int, was: Settings) -> dict[s
             **run["bytes"],
             "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum()) + dropped,
         },
-        # which of the pairs were joined exactly is not stored: those are estimated for, too, a little too high
-        "recall": recall_of(made.settings, run["choice"]["method"], _plan_of(run), made.grouped.pairs, pairs),
+        "recall": _recall(run, made, pairs),
         "audit": None,
         "regrouped_from": source,
         "warnings": [
@@ -270,6 +270,18 @@ def _account(found: Found, made: Regrouped, pairs: int, was: Settings) -> dict[s
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }
+
+
+def _recall(run: dict[str, Any], made: Regrouped, pairs: int) -> dict[str, Any]:
+    """The recall at the stricter threshold: at least what LSH by itself would have, for chains are closed, too.
+
+    How families fall apart, and which of the pairs were joined exactly, is not stored.
+    """
+    method, plan, missing = run["choice"]["method"], _plan_of(run), None
+    if method == "lsh" and isinstance(plan, Plan):
+        shared, size_a, size_b = (column(made.grouped.pairs, name) for name in VERIFIED.names[2:])
+        missing = of_pairs(missed_with(plan, made.settings.sketch.sketch, shared, size_a + size_b - shared))
+    return recall_of(made.settings, method, plan, Predicted(missing, pairs, bound=True))
 
 
 def _plan_of(run: dict[str, Any]) -> Plan | HammingPlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from neardup.blocks import HammingPlan, hamming_plan
 from neardup.candidates.exact import join_everything
 from neardup.candidates.lsh import Candidates, candidates
 from neardup.choose import MOST_OF_A_LIST, Choice, by_simhash, choose, is_close, reconsider
+from neardup.closing import Closed, close
 from neardup.corpus import Corpus, Fingerprints
 from neardup.criterion import MEASURES, Features, criterion_of
 from neardup.fingerprints import simhash_words
@@ -20,10 +21,12 @@ from neardup.kernels.hubs import Hubs
 from neardup.kernels.keyed import Key
 from neardup.keys import PUBLIC
 from neardup.memory import release_memory
+from neardup.missing import missing_outside
 from neardup.plan import Plan
 from neardup.progress import Progress
+from neardup.recall import Missing
 from neardup.shingle_store import ShingleStore
-from neardup.tables import VERIFIED
+from neardup.tables import VERIFIED, Int64s
 from neardup.verify import verify
 
 
@@ -31,7 +34,10 @@ from neardup.verify import verify
 class Evidence:
     """What the search found: verified pairs, hub documents ready to be joined, and how it went.
 
-    ``compared`` candidates of a measure of common text were counted, ``capped`` of them not in full.
+    ``compared`` candidates of a measure of common text were counted, ``capped`` of them not in full. ``closed``
+    says what came of the chains of pairs, ``missing`` what the pairs stand for that are not of two hub documents.
+    Both are None where nothing can be missed, ``missing`` also for a search by SimHash. ``in_buckets`` (int64) are
+    the documents of large buckets: closing adds to them, and all together are the hub documents.
     """
 
     choice: Choice
@@ -41,6 +47,9 @@ class Evidence:
     hubs: Hubs
     compared: int = 0
     capped: int = 0
+    closed: Closed | None = None
+    missing: Missing | None = None
+    in_buckets: Int64s | None = None
 
 
 def search(
@@ -77,7 +86,7 @@ def search(
     with progress.stage("candidates", len(plan.bands), "bands") as advance:
         proposed = candidates(prints.signatures, plan, reference, threads, advance)
     prints.signatures.clear()
-    return _verified(choice, plan, proposed, store, corpus, progress)
+    return _verified(choice, plan, proposed, store, (corpus, reference), progress)
 
 
 def _lookups_by(key: Key, corpus: Corpus, prints: Fingerprints, features: Features, progress: Progress) -> int:
@@ -101,7 +110,7 @@ def _by_simhash(corpus: Corpus, prints: Fingerprints, reference: int, progress: 
     del fingerprints
     choice = by_simhash(settings, int(prints.units[prints.unique].sum()))
     store = ShingleStore(corpus, prints, MEASURES[settings.search.measure].features)
-    return _verified(choice, plan, proposed, store, corpus, progress)
+    return _verified(choice, plan, proposed, store, (corpus, reference), progress)
 
 
 def _verified(
@@ -109,10 +118,14 @@ def _verified(
     plan: Plan | HammingPlan,
     proposed: Candidates,
     store: ShingleStore,
-    corpus: Corpus,
+    part: tuple[Corpus, int],
     progress: Progress,
 ) -> Evidence:
-    """The proposed pairs that meet the criterion, and the hub documents ready to be joined."""
+    """The proposed pairs that meet the criterion, those that chains of them join, and the hub documents.
+
+    ``part`` = (corpus, first document that is not of the reference set).
+    """
+    corpus, reference = part
     settings = corpus.settings
     release_memory()
     with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
@@ -121,7 +134,16 @@ def _verified(
         store.hold(np.union1d(proposed.hub, involved))
         criterion, threads = criterion_of(settings.search), settings.work.threads
         pairs = verify(proposed.pairs, store, criterion, threads, advance)
-    return Evidence(choice, plan, proposed, pairs, _joined(proposed, store, corpus, progress))
+    closed = close(pairs, proposed, store, reference, settings, progress)
+    missing = None
+    if isinstance(plan, Plan):
+        with progress.stage("recall", None, "pairs"):
+            missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store)
+    in_buckets, proposed = proposed.hub, replace(proposed, hub=closed.hub)
+    hubs = _joined(proposed, store, corpus, progress)
+    return Evidence(
+        choice, plan, proposed, closed.pairs, hubs, closed=closed, missing=missing, in_buckets=in_buckets
+    )
 
 
 def _by_common_text(

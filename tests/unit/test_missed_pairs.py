@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from neardup.plan import plan
-from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
+from neardup.recall import Interval, missed_pairs, missed_with, of_pairs, predicted_recall
 
 
 def failures(misses: int, finds: int, chance: float) -> float:
@@ -38,7 +38,7 @@ def test_different_slots_for_different_shingles_miss_more_rarely() -> None:
 @pytest.mark.parametrize("found", [0, 1, 5, 40, 300])
 def test_the_interval_holds_the_likeliest_numbers(found: int, chance: float) -> None:
     """With one chance for all, the truth is negative binomial: its probabilities are added up by hand."""
-    interval = missed_pairs(np.full(found, chance), chance)
+    interval = missed_pairs(of_pairs(np.full(found, chance)), chance)
     inside = {n: failures(n, found + 1, chance) for n in range(int(interval.low), int(interval.high) + 1)}
     outside = failures(int(interval.high) + 1, found + 1, chance)
     if interval.low > 0:
@@ -56,19 +56,19 @@ def test_the_interval_holds_the_likeliest_numbers(found: int, chance: float) -> 
 
 def test_nothing_found_may_mean_little_missed() -> None:
     nothing = np.empty(0)
-    assert missed_pairs(nothing, 0.01) == Interval(0.0, 0, 0)
-    assert missed_pairs(nothing, 0.1) == Interval(0.0, 0, 1)
-    assert missed_pairs(nothing, 0.5) == Interval(0.0, 0, 4)
-    assert missed_pairs(nothing, 0.0) == Interval(0.0, 0, 0)
+    assert missed_pairs(of_pairs(nothing), 0.01) == Interval(0.0, 0, 0)
+    assert missed_pairs(of_pairs(nothing), 0.1) == Interval(0.0, 0, 1)
+    assert missed_pairs(of_pairs(nothing), 0.5) == Interval(0.0, 0, 4)
+    assert missed_pairs(of_pairs(nothing), 0.0) == Interval(0.0, 0, 0)
 
 
 def test_pairs_that_cannot_be_missed_have_no_missed_companions() -> None:
-    assert missed_pairs(np.zeros(100_000), 0.0) == Interval(0.0, 0, 0)
+    assert missed_pairs(of_pairs(np.zeros(100_000)), 0.0) == Interval(0.0, 0, 0)
 
 
 def test_millions_of_pairs() -> None:
     """As wide as the normal approximation says, which is good there."""
-    interval = missed_pairs(np.full(5_000_000, 0.02), 0.02)
+    interval = missed_pairs(of_pairs(np.full(5_000_000, 0.02)), 0.02)
     spread = 1.96 * np.sqrt(5e6 * 0.02) / 0.98
     assert interval.low == pytest.approx(interval.estimated - spread, abs=2)
     assert interval.high == pytest.approx(interval.estimated + spread, abs=2)

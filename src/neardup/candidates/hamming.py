@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.candidates.lsh import HUB, Candidates
-from neardup.hamming.pairs import near_pairs, products
+from neardup.hamming.pairs import Near, near_pairs, products
 from neardup.hamming.words import Words, distinct, read_fingerprints
 from neardup.progress import Advance
 from neardup.simhash_rules import check
@@ -20,17 +20,18 @@ from neardup.tables import CANDIDATES, Int64s, UInt64s
 def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: int, advance: Advance) -> Candidates:
     """Candidate pairs of the documents with these fingerprints (uint64[n], or uint64[n, 2] for 128 bits).
 
-    Pairs of two documents below ``reference`` are left out. A fingerprint that more than ``HUB`` documents have,
-    or that is near to more than ``HUB`` others in one table, is a hub: its documents, and those of all near it,
-    are hub documents, whose pairs among each other may be missing here. ``hub_buckets`` counts the fingerprints
-    of hub documents, ``largest_bucket`` is the largest number of documents with one fingerprint (0: all differ).
-    ``advance`` is called with 1 for each table. Raises SettingError, InputError as ``hamming_pairs`` does.
+    Pairs of two documents below ``reference`` are left out. Equal fingerprints are looked up once. One is a hub if
+    more than ``HUB`` documents have it or one near it: its documents, and those of all near it, are hub documents,
+    whose pairs among each other may be missing here. So there are at most ``HUB`` / 2 pairs for each document,
+    however many equal fingerprints are near each other. ``hub_buckets`` counts the fingerprints of hub documents,
+    ``largest_bucket`` is the largest number of documents with one fingerprint (0: all differ). ``advance`` is
+    called with 1 for each table. Raises SettingError, InputError as ``hamming_pairs`` does.
     """
     rows = read_fingerprints(fingerprints)
     check(64 * rows.shape[1], distance)
     classes = distinct(Words.of(rows))
     near = near_pairs(classes.words, distance, threads, HUB, advance)
-    full = classes.sizes > HUB
+    full = _documents_near(near, classes.sizes) > HUB
     of_full = full[near.a] | full[near.b]
     hub = full.copy()
     hub[np.concatenate((near.crowded, near.a[of_full], near.b[of_full]))] = True
@@ -44,6 +45,14 @@ def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: in
     largest = int(classes.sizes.max(initial=0))
     hub_rows, _ = classes.members(np.flatnonzero(hub))
     return Candidates(_table(a, b, reference), np.sort(hub_rows), int(hub.sum()), largest if largest > 1 else 0)
+
+
+def _documents_near(near: Near, sizes: Int64s) -> Int64s:
+    """int64[fingerprints]: how many documents have this fingerprint or one of those near it."""
+    counted = sizes.copy()
+    np.add.at(counted, near.a, sizes[near.b])
+    np.add.at(counted, near.b, sizes[near.a])
+    return counted
 
 
 def _table(a: Int64s, b: Int64s, reference: int) -> pa.Table:

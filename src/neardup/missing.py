@@ -1,0 +1,202 @@
+"""Found pairs, family by family → how many pairs are missed, and how sure that is.
+
+After closing (``closing.py``) a pair is found when a chain of proposed pairs joins its documents. How likely that
+is depends on the whole family, not on the pair alone: families are sketched again with other seeds
+(``resketch.py``), and what falls apart is counted. A pair found with probability π stands for 1/π (Horvitz and
+Thompson 1952). Pairs of a family are missed together, so the variance is that of whole families over the seeds.
+
+The pair of a family of two has nobody else to be joined by: its π is that of LSH, known exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.candidates.lsh import HUB
+from neardup.fingerprints import ShingleSets
+from neardup.kernels.hubs import Hubs
+from neardup.kernels.trees import best_of_tree, unite
+from neardup.plan import Plan
+from neardup.recall import Missing, missed_with, of_pairs
+from neardup.resketch import proposed_again
+from neardup.shingle_store import ShingleStore
+from neardup.tables import VERIFIED, Bools, Floats, Int64s, UInt64s, column
+
+_SHINGLES = 1 << 20
+"""Shingles of the families that are sketched again: with 100 seeds about a second."""
+
+_PAIRS = 1 << 16
+"""Pairs of these families."""
+
+_FEW = 1.5
+"""The variance of families is taken this many times: few families carry it, and it is estimated from these
+(the square of Student's t over the normal quantile is 1.5 at seven of them)."""
+
+
+_ALMOST_SURELY = 1 - 1e-9
+"""A pair that LSH would never find, and only a chain did, must not weigh infinitely."""
+
+_NOTHING = 1e-3
+"""Families that make no more missed pairs than this together are passed over."""
+
+
+def of_families(
+    a: Int64s, b: Int64s, family: Int64s, proposed: Iterable[Bools], drawn: Drawn | None = None
+) -> Missing:
+    """What the pairs a[k], b[k] of families stand for, by the pairs that LSH proposes with other seeds.
+
+    ``family`` (int64[pairs], from 0 on) is that of each pair; ``proposed`` gives bool[pairs] for each seed.
+    ``drawn`` tells what each family stands for; None: for itself.
+    """
+    number = int(family.max(initial=-1)) + 1
+    found = np.array([_joined(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
+    # unbiased for 1/π, but of pairs that are found with hardly any seed
+    each = (len(found) + 1) / (found.sum(axis=0) + 1)
+    odds = each - 1
+    off = np.array([np.bincount(family, 1 - hit * each, number) for hit in found]).reshape(-1, number)
+    # as a pair stands for 1/π pairs, a family stands for as many as its pairs do on average
+    weight = np.bincount(family, each, number) / np.maximum(np.bincount(family, minlength=number), 1)
+    estimated = np.bincount(family, odds, number)
+    variance = _FEW * (off**2).mean(axis=0) * weight
+    alone = np.bincount(family, odds + odds * odds, number)
+    drawn = drawn or Drawn(np.ones(number), np.ones(number))
+    whole = estimated * drawn.part
+    spread = drawn.times * variance * drawn.part**2 + drawn.times * (drawn.times - 1) * whole**2
+    stands_for = whole * drawn.times
+    unrelated = float((alone * drawn.part * drawn.times).sum())
+    bounded = float(stands_for[drawn.part > 1].sum())
+    return Missing(float(stands_for.sum()), float(spread.sum()), unrelated, bounded)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Of each family that is looked at: how many it stands for, and its pairs over those of them looked at."""
+
+    times: Floats
+    part: Floats
+
+
+def missing_outside(pairs: pa.Table, hub: Int64s, plan: Plan, sketch: str, store: ShingleStore) -> Missing:
+    """What the found ``pairs`` (VERIFIED) stand for, but those of two ``hub`` documents."""
+    is_hub = np.zeros(store.documents, np.bool_)
+    is_hub[hub] = True
+    pairs = pairs.filter(pa.array(~(is_hub[column(pairs, "a")] & is_hub[column(pairs, "b")])))
+
+    def fetch(documents: Int64s) -> ShingleSets:
+        found = store.get(documents)
+        at = found.index(documents)
+        return _sets_at(found.sets.hashes, found.sets.offsets[at], found.sets.sizes[at])
+
+    return missing_pairs(pairs, plan, sketch, np.zeros(pairs.num_rows, np.bool_), fetch)
+
+
+def missing_among(
+    pairs: pa.Table, hubs: Hubs, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
+) -> Missing:
+    """What the reported ``pairs`` of hub documents stand for; those with ``limited`` documents count for nothing.
+
+    Documents of large buckets (``in_buckets``) with few partners met by what they have in common with many unlike
+    ones, and do so with any seed: their pairs are found surely.
+    """
+    a, b = column(pairs, "a"), column(pairs, "b")
+    kept = (hubs.local[a] >= 0) & (hubs.local[b] >= 0) & ~(limited[a] | limited[b])
+    a, b = a[kept], b[kept]
+    boilerplate = np.zeros(len(limited), np.bool_)
+    boilerplate[in_buckets] = True
+    boilerplate &= np.bincount(np.concatenate((a, b)), minlength=len(limited)) < HUB
+
+    def fetch(documents: Int64s) -> ShingleSets:
+        at = hubs.local[documents]
+        return _sets_at(hubs.hashes, hubs.starts[at], hubs.sizes[at])
+
+    return missing_pairs(pairs.filter(pa.array(kept)), plan, sketch, boilerplate[a] & boilerplate[b], fetch)
+
+
+def missing_pairs(
+    pairs: pa.Table, plan: Plan, sketch: str, sure: Bools, fetch: Callable[[Int64s], ShingleSets]
+) -> Missing:
+    """What the found ``pairs`` (VERIFIED) of closed families stand for.
+
+    ``sure`` (bool[pairs]) are found with any seed. ``fetch`` gives the shingle sets of documents (ascending).
+    """
+    ends, counts = (
+        [column(pairs, name) for name in ("a", "b")],
+        [column(pairs, name) for name in VERIFIED.names[2:]],
+    )
+    documents, local = np.unique(np.concatenate(ends), return_inverse=True)
+    a, b = local[: pairs.num_rows], local[pairs.num_rows :]
+    chances = missed_with(plan, sketch, counts[0], counts[1] + counts[2] - counts[0])
+    chances[sure] = 0.0
+    chances = np.minimum(chances, _ALMOST_SURELY)
+    _, family = np.unique(_components(a, b, len(documents)), return_inverse=True)
+    twos = np.bincount(family)[family[a]] == 2 if len(a) else sure
+    sizes = np.zeros(len(documents), np.int64)
+    sizes[a], sizes[b] = counts[1], counts[2]
+    more = ~twos
+    part, drawn = _draw(family, sizes, a[more], b[more], chances[more])
+    kept = np.flatnonzero(part[a[more]] & part[b[more]])
+    total = of_pairs(chances[twos])
+    if not len(kept):
+        return total
+    inside = np.flatnonzero(part)
+    place = np.cumsum(part) - 1
+    x, y = place[a[more][kept]], place[b[more][kept]]
+    _, numbers = np.unique(family[inside], return_inverse=True)
+    again = proposed_again(fetch(documents[inside]), numbers, x, y, plan, sketch)
+    surely = sure[more][kept]
+    return total + of_families(x, y, numbers[x], (hit | surely for hit in again), drawn)
+
+
+def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) -> tuple[Bools, Drawn]:
+    """Which documents are looked at, and what their families stand for; all, where that is not too much.
+
+    Families are drawn by their risk, the number of their pairs that LSH by itself would miss, which is more than
+    are missed after closing. Of a family that is too large by itself, some documents are drawn.
+    """
+    number, rng = int(family.max(initial=-1)) + 1, np.random.default_rng(11)
+    of_pair = family[a]
+    pairs, risk = (np.bincount(of_pair, weight, number) for weight in (None, chances / (1 - chances)))
+    shingles = np.bincount(family, sizes, number)
+    share = np.minimum(
+        1, np.minimum(_SHINGLES / 4 / np.maximum(shingles, 1), (_PAIRS / 4 / np.maximum(pairs, 1)) ** 0.5)
+    )
+    part = rng.random(len(family)) < share[family]
+    looked_at = np.bincount(of_pair[part[a] & part[b]], minlength=number)
+    cost = np.maximum(looked_at / _PAIRS, np.bincount(family, sizes * part, number) / _SHINGLES)
+    order = np.argsort(risk, kind="stable")
+    some = np.zeros(number, np.bool_)
+    some[order] = np.cumsum(risk[order]) > _NOTHING
+    some &= looked_at > 0
+    scale = 1 / max(1e-300, float((risk * cost)[some].sum()))
+    chance = (
+        np.where(some, 1.0, 0.0) if cost[some].sum() <= 1 else np.where(some, np.minimum(1, risk * scale), 0.0)
+    )
+    drawn = rng.random(number) < chance
+    part &= drawn[family]
+    # a drawn family none of whose documents has a partner among those looked at is none
+    return part, Drawn(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn])
+
+
+def _sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
+    """The sets of ``sizes`` that begin at ``starts``, one after the other."""
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    at = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
+    return ShingleSets(hashes[at], offsets)
+
+
+def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:
+    """bool[pairs]: whether a chain of the pairs that are ``hit`` joins the two of each."""
+    family = _components(a[hit], b[hit], int(max(a.max(initial=-1), b.max(initial=-1))) + 1)
+    joined: Bools = family[a] == family[b]
+    return joined
+
+
+def _components(a: Int64s, b: Int64s, documents: int) -> Int64s:
+    parent = np.arange(documents)
+    unite(parent, a, b)
+    family: Int64s = best_of_tree(parent, np.arange(documents))
+    return family
