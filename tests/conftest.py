@@ -1,28 +1,17 @@
-"""Compiled kernels are cached per state of the sources: Numba notices a changed file, not a changed callee."""
+"""Kernels compiled for a test are kept for the next run, in a folder for each state of the kernels."""
 
 from __future__ import annotations
 
 import gc
-import hashlib
 import os
 import tempfile
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-KERNELS = Path(__file__).parents[1] / "src" / "neardup" / "kernels"
-
-_digest = hashlib.sha256()
-for _source in sorted(KERNELS.glob("*.py")):
-    _digest.update(_source.read_bytes())
-os.environ.setdefault(
-    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"neardup-kernels-{_digest.hexdigest()[:16]}")
-)
-
-if "PYTEST_XDIST_WORKER" in os.environ:
-    from compiled_once import compile_each_kernel_in_one_process
-
-    compile_each_kernel_in_one_process()
+# of one user, for whoever runs the tests as another one could not write to it
+_user = os.getuid() if hasattr(os, "getuid") else 0
+os.environ.setdefault("NEARDUP_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"neardup-tests-{_user}"))
 
 # The first example compiles, and others compute on the same machine: no test is wrong because it took long.
 settings.register_profile("neardup", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.order import copy_into, sort_distinct
 from neardup.kernels.shingles import mix64, shingle_hashes, stream_key
 from neardup.kernels.sketch import classic, low_halves, one_permutation

@@ -8,8 +8,8 @@ here compares it token by token first (``equal``).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import multiply61
 
 _PRIME = np.uint64((1 << 61) - 1)

@@ -8,7 +8,8 @@ no dependency from one shingle to the next, so it runs in vector lanes, unlike a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 _33 = np.uint64(33)
 _MIX_A, _MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
