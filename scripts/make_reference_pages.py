@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve
+from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve, warm
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options import COMMANDS
 from neardup.settings import FIELDS, RECORDS, Field
@@ -29,6 +29,7 @@ FUNCTIONS = {
     "check": collection.check,
     "compact": collection.compact,
     "demo": demo.demo,
+    "warm": warm.warm,
 }
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
 

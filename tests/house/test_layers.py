@@ -30,7 +30,7 @@ LAYERS = (
         "intervals",
         "formats",
     ),
-    ("coefficients", "keys", "text", "fingerprints", "keep", "provenance", "attachments"),
+    ("coefficients", "keys", "text", "fingerprints", "keep", "provenance", "attachments", "warming"),
     ("readers", "writers"),
     ("corpus", "sketches", "units"),
     ("shingle_store", "simhash", "hamming", "stop_words", "matching", "families", "banding"),
@@ -79,6 +79,8 @@ FILE_MODULES = {
     "pyarrow.json",
 }
 FILE_ROOMS = {"readers", "writers"}
+# numba.njit by itself keeps code beside the sources, where nobody may be able to write, or anybody
+COMPILING = {"compile_cache", "compiled", "memory", "signatures"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -130,6 +132,11 @@ def test_kernels_import_only_kernels_and_numerics(path: Path) -> None:
         name for name in imported(path) if not name.startswith(("neardup.kernels", "numba", "numpy", "llvmlite"))
     }
     assert foreign <= {"__future__", "__future__.annotations"} | standard(foreign), foreign
+
+
+def test_kernels_have_our_decorator() -> None:
+    direct = {path.stem for path in MODULES if any(name.startswith("numba") for name in imported(path))}
+    assert direct == COMPILING, "from neardup.kernels.compiled import njit"
 
 
 def standard(names: set[str]) -> set[str]:

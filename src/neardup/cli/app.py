@@ -10,6 +10,7 @@ from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
 from neardup.cli.collection import check, compact, info, remove
 from neardup.cli.compare import compare
+from neardup.cli.compiling import watched
 from neardup.cli.demo import demo
 from neardup.cli.explain import explain
 from neardup.cli.groups import decide, groups
@@ -19,6 +20,7 @@ from neardup.cli.options import COMMANDS
 from neardup.cli.plan import plan
 from neardup.cli.search import search
 from neardup.cli.serve import serve
+from neardup.cli.warm import warm
 
 # plain help: it reads the same in a pipe, and rich, which it would need, doubles the time of --help
 app = typer.Typer(
@@ -47,11 +49,15 @@ def neardup(
     """Find, prove and show near-duplicate documents."""
 
 
+_SAY_IT_THEMSELVES = {"serve", "warm"}
+"""Commands that say in a way of their own that they compile."""
+
 for _command in (
     *(dedup, group, compare, plan, explain),
     *(add, remove, search, groups, decide, serve, info, check, compact),
-    demo,
+    *(demo, warm),
 ):
     _name = _command.__name__
     _summary = (_command.__doc__ or "").partition("\n")[0]
-    app.command(_name, short_help=_summary)(with_options(guarded(_command), COMMANDS[_name]))
+    _run = _command if _name in _SAY_IT_THEMSELVES else watched(_command)
+    app.command(_name, short_help=_summary)(with_options(guarded(_run), COMMANDS[_name]))

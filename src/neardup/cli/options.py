@@ -341,5 +341,6 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
     "check": (COLLECTION, JSON),
     "compact": (COLLECTION, UPGRADE, WAIT, JSON),
     "demo": (JSON,),
+    "warm": (Option("every", ("--all",), bool, False, "Also what only rare options need."),),
 }
 """The options of every command, in the order of its help."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import views
+from neardup.cli.compiling import compiling_now, shown_by_bars
 from neardup.cli.messages import warn
 from neardup.cli.scarcity import Noted
 from neardup.progress import Advance, Progress, Silent
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Columns of what is printed to anything but a terminal."""
-PATIENCE = 2.0
-COMPILING = ", compiling (once)"
-"""What a stage says that has nothing to show after so many seconds: the first run on a machine compiles."""
 
 
 def show_groups(groups: Sequence[Group], total: int) -> None:
@@ -69,7 +67,7 @@ def watcher() -> Iterator[Progress]:
         return
     from rich.console import Console
 
-    with _bars(Console(stderr=True)) as bars:
+    with shown_by_bars(), _bars(Console(stderr=True)) as bars:
         yield Noted(Shown(bars))
 
 
@@ -82,8 +80,8 @@ def _bars(console: Console) -> Bars:
 
         def render(self, task: Task) -> Text:
             speed, unit = task.finished_speed or task.speed, task.fields["unit"]
-            waits = not task.completed and (task.elapsed or 0) > PATIENCE
-            return Text(_rate(int(task.completed), speed, unit) + COMPILING * waits)
+            compiles = "" if task.finished else compiling_now()
+            return Text(", ".join(filter(None, (_rate(int(task.completed), speed, unit), compiles))))
 
     return Progress(
         TextColumn("{task.description}"),

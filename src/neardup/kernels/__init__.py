@@ -1,6 +1,6 @@
-"""Hot loops: Numba, arrays in, arrays out; no I/O, no settings, no classes.
+"""Hot loops: Numba, arrays in, arrays out; no settings, no classes, and no files but those of the compile cache.
 
-Every kernel has a naive twin in ``tests/reference.py``. Kernels release the GIL (``nogil=True``) so that a
-pool of threads runs them over record batches, and are cached on disk (``cache=True``) so that only the
-first run on a machine compiles.
+Every kernel has a naive twin in ``tests/reference.py``. Kernels release the GIL, so that a pool of threads runs
+them over record batches, and are kept on disk, so that only the first run on a machine compiles.
+``compiled.py`` is their decorator, ``compile_cache.py`` the place where they are kept.
 """

@@ -19,7 +19,8 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 _NOTHING = 1e-16
 """Weights below this are left out of a sum."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import fold128
 from neardup.kernels.order import heap_sort
 from neardup.kernels.shingles import mix64

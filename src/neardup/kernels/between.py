@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from neardup.kernels.alignment import heaviest_chain, runs_in_order, telling_runs
+from neardup.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 LETTER, UPPER, GOES_ON, SPACE, STOP, CLOSE, FULL_STOP, FULL_CLOSE, LINE, WORD = (1 << k for k in range(10))
 """Bits of a class: a letter; one that is a capital; a small letter or a figure; white space; a stop (. ! ?) and a

@@ -7,8 +7,8 @@ order, and all ones (EMPTY) where it has fewer.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.shingles import mix64
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.coverage import IN_ORDER, INFORMATION
 from neardup.kernels.information import count_new, mark_redundant
 from neardup.kernels.lcs import chain_length, common_in_order

@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.hubs import may_pair
 from neardup.kernels.information import mark_redundant
 from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner

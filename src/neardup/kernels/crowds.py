@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.hubs import may_pair, shared_of
 from neardup.kernels.trees import tree_root
 

@@ -8,8 +8,8 @@ equal hashes with probability ℓ / 2⁶¹; whoever keeps what is found here com
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import multiply61
 
 _PRIME = np.uint64((1 << 61) - 1)

@@ -9,8 +9,8 @@ by chance cost a comparison and no more, for every pair is asked whether it agre
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import bit_count
 from neardup.kernels.shingles import mix64
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.sets import largest_partner, least_shared, shared_at_least, smallest_partner
 
 _TRIES = 64

@@ -7,7 +7,8 @@ holds it; the literal match (``tiling.py``) is the one in which a token is match
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

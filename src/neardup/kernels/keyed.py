@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import four_steps61, high_half, load64, multiply61
 from neardup.kernels.shingles import mix64
 from neardup.kernels.words import hash_token

@@ -9,8 +9,8 @@ Of two documents that are near one another only a band along the diagonal is loo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import bit_count
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.hubs import above, may_pair, more_rows, shared_of
 from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
 from neardup.kernels.listed import enter_leader, next_leader, no_leaders

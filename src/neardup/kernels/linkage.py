@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.hubs import shared_of
 from neardup.kernels.sets import least_shared
 from neardup.kernels.shingles import mix64

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import trailing_zeros
 
 _ONE, _63, _ALL = np.uint64(1), np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, MOVED, MOVED_A, MOVED_B, SAME
 
 PLAIN, REMOVED, ADDED, NOTE, MATCH_STYLE, MOVED_STYLE = 0, 1, 2, 3, 4, 8

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.extents import equal, power_of, window_hash
 from neardup.kernels.order import sort_by_bits
 from neardup.kernels.places import mark

@@ -26,8 +26,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.order import copy_into, sort_distinct
 from neardup.kernels.sets import least_shared, shared_at_least, smallest_partner
 from neardup.kernels.shingles import shingle_hashes

@@ -12,7 +12,8 @@ nothing is read or written outside the arrays, and a block that no encoder has m
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 CHECK = 4
 """Bytes of the checksum."""

@@ -7,7 +7,8 @@ it, and at which character (``alignment.breaks``). A *cut* is a unit of A and on
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 SAME, CHANGED, MOVED, BETWEEN = 0, 1, 2, 3
 """Kinds of a piece; in the order of ``alignment.table.PIECE_KINDS``."""

@@ -7,8 +7,8 @@ begins where two windows are equal and the tokens before them are not.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.windows import count_names
 
 _ONE, _32 = np.uint64(1), np.uint64(32)

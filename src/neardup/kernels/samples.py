@@ -7,8 +7,8 @@ same shingles of what they share (coordinated sampling: Broder 1997; Cohen and K
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.documents import unit_hashes
 from neardup.kernels.order import copy_into, sort_distinct
 from neardup.kernels.shingles import shingle_hashes

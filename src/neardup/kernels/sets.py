@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 RESEMBLANCE, CONTAINMENT, OVERLAP, LARGER, DICE = 0, 1, 2, 3, 4
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.documents import unit_hashes
 from neardup.kernels.shingles import shingle_hashes
 

@@ -9,7 +9,8 @@ for every position; what is counted has those of a key (keyed.py).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 _33 = np.uint64(33)
 _MIX_A, _MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)

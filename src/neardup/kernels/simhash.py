@@ -8,8 +8,8 @@ weights by count need no table.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.documents import WORD, unit_hashes
 from neardup.kernels.memory import add_bits
 from neardup.kernels.shingles import mix64, shingle_hashes

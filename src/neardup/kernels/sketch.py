@@ -12,7 +12,8 @@ Fast Similarity Sketching, Dahlgaard, Knudsen and Thorup 2017, with MinHash as t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _TOP = np.uint32(0xFFFFFFFF)

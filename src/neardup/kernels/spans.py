@@ -8,8 +8,8 @@ each of them comes from that one; where several become one (a letter and its mar
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.unicode import CHECK, MAPPED, PAYLOAD, REPLACEMENT, TO_POOL, TOKEN, WHITE_SPACE, nfc, record
 
 SPACE = 0x20

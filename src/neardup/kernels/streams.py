@@ -6,8 +6,8 @@ What a full-text index is given, so that its words are exactly the tokens that s
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.order import copy_into
 from neardup.kernels.tokens import LOW_LINE, LOW_LINE_BYTE, tokenise
 from neardup.kernels.unicode import normalise

@@ -14,8 +14,8 @@ paired with some near ones instead of all; then the result may not be the greedy
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.extents import equal, power_of, window_hash
 from neardup.kernels.long_runs import draw, runs_of, text_of
 from neardup.kernels.nearest import climb, in_both, line_up, take_nearest

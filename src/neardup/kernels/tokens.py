@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.unicode import CONTINUATION, SPACELESS, TOKEN, WHITE_SPACE, record
 
 LOW_LINE = 0x5F

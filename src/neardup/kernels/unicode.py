@@ -9,7 +9,8 @@ to do never reaches the NFC half.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 # Flag bits of a record (the layout is described at UnicodeTables)
 TOKEN = 1  # general category L*, M*, N* or Pc

@@ -10,8 +10,8 @@ Names of windows of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.shingles import mix64
 
 _ONE, _32 = np.uint64(1), np.uint64(32)

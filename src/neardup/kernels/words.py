@@ -9,8 +9,8 @@ path for other text (unicode.py) writes its normalised tokens with the same conv
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from neardup.kernels.compiled import njit
 from neardup.kernels.memory import bit_count, fold128, high_mask, load64, trailing_zeros, word_mask
 
 PADDING = 64

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from neardup.kernels.compiled import njit
 
 COLUMNS, BLANK, LINE_FEED = 3, 4, 8
 """Class of a character: its columns (two bits); is it white space between words, does it end a line."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +19,13 @@ from neardup.errors import LimitError, NeardupError, OutputError
 from neardup.service.limits import Limits
 from neardup.service.metrics import Metrics
 from neardup.service.models import NewDocuments
-from neardup.service.refusals import CODES, RefusedError, gone, refusal_of, timeout
+from neardup.service.refusals import CODES, RefusedError, gone, overloaded, refusal_of, timeout
 from neardup.service.workers import Workers
 from neardup.service.writer import Writer
 
 T = TypeVar("T")
+
+_STEP = 0.02
 
 
 class Desk:
@@ -32,6 +36,8 @@ class Desk:
         self._workers = Workers(limits.threads)
         self._writer = Writer(self._together, self.metrics.batches.observe)
         self._file = _file(collection.path)
+        self.warmed, self.closed = threading.Event(), False
+        self.warmed.set()
         self.metrics.watch("read", lambda: self._workers.waiting)
         self.metrics.watch("write", lambda: self._writer.waiting)
 
@@ -39,6 +45,17 @@ class Desk:
     def ready(self) -> bool:
         """Whether it can read and write."""
         return self._writer.alive
+
+    def require_warmed(self) -> None:
+        """Raise RefusedError while the service has started just now, and compiles."""
+        if not self.warmed.is_set():
+            raise overloaded("The service has started just now, and compiles")
+
+    async def _warmed(self, until: float) -> None:
+        """Wait until what it needs is compiled, at most ``until``."""
+        while not self.warmed.is_set() and monotonic() < until:
+            await asyncio.sleep(_STEP)
+        self.require_warmed()
 
     def require_file(self) -> None:
         """Raise RefusedError when the file that was opened is not at its place any more."""
@@ -57,8 +74,10 @@ class Desk:
 
     async def read(self, work: Callable[[], T], until: float | None = None) -> T:
         """The result of work that changes nothing."""
+        end = self._end(until)
+        await self._warmed(end)
         try:
-            return await self._workers.run(work, self._end(until))
+            return await self._workers.run(work, end)
         except NeardupError as error:
             refusal = refusal_of(error, self.collection.path)
             if isinstance(error, OutputError):  # of a disk that cannot be read
@@ -97,8 +116,10 @@ class Desk:
 
     async def write(self, work: Callable[[], T], until: float | None = None) -> T:
         """The result of work that changes something; it is on the disk when it returns."""
+        end = self._end(until)
+        await self._warmed(end)
         try:
-            result = await self._writer.run(work, self._end(until))
+            result = await self._writer.run(work, end)
         except LimitError as error:
             raise timeout() from error
         except NeardupError as error:
@@ -111,6 +132,7 @@ class Desk:
 
     def close(self) -> bool:
         """End; whether everything ended in time. The collection is closed when nobody uses it any more."""
+        self.closed = True
         end = monotonic() + self.limits.stop_seconds
         written = self._writer.close(self.limits.stop_seconds)
         read = self._workers.close(max(0.0, end - monotonic()))

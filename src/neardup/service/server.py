@@ -24,6 +24,7 @@ from neardup.service import logs
 from neardup.service.app import make_app
 from neardup.service.desk import Desk
 from neardup.service.limits import CONNECTIONS, Limits
+from neardup.service.readiness import warm_behind
 from neardup.service.refusals import RefusedError, overloaded
 from neardup.service.tokens import Tokens
 from neardup.service.watch import ABANDON, SECURITY
@@ -173,10 +174,14 @@ def serve(
     ``started`` is told the address when requests can come. Closes collection and socket.
     """
     logs.log_to_stderr()
-    warm(collection)
     desk = Desk(collection, limits)
     address = address_of(listening)
-    server = Server(_config(make_app(desk, tokens), limits), lambda: started(address))
+
+    def begin() -> None:
+        started(address)
+        warm_behind(desk, lambda: warm(collection))
+
+    server = Server(_config(make_app(desk, tokens), limits), begin)
     logs.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
         server.run(sockets=[listening])

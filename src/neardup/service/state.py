@@ -37,6 +37,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         """That it takes requests, and its file is at its place."""
         if not desk.ready:
             raise stopping()
+        desk.require_warmed()
         desk.require_file()
         return answer({"status": "ready"})
 

@@ -1,0 +1,101 @@
+"""Make src/neardup/kernels/entries.txt, the kernels each command calls, by running the commands on a sample."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LIST = ROOT / "src" / "neardup" / "kernels" / "entries.txt"
+SAMPLE = ROOT / "src" / "neardup" / "demo" / "documents.jsonl"
+MEMOS = (ROOT / "tests" / "golden" / "memo_a.txt", ROOT / "tests" / "golden" / "memo_b.txt")
+QUERY = 'SIMILAR:TEXT:"The harbour office is closed on Friday; hand in all receipts for March before noon"_50'
+
+RECORD = """
+import sys
+from neardup.kernels import compiled
+from neardup.warming import line_of
+seen = []
+insert = compiled.Kernel.add_overload
+def add_overload(kernel, made):
+    insert(kernel, made)
+    seen.append(line_of(kernel, made.signature.args))
+compiled.Kernel.add_overload = add_overload
+try:
+    {run}
+except SystemExit:
+    pass
+with open({out!r}, "w") as file:
+    file.writelines("\\t".join(line) + "\\n" for line in seen)
+"""
+COMMAND = "sys.argv = ['neardup', *{arguments!r}]; from neardup.cli import main; main()"
+SERVE = """
+    from neardup.collection import Collection
+    from neardup.service.server import warm
+    with Collection({path!r}) as collection:
+        warm(collection)
+"""
+MEASURES = ("containment", "overlap", "bag-of-words", "multiset", "chunk-longest", "chunk-union", "lcs")
+
+
+def scenarios(folder: Path) -> list[tuple[str, str]]:
+    """Each command with what is run of it, in Python."""
+    texts = folder / "texts"
+    texts.mkdir()
+    rows = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    for number, row in enumerate(rows[:40]):
+        (texts / f"{number}.txt").write_text(row["text"], encoding="utf-8")
+    made = iter(range(100))
+
+    def to(command: str, *more: object) -> list[str]:
+        return [command, *map(str, more), "-o", str(folder / f"out{next(made)}")]
+
+    store = folder / "a.neardup"
+    lines = [
+        ("demo", ["demo"]),
+        ("compare", ["compare", *map(str, MEMOS)]),
+        ("dedup", to("dedup", SAMPLE)),
+        ("lsh", to("dedup", SAMPLE, "--method", "lsh")),
+        ("group", to("group", texts)),
+        ("add", ["add", str(store), str(SAMPLE)]),
+        ("near", ["add", str(folder / "b.neardup"), str(SAMPLE), "--near", "0.8"]),
+        ("search", ["search", str(store), QUERY]),
+        ("plan", ["plan", str(SAMPLE)]),
+        ("explain", ["explain", "--example", "--family", "all"]),
+        ("other", to("dedup", SAMPLE, "--method", "lsh", "--audit", 20)),
+        ("other", to("dedup", SAMPLE, "--against", MEMOS[0])),
+        ("other", to("dedup", SAMPLE, "--unit", "char", "--length", 9)),
+        ("other", to("group", SAMPLE, "--sketch", "simhash", "--distance", 3)),
+        *(("other", to("group", SAMPLE, "--measure", measure)) for measure in MEASURES),
+        ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
+        ("other", ["check", str(store)]),
+        ("other", ["compact", str(store)]),
+    ]
+    runs = [(command, COMMAND.format(arguments=arguments)) for command, arguments in lines]
+    return [*runs, ("serve", SERVE.format(path=str(folder / "c.neardup")))]
+
+
+def main() -> None:
+    """Run everything, and write the list."""
+    used: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place, "seen.txt")
+        for command, run in scenarios(Path(place)):
+            code = RECORD.format(run=run.strip(), out=str(out))
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+            if done.returncode:
+                sys.exit(f"{run}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+            for line in out.read_text(encoding="utf-8").splitlines():
+                if "?" not in line and line.partition("\t")[0].count(".") == 0:
+                    commands = used.setdefault(line, [])
+                    commands.extend([command] * (command not in commands))
+            print(f"{command}: {len(used)} kernels", flush=True)
+    lines = [f"{','.join(commands)}\t{line}\n" for line, commands in used.items()]
+    LIST.write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""``neardup warm``: compile before the first run, with all processors."""
+
+from __future__ import annotations
+
+import threading
+from subprocess import Popen
+from time import monotonic
+
+import typer
+
+from neardup import views
+from neardup.cli.messages import DONE, warn
+from neardup.cli.shown import watcher
+from neardup.errors import OutputError
+from neardup.progress import Advance
+
+
+def warm(every: bool) -> int:
+    """Compile what the commands need, once on this machine, so that no command has to wait for it.
+
+    Without --all what the usual commands need. Uses all processors. The compiled code is kept in the folder that
+    NEARDUP_CACHE_DIR names, else in the cache folder of the user.
+    """
+    from neardup.kernels import compile_cache
+    from neardup.warming import COMMON, all_commands, compile_entry, entries_of, helped, missing, processors
+
+    folders = compile_cache.folders()
+    if folders.write is None:
+        raise OutputError(
+            "There is no folder in which compiled code can be kept",
+            "A folder of yours that others cannot write to",
+            f"Set {compile_cache.OURS} to one",
+        )
+    for note in folders.notes:
+        warn(note)
+    commands, begin = all_commands() if every else list(COMMON), monotonic()
+    todo = missing(entries_of(commands))
+    with watcher() as progress, progress.stage("compile", len(todo), "kernels") as advance:
+        if todo:
+            with helped(commands, processors()) as helpers:
+                _wait(helpers, advance)
+            # what is left was locked by a process that ended, or there are no other processes here
+            for entry in missing(todo):
+                compile_entry(entry, wait=True)
+    _tell(len(todo), len(missing(todo)), monotonic() - begin, str(folders.write))
+    return DONE
+
+
+def _wait(helpers: list[Popen[str]], advance: Advance) -> None:
+    """Until all have ended; each line they write is a kernel."""
+    lock = threading.Lock()
+
+    def read(process: Popen[str]) -> None:
+        for _ in process.stdout or ():
+            with lock:
+                advance(1)
+
+    threads = [threading.Thread(target=read, args=(process,)) for process in helpers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _tell(todo: int, left: int, seconds: float, folder: str) -> None:
+    what = f"{views.counted(todo - left, 'kernel')} compiled in {seconds:.1f} s" if todo else "nothing to compile"
+    typer.echo(f"{what}; what is compiled is kept in {views.printable(folder)}")
+    if left:
+        warn(f"{views.counted(left, 'kernel')} could not be compiled; the command that needs them says why")

@@ -1,0 +1,58 @@
+"""What the first requests would wait for, while others are answered: kernels, statements, pages of the file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic
+
+from neardup.kernels import compile_cache
+from neardup.service import logs
+from neardup.service.desk import Desk
+from neardup.warming import compile_entry, entries_of, helped, missing
+
+COMMAND = "serve"
+
+
+def warm_behind(desk: Desk, warm: Callable[[], None]) -> threading.Thread:
+    """Compile in a thread, and in other processes; then ``warm``, and let requests in.
+
+    Whatever fails here fails again, and is told, when a request needs it: this is no reason to let nobody in.
+    """
+    desk.warmed.clear()
+    thread = threading.Thread(target=_warm, args=(desk, warm), daemon=True)
+    thread.start()
+    return thread
+
+
+def _warm(desk: Desk, warm: Callable[[], None]) -> None:
+    begin = monotonic()
+    compiling = _Compiling()
+    compile_cache.watchers.append(compiling.watch)
+    try:
+        entries = missing(entries_of([COMMAND]))
+        with helped([COMMAND], helpers=None if entries else 0):
+            for entry in entries:
+                if desk.closed:
+                    return
+                compile_entry(entry, wait=False)
+            warm()
+    except Exception as error:
+        if not desk.closed:
+            logs.mistake(error, "")
+    finally:
+        compile_cache.watchers.remove(compiling.watch)
+        desk.warmed.set()
+    logs.event("ready", seconds=round(monotonic() - begin, 3))
+
+
+class _Compiling:
+    """Says once that kernels are compiled, and where they are kept."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def watch(self, what: str, _: str) -> None:
+        if what == compile_cache.STARTED and not self._said:
+            self._said = True
+            logs.event("compiling", kept=compile_cache.folders().write is not None)

@@ -1,0 +1,188 @@
+"""A first run says that it compiles, and ``neardup warm`` does it before; nothing of it is on standard output."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run
+
+from neardup import warming
+from neardup.cli import compiling
+from neardup.kernels import compile_cache
+from neardup.kernels.compile_cache import READY, STARTED
+
+NOWHERE = compile_cache.Folders((), None, ("no folder can keep compiled code: …",))
+RECORD = """
+import sys
+from neardup.kernels import compiled
+from neardup.warming import line_of
+seen, insert = [], compiled.Kernel.add_overload
+def add_overload(kernel, made):
+    insert(kernel, made)
+    seen.append(line_of(kernel, made.signature.args))
+compiled.Kernel.add_overload = add_overload
+from neardup.cli import main
+sys.argv = ["neardup", *sys.argv[1:]]
+try:
+    main()
+except SystemExit:
+    pass
+sys.stderr.write("".join("\\t".join(line) + "\\n" for line in seen))
+"""
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clock:
+    """A first run that nobody helps, at a time that is set by hand."""
+    made = Clock()
+    monkeypatch.setattr(compiling, "monotonic", made)
+    monkeypatch.setattr(compiling, "helped", lambda commands, helpers=None: warming.helped(commands, 0))
+    monkeypatch.setattr(compile_cache, "folders", lambda: compile_cache.Folders((tmp_path,), tmp_path, ()))
+    return made
+
+
+def test_a_short_compilation_is_not_told(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    first = compiling.FirstRun("demo")
+    for _ in range(3):
+        first.watch(STARTED, "kernel")
+        clock.now += 0.3
+        first.watch(READY, "kernel")
+        clock.now += 50  # the work itself
+    first.close()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_long_one_is_told_with_its_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    first = compiling.FirstRun("demo")
+    total = len(warming.entries_of(["demo"]))
+    for _ in range(2):
+        first.watch(STARTED, "kernel")
+        clock.now += 1.1
+        first.watch(STARTED, "part")
+        clock.now += 10
+        first.watch(READY, "kernel")
+    first.close()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        f"compiling, once on this machine: 0 of {total} kernels",
+        f"compiling, once on this machine: 1 of {total} kernels",
+    ]
+
+
+def test_what_it_costs_to_keep_nothing_is_told_once(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compile_cache, "folders", lambda: NOWHERE)
+    first = compiling.FirstRun("unknown")
+    for _ in range(2):
+        first.watch(STARTED, "kernel")
+        clock.now += 1.5
+    first.close()
+    assert capsys.readouterr().err.splitlines() == [f"warning: {NOWHERE.notes[0]}", "compiling"]
+
+
+def test_bars_show_what_is_compiled(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> int:
+        for watch in compile_cache.watchers[-1:]:
+            watch(STARTED, "kernel")
+            clock.now += 2
+            watch(STARTED, "part")
+            assert compiling.compiling_now().startswith("compiling, once on this machine")
+            watch(READY, "kernel")
+        assert compiling.compiling_now() == ""
+        return 0
+
+    with compiling.shown_by_bars():
+        assert compiling.watched(command)() == 0
+    assert compiling.compiling_now() == ""
+    assert capsys.readouterr().err == ""
+
+
+def test_nothing_is_left_to_compile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming, "missing", lambda entries: [])
+    result = run("warm", "--all")
+    assert result.status == 0
+    assert result.out == f"nothing to compile; what is compiled is kept in {compile_cache.folders().write}\n"
+
+
+def test_warm_compiles_in_other_processes(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NEARDUP_CACHE_DIR", str(tmp_path / "kept"))
+    smallest = ("copies:enter_keys", "sets:shared_at_least")
+    few = [entry for entry in warming.listed() if entry.kernel in smallest]
+    assert few
+    (tmp_path / "kernels").mkdir()
+    lines = "".join(f"demo\t{entry.kernel}\t{entry.types}\n" for entry in few)
+    (tmp_path / "kernels" / warming.LIST).write_text(lines + "demo\tgone:kernel\t(int64)\n")
+    code = (
+        "import sys, pathlib; from neardup import warming\n"
+        f"warming.files = lambda _: pathlib.Path({str(tmp_path / 'kernels')!r})\n"
+        "from neardup.cli import main; sys.argv = ['neardup', 'warm']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{len(few)} kernel")
+    [folder] = (tmp_path / "kept").iterdir()
+    assert len([path for path in folder.iterdir() if path.suffix != ".lock"]) >= len(few)
+
+
+def test_warm_needs_a_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_cache, "folders", lambda: NOWHERE)
+    result = run("warm")
+    assert result.status == 2
+    assert result.err.splitlines() == [
+        "error: There is no folder in which compiled code can be kept",
+        "       A folder of yours that others cannot write to",
+        "       Set NEARDUP_CACHE_DIR to one",
+    ]
+
+
+@pytest.fixture(scope="module")
+def memos() -> Iterator[list[str]]:
+    golden = Path(__file__).parents[1] / "golden"
+    return [str(golden / "memo_a.txt"), str(golden / "memo_b.txt")]
+
+
+@pytest.mark.parametrize("command", ["demo", "compare"])
+def test_the_list_names_what_the_command_calls(command: str, memos: list[str]) -> None:
+    """If it does not: scripts/kernels makes it again."""
+    line = [sys.executable, "-c", RECORD, command, *(memos if command == "compare" else [])]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    called = {tuple(line.split("\t")) for line in done.stderr.splitlines() if "\t" in line}
+    assert called == {(entry.kernel, entry.types) for entry in warming.entries_of([command])}
+
+
+def test_every_entry_of_the_list_can_be_read() -> None:
+    from importlib import import_module
+
+    from neardup.kernels.signatures import read, spelled
+
+    for entry in warming.listed():
+        module, _, name = entry.kernel.partition(":")
+        kernel: Any = getattr(import_module(f"neardup.kernels.{module}"), name)
+        types = read(entry.types)
+        assert spelled(types) == entry.types
+        assert len(types) == kernel.py_func.__code__.co_argcount, entry.kernel
+
+
+def test_helpers_begin_at_different_places() -> None:
+    entries = warming.listed()
+    orders = [warming.share(entries, number) for number in range(warming.HELPERS)]
+    assert len({order[0] for order in orders}) == warming.HELPERS
+    assert all(sorted(order) == sorted(entries) for order in orders)
