@@ -16,9 +16,7 @@ from neardup.corpus import Fingerprints
 from neardup.readers.base import Format, Problem
 from neardup.results import Named
 from neardup.tables import Int64s
-
-WITHOUT_TEXT = "without text"
-"""The kind of documents without a token."""
+from neardup.views import WITHOUT_TEXT
 
 LISTED = 100
 """Entries that ``run.json`` lists; the table has them all."""
@@ -63,7 +61,7 @@ def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[
     return {
         "unit": "file" if format == "text" else "row",
         "total": table.num_rows,
-        "kinds": dict(sorted(kinds.items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1], item[0]))),
+        "kinds": kinds,
         "removed": int(table.num_rows - (pc.sum(table["kept"]).as_py() or 0)),
         "files_left_aside": left_aside,
         "listed": first.to_pylist(),
