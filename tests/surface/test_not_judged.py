@@ -101,6 +101,9 @@ def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, t
         "table.xlsx": "spreadsheet",
     }
     assert list(listed) == sorted(listed)
+    loaded = nd.load(tmp_path / "out")
+    assert loaded.not_judged["id"].type == loaded.groups["id"].type
+    assert loaded.why("a.zip").not_judged is not None
     assert "Split it into one file for each mail" in listed["sub/old.mbox"]["reason"]
     groups = rows(tmp_path / "out" / "groups.parquet")
     assert {row["id"] for row in groups} == {"lease.txt", "lease2.txt"}
