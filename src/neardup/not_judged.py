@@ -16,9 +16,7 @@ from neardup.corpus import Fingerprints
 from neardup.readers.base import Format, Problem
 from neardup.results import Named
 from neardup.tables import Int64s
-
-WITHOUT_TEXT = "without text"
-"""The kind of documents without a token."""
+from neardup.views import WITHOUT_TEXT
 
 LISTED = 100
 """Entries that ``run.json`` lists; the table has them all."""
@@ -63,7 +61,7 @@ def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[
     return {
         "unit": "file" if format == "text" else "row",
         "total": table.num_rows,
-        "kinds": dict(sorted(kinds.items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1], item[0]))),
+        "kinds": kinds,
         "removed": int(table.num_rows - (pc.sum(table["kept"]).as_py() or 0)),
         "files_left_aside": left_aside,
         "listed": first.to_pylist(),
@@ -107,10 +105,11 @@ def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.Array:
 
 def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fingerprints) -> pa.Table:
     """The table with the files that were left aside, each at the place it has in its folder."""
+    kind = table["id"].type if pa.types.is_large_string(table["id"].type) else pa.string()
     numbers = np.concatenate([piece.row_numbers for piece in prints.pieces])
     aside = pa.table(
         {
-            "id": pa.array([problem.file for problem in files], pa.string()),
+            "id": pa.array([problem.file for problem in files], kind),
             "kind": pa.array([problem.kind for problem in files], pa.string()),
             "bytes": pa.nulls(len(files), pa.int64()),
             "kept": pa.array(np.ones(len(files), np.bool_)),
@@ -119,6 +118,6 @@ def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fin
             ),
         }
     )
-    named = table.set_column(0, "id", pc.cast(table["id"], pa.string()))
+    named = table.set_column(0, "id", pc.cast(table["id"], kind))
     places = [*numbers[rows].tolist(), *(problem.row for problem in files)]
     return pa.concat_tables([named, aside]).take(pa.array(np.argsort(places, kind="stable")))

@@ -19,6 +19,9 @@ Line = tuple[str, str]
 
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 
+WITHOUT_TEXT = "without text"
+"""The kind of documents without a token."""
+
 NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word document", "office file", "e-book")
 """Kinds of files that have a plural."""
 
@@ -173,9 +176,9 @@ def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
     found = run.get("not_judged")
     if not found or not found["total"]:
         return
+    in_order = sorted(found["kinds"].items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1]))
     kinds = ", ".join(
-        counted(count, printable(kind), "" if kind in NOUNS else printable(kind))
-        for kind, count in found["kinds"].items()
+        counted(count, printable(kind), "" if kind in NOUNS else printable(kind)) for kind, count in in_order
     )
     gone, stays = found["removed"], found["total"] - found["removed"]
     fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"

@@ -120,7 +120,7 @@ def test_kept_files_are_copied_byte_for_byte(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert neardup("dedup", documents, "-o", out) == 1
     kept = {path.name: path.read_bytes() for path in (out / "kept").iterdir()}
-    assert kept == {name: (documents / name).read_bytes() for name in ("a.docx", "b.pdf")}
+    assert kept == {name: (documents / name).read_bytes() for name in ("a.docx", "b.pdf", "c.pdf")}
     (problem,) = (json.loads(line) for line in (out / "problems.jsonl").read_text(encoding="utf-8").splitlines())
     assert problem["reason"].startswith("cannot read c.pdf: It is no PDF file, or damaged")
 

@@ -86,7 +86,7 @@ def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, t
     said = run("dedup", tmp_path / "in", "-o", tmp_path / "out")
     # what is no text is no mistake, a document that could not be read is one
     assert said.status == 1
-    assert "not judged    6 files: 2 images, 1 mailbox, 1 spreadsheet, 1 unreadable, 1 zip (kept)\n" in said.out
+    assert "not judged    6 files: 2 images, 1 zip, 1 unreadable, 1 mailbox, 1 spreadsheet (kept)\n" in said.out
     assert "kept          3, and 6 files that could not be judged\n" in said.out
     kept = tmp_path / "out" / "kept"
     assert names(kept) == files.keys() - {"lease2.txt"}
@@ -101,6 +101,9 @@ def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, t
         "table.xlsx": "spreadsheet",
     }
     assert list(listed) == sorted(listed)
+    loaded = nd.load(tmp_path / "out")
+    assert loaded.not_judged["id"].type == loaded.groups["id"].type
+    assert loaded.why("a.zip").not_judged is not None
     assert "Split it into one file for each mail" in listed["sub/old.mbox"]["reason"]
     groups = rows(tmp_path / "out" / "groups.parquet")
     assert {row["id"] for row in groups} == {"lease.txt", "lease2.txt"}

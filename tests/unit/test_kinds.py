@@ -132,6 +132,7 @@ TEXTS = [
     b"",
     b"\n",
     b"\xe9",
+    b"a string of C\0",
     b"BMW sells cars; MZ, PAR1, BZh, ID3 and OTTO are words",
     b"PK is a name",
     b"Obj oriented, wOFF, GIF89a is a version, Rar! is a shout",

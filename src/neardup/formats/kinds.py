@@ -100,7 +100,7 @@ _EMPTY_ZIP = b"PK\x05\x06"
 
 # What begins like this is no text in any encoding.
 _SURE = (
-    *(_ZIP, _EMPTY_ZIP, _OLE, b"\xff\xd8\xff", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"),
+    *(b"\x89PNG\r\n\x1a\n", _ZIP, _EMPTY_ZIP, _OLE, b"\xff\xd8\xff", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"),
     *(
         found
         for at, found, _ in _SIGNATURES
@@ -195,11 +195,11 @@ def is_binary(head: bytes) -> bool:
     if head.startswith(_SURE):
         return True
     nuls = head.count(0)
-    if nuls:
+    if nuls > head.endswith(b"\0"):  # one at the end is the end of a string, as C has it
         if _named(head):
             return True
         return nuls > _NUL_SHARE * len(head) and not _is_wide(head, nuls)
-    controls = len(head) - len(head.translate(None, _CONTROLS))
+    controls = len(head) - len(head.translate(None, _CONTROLS)) - nuls
     return controls > _CONTROL_SHARE * len(head) and not _is_utf8(head)
 
 
