@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.formats import LISTS, METADATA, Extractor, Metadata, format_by_name, format_of, refuse_size
+from neardup.formats import LISTS, METADATA, Extractor, Metadata, format_of, refuse_size
 from neardup.formats.detection import Charset, charset_of, decoded
 from neardup.formats.limits import SECONDS, SECONDS_AGAIN
 from neardup.readers.base import (
@@ -185,8 +185,7 @@ class _FilesChunk:
         return content
 
     def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
-        if format_by_name(file.path) not in (None, "text"):
-            refuse_size(file.size)
+        refuse_size(file.size)
         data = file.read_bytes()
         if format_of(file.path, data) == "text":
             return _Read(self.known.decode(row, file, data), {})
