@@ -296,7 +296,7 @@ def write_result(found: Found, folder: OutputFolder) -> None:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
-    folder.write_jsonl("problems.jsonl", [vars(problem) for problem in found.problems])
+    folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
 
 

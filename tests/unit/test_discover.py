@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from reading import read_all
+from reading import lines_of, read_all
 
 import neardup as nd
 from neardup.errors import InputError
@@ -186,6 +186,22 @@ def test_partitions_in_the_names_of_folders_are_columns(tmp_path: Path) -> None:
         table = pa.concat_tables(chunk.read_native().table for chunk in documents.chunks())
         assert table["date"].to_pylist() == ["2024-01-01"] * 2 + ["2024-01-02"] * 2 + [None] * 2
     assert "date" not in [column.name for column in open_documents(next(tmp_path.rglob("*.parquet"))).columns]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_partitions_of_rows_are_written_with_them(tmp_path: Path, name: str) -> None:
+    for lang in ("de", "en%20US"):
+        content = b"id,text\n1,a\n2,b\n" if name == "a.csv" else b'{"id":1,"text":"a"}\n{"id":2,"text":"b"}\n'
+        write(tmp_path, f"lang={lang}/{name}", content)
+    documents = open_documents(tmp_path)
+    if name == "a.csv":
+        tables = [chunk.read_native().table for chunk in documents.chunks()]
+        assert pa.concat_tables(tables)["lang"].to_pylist() == ["de", "de", "en US", "en US"]
+    else:
+        assert lines_of(documents)[1:3] == [
+            b'{"id":2,"text":"b", "lang":"de"}\n',
+            b'{"id":1,"text":"a", "lang":"en US"}\n',
+        ]
 
 
 def test_another_type_in_a_column_nobody_asked_for_refuses_nothing(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from neardup.errors import InputError
 from neardup.readers import Documents, choose_columns, open_documents
 from neardup.readers.json_records import _kind
 from neardup.readers.jsonl import SAMPLE_ROWS
-from neardup.writers.kept_lines import with_keys
+from neardup.readers.lines import with_keys
 
 
 def opened(path: Path, content: bytes, text: str | None = None, id: str | None = None) -> Documents:

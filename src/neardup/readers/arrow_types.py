@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def is_view(type_: Any) -> bool:
 
 def schema_columns(schema: Any, where: str) -> tuple[Column, ...]:
     """Return the columns of a schema; two of the same name cannot be told apart and are refused."""
-    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
         raise InputError(
             f'{where} has the column "{twice[0]}" more than once',

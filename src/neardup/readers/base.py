@@ -26,7 +26,7 @@ CHUNK_BYTES = 8 << 20
 RAW_CHARACTERS = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One row (or file, when ``row`` is None) that could not be read, and why.
 

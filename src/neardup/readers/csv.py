@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
+from neardup.readers.arrow_types import valid_strings
 from neardup.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -38,6 +39,7 @@ from neardup.readers.encodings import HEAD_BYTES
 from neardup.readers.files import UNREADABLE
 from neardup.readers.findings import named
 from neardup.readers.limits import refuse_columns
+from neardup.readers.schemas import constant, partition_columns
 from neardup.readers.sources import Source
 from neardup.readers.streams import StreamDocuments
 from neardup.settings import Reading
@@ -63,8 +65,16 @@ class CsvDocuments(StreamDocuments):
         self.findings.notes += self._dialect_notes()
         self.headers = [self._header(i) for i in range(len(self.sources))]
         self.header = self._common_header()
-        self.schema = pa.schema([(name, pa.string()) for name in self.header])
+        self.text: str | None = None
+        partition, notes = partition_columns(self.sources, self.header)
+        self.partition = [field.with_type(pa.string()) for field in partition]
+        self.findings.notes += notes
+        self.schema = pa.schema([*((name, pa.string()) for name in self.header), *self.partition])
         self.columns = self._kinds()
+
+    def require(self, text: str, id: str | None) -> None:
+        """Accept any record; names and values other than the text must be UTF-8, or are made so."""
+        self.text = text
 
     @property
     def delimiter(self) -> str:
@@ -128,7 +138,6 @@ class CsvDocuments(StreamDocuments):
         if position in self._failures:
             yield self.failed(position, first, f"cannot read the header: {self._failures[position]}")
             return
-        source = self.sources[position]
         names = self.header if columns is None else tuple(dict.fromkeys(columns))
         stream = CsvStream(
             partial(self.stream, position),
@@ -139,7 +148,7 @@ class CsvDocuments(StreamDocuments):
         )
         index = first
         for batch in stream.batches():
-            yield _RecordsChunk(index, source.name, batch) if want(index) else None
+            yield _RecordsChunk(index, self, position, batch) if want(index) else None
             index += 1
         if stream.error is not None:
             reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
@@ -155,15 +164,25 @@ class _RecordsChunk:
     """Some records of one file, decoded already."""
 
     index: int
-    source: str
+    owner: CsvDocuments
+    position: int
     batch: Batch
+
+    @property
+    def source(self) -> str:
+        return self.owner.names[self.position]
 
     def read(self, columns: Sequence[str]) -> Rows:
         table = self.batch.table.select(list(columns))
+        if self.owner.text is not None:
+            table = valid_strings(table, self.owner.text)
         return Rows(table, self._row_numbers(), self._problems())
 
     def read_native(self) -> NativeRows:
-        return NativeTable(self._row_numbers(), self.batch.table)
+        table = self.batch.table
+        for field in self.owner.partition:
+            table = table.append_column(field, constant(self.owner.sources[self.position], field, table.num_rows))
+        return NativeTable(self._row_numbers(), table)
 
     def _row_numbers(self) -> RowNumbers:
         good = np.ones(self.batch.records, np.bool_)

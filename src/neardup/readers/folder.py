@@ -13,16 +13,7 @@ import pyarrow as pa
 
 from neardup.attachments import ATTACHMENTS, column_of
 from neardup.errors import InputError
-from neardup.formats import (
-    LISTS,
-    METADATA,
-    Attachment,
-    Extractor,
-    Metadata,
-    format_by_name,
-    format_of,
-    refuse_size,
-)
+from neardup.formats import LISTS, METADATA, Attachment, Extractor, Metadata, format_of, refuse_size
 from neardup.formats.detection import Charset, charset_of, decoded
 from neardup.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.formats.limits import SECONDS, SECONDS_AGAIN
@@ -211,11 +202,10 @@ class _FilesChunk:
         return content
 
     def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
-        if format_by_name(file.path) not in (None, "text"):
-            refuse_size(file.size)
-        elif (file.size or 0) > _LARGE:
+        if (file.size or 0) > _LARGE:
             with file.open_raw() as stream:
                 _refuse_other_kinds(file, stream.read(HEAD_BYTES))
+        refuse_size(file.size)
         data = file.read_bytes()
         _refuse_other_kinds(file, data[:HEAD_BYTES])
         if format_of(file.path, data) == "text":

@@ -51,6 +51,7 @@ class IpcDocuments(TableDocuments):
         self.take_stamp(position)
         try:
             with _opened(self.sources[position]) as (schema, _):
+                schema.names  # noqa: B018 - one that is no UTF-8 is found now, not in the middle
                 return schema
         except UNREADABLE as error:
             self._failures[position] = failure_text(error)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
@@ -26,7 +28,7 @@ from neardup.readers.base import (
 from neardup.readers.files import UNREADABLE
 from neardup.readers.json_records import Parsed, Parser, guess_columns, parsed_objects
 from neardup.readers.limits import too_long
-from neardup.readers.lines import BYTE_ORDER_MARK, LongLine, Span, count_lines, line_blocks, read_span
+from neardup.readers.lines import BYTE_ORDER_MARK, LongLine, Span, count_lines, line_blocks, read_span, with_keys
 from neardup.readers.sources import Source
 from neardup.readers.streams import StreamDocuments
 
@@ -102,6 +104,12 @@ class JsonlDocuments(StreamDocuments):
         elif source.is_local and not source.compression and self.is_utf8(position):
             self._spans[position] = spans
 
+    def partition(self, position: int) -> bytes | None:
+        """Return the keys that the folders of a file tell and its lines lack, as a JSON object; None if none."""
+        known = {column.name for column in self.columns}
+        told = {key: value for key, value in self.sources[position].partition if key not in known}
+        return msgspec.json.encode(told) if told else None
+
     def no_native(self) -> NativeRows:
         """Return no lines."""
         return NativeLines(no_rows(), b"", no_rows(), no_rows())
@@ -165,10 +173,15 @@ class LinesChunk:
         return Rows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
     def read_native(self) -> NativeRows:
-        """Return the good lines untouched."""
+        """Return the good lines untouched, but for the partition that their folder tells."""
         block = self._block()
         parsed = self.owner.parser.parse(block, ())
         starts, ends = parsed.starts[parsed.lines], parsed.stops[parsed.lines]
+        keys = self.owner.partition(self.position)
+        if keys is not None:
+            lines = [with_keys(block[s:e], keys) for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
+            block, ends = b"".join(lines), np.cumsum([len(line) for line in lines], dtype=np.int64)
+            starts = ends - np.array([len(line) for line in lines], np.int64)
         return NativeLines(self.first_row + parsed.lines, block, starts, ends)
 
     def _block(self) -> bytes:

@@ -184,3 +184,12 @@ def read_span(path: str, span: Span) -> bytes:
     if len(block) < span.length:
         raise changed(path, "it is shorter now")
     return block
+
+
+def with_keys(line: bytes, item: bytes) -> bytes:
+    """Put the keys of a second JSON object at the end of the first, and leave the rest as it is."""
+    body = line.rstrip()
+    end = line[len(body) :] or b"\n"
+    inner = body[:-1].rstrip()
+    comma = b"" if inner.endswith(b"{") and inner.strip() == b"{" else b", "
+    return body[:-1].rstrip() + comma + item[1:] + (end if end.endswith(b"\n") else end + b"\n")

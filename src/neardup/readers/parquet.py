@@ -56,7 +56,8 @@ class ParquetDocuments(TableDocuments):
         self.take_stamp(position)
         try:
             with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
-                file.schema_arrow  # noqa: B018 - a type Arrow cannot read is found now, not in the middle
+                # a type that Arrow cannot read, or a name that is no UTF-8, is found now, not in the middle
+                file.schema_arrow.names  # noqa: B018
                 self.footers[position] = read_footer(raw, file.metadata)
                 return file.metadata
         except UNREADABLE as error:

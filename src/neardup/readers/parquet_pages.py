@@ -40,7 +40,7 @@ def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
     while at < end:
         header, length = _header(file, at)
         kind = number_of(header, 1)
-        said = struct_of(header.get({_DATA: 5, _DATA_2: 8}.get(kind, -1), {}))
+        said = struct_of(header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, -1), {}))
         encoding = said.get(2 if kind == _DATA else 4)
         yield Page(kind == _DICTIONARY, encoding in _DICTIONARY_CODES, number_of(said, 1, 0), number_of(header, 2))
         at += length + number_of(header, 3)

@@ -17,6 +17,9 @@ from neardup.readers.parquet_pages import Page, pages_of
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20
 
+# In a dictionary the length stands before each value.
+_LENGTH_BYTES = 4
+
 # Rows of which the sizes are looked up at once where a dictionary may repeat large values.
 _ROWS_AT_ONCE = 1 << 16
 
@@ -120,6 +123,8 @@ def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any
             f"the different values of its column {column.path} take {first.unpacked >> 20} MB, "
             f"at most {DICTIONARY_BYTES >> 20} MB are read"
         )
+    if first.unpacked > (ROW_BYTES + _LENGTH_BYTES) * max(1, first.values):
+        raise _TooLargeError(too_long(f"a value of its column {column.path}"))
     if first.unpacked * column.values <= BIG_GROUP_BYTES:
         return Decoded(0)  # however often they are repeated
     coded = sum(page.values for page in takewhile(_is_coded, found))

@@ -32,8 +32,8 @@ class TableDocuments(FileDocuments):
         """Find the schema of the whole; ``schemas`` has one for each file, None for one that cannot be read."""
         good = [i for i, schema in enumerate(schemas) if schema is not None]
         for i in good:
-            schema_columns(schemas[i], self.names[i])
             refuse_columns(self.names[i], len(schemas[i]))
+            schema_columns(schemas[i], self.names[i])
         self._unified = found = unified([self.names[i] for i in good], [schemas[i] for i in good])
         self._schemas = schemas
         self._partition, notes = partition_columns(self.sources, found.schema.names)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.readers.base import NativeLines
+from neardup.readers.lines import with_keys
 
 # What gzip itself takes by default; Python's 9 takes several times as long for a percent of size.
 GZIP_LEVEL = 6
@@ -70,12 +71,3 @@ def _annotated(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> 
     for i in np.flatnonzero(keep).tolist():
         line = native.data[native.starts[i] : native.ends[i]]
         yield with_keys(line, msgspec.json.encode(rows[i]))
-
-
-def with_keys(line: bytes, item: bytes) -> bytes:
-    """Put the keys of a second JSON object at the end of the first, and leave the rest as it is."""
-    body = line.rstrip()
-    end = line[len(body) :] or b"\n"
-    inner = body[:-1].rstrip()
-    comma = b"" if inner.endswith(b"{") and inner.strip() == b"{" else b", "
-    return body[:-1].rstrip() + comma + item[1:] + (end if end.endswith(b"\n") else end + b"\n")
