@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from neardup.cli import shown
+from neardup.cli.scarcity import Noted
 from neardup.progress import Silent
 
 
@@ -17,7 +18,8 @@ class Terminal(io.StringIO):
 
 def test_nobody_watches_a_pipe() -> None:
     with shown.watcher() as progress:
-        assert isinstance(progress, Silent)
+        assert isinstance(progress, Noted)
+        assert isinstance(progress.shown, Silent)
 
 
 def test_bars_are_drawn_on_a_terminal_and_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

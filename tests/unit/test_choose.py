@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from pathlib import Path
 
@@ -113,3 +114,28 @@ def test_a_full_disk_is_an_error_with_a_way_out(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(OutputError, match=r"(?s)no room for 8\.0 MB.*TMPDIR"):
         scratch.scratch_array(1_000_000)
     assert scratch.scratch_array(0).size == 0
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_system_without_posix_fallocate_takes_room_by_writing(
+    monkeypatch: pytest.MonkeyPatch, missing: bool
+) -> None:
+    def unsupported(descriptor: int, offset: int, length: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    if missing:
+        monkeypatch.delattr("os.posix_fallocate")
+    else:
+        monkeypatch.setattr("os.posix_fallocate", unsupported)
+    array = scratch.scratch_array(200_000)
+    array[:] = np.arange(200_000)
+    assert int(array[-1]) == 199_999
+
+
+def test_a_file_that_cannot_be_mapped_is_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unmapped(*file: object, **how: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr("numpy.memmap", unmapped)
+    with pytest.raises(MemoryError, match=r"8\.0 kB of a temporary file cannot be mapped"):
+        scratch.scratch_array(1000)

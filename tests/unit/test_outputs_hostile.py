@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -161,6 +163,27 @@ def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("neardup.writers.locks.fcntl", None)
     result(tmp_path / "out", 1)
     assert entries(tmp_path) == [left.name, "out"]
+
+
+def test_windows_locks_a_byte_that_the_file_does_not_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked: set[int] = set()
+
+    def locking(handle: int, how: int, count: int) -> None:
+        inode, place = os.fstat(handle).st_ino, os.lseek(handle, 0, os.SEEK_CUR)
+        assert place > os.fstat(handle).st_size
+        if inode in locked:
+            raise OSError(errno.EACCES, "Permission denied")
+        locked.add(inode)
+
+    monkeypatch.setattr("neardup.writers.locks.fcntl", None)
+    monkeypatch.setattr("neardup.writers.locks.msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    left = killed(tmp_path / "out")
+    with OutputFolder(tmp_path / "out") as folder:
+        assert not left.exists()
+        folder.write_json("run.json", 1)
+        with pytest.raises(OutputError, match="another run"):
+            result(tmp_path / "out", 2)
+    assert entries(tmp_path) == ["out"]
 
 
 def test_a_result_set_aside_by_a_killed_run_comes_back(tmp_path: Path) -> None:

@@ -33,14 +33,14 @@ class Noted:
     """A watcher that passes everything on, and remembers which stage failed."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+        self.shown = progress
         _doing.clear()
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
         """A stage of the watcher."""
         _doing.append(name)
-        with self._progress.stage(name, total, unit) as advance:
+        with self.shown.stage(name, total, unit) as advance:
             yield advance
         _doing.pop()
 

@@ -29,7 +29,10 @@ def try_lock(handle: int) -> bool | None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         elif msvcrt is not None:
             os.lseek(handle, _PLACE, os.SEEK_SET)
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(handle, 0, os.SEEK_SET)
         else:
             return None
     except OSError as error:

@@ -98,10 +98,11 @@ class WorkingPlace:
 
     def remove(self) -> None:
         """Remove the folder and all in it; does nothing before ``open`` and after ``remove``."""
-        folder, self._folder = self._folder, None
+        lock, self._lock = self._lock, -1
+        if self._folder is not None:
+            _remove(self._folder, self.target, lock)
+        self._folder = None
         atexit.unregister(self.remove)
-        if folder is not None:
-            _remove(folder, self.target, self._lock)
 
 
 def _name(target: Path) -> str:
