@@ -7,16 +7,18 @@ ways (``matching.py``); *lcs* compares text in order; *minhash* and *simhash* ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from time import monotonic
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
 from neardup import comparison, matching
 from neardup.alignment import Alignment, align
 from neardup.coefficients import classic_coefficients
+from neardup.errors import LimitError
 from neardup.kernels.order import sort_distinct
 from neardup.kernels.sets import shared_at_least
 from neardup.kernels.shingles import shingle_hashes
@@ -28,6 +30,9 @@ from neardup.sketches import estimate
 from neardup.stop_words import stop_word_hashes
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.units import Reading, Units, read
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SLOTS = 128
 """Slots of the MinHash that is compared."""
@@ -223,6 +228,7 @@ def compare(
     min_chunk: int | None = None,
     stop_words: str | Collection[str] | None = None,
     ignore_numbers: bool = False,
+    seconds: float | None = None,
 ) -> Comparison:
     """Compare two texts by every measure, with the evidence.
 
@@ -231,7 +237,8 @@ def compare(
     of the bag of words, which always is of words. ``ignore_numbers`` leaves out tokens that are only digits,
     before everything else. Two texts without a token are equal; one without is like nothing else.
 
-    Raises SettingError for a setting that is not possible, InputError for what is no str.
+    Raises SettingError for a setting that is not possible, InputError for what is no str, LimitError when it takes
+    longer than ``seconds``: it is stopped between two steps, of which there are ten.
 
     >>> found = compare("The night is dark and the moon is red.", "I can see: the moon is red; the night is dark")
     >>> found.measures["shared"], found.measures["shingles_a"], found.measures["shingles_b"]
@@ -253,22 +260,43 @@ def compare(
         "ignore_numbers": bool(ignore_numbers),
         "stop_words": stop_words if isinstance(stop_words, str) else len(left_out),
     }
-    readings = (read(a, ignore_numbers=ignore_numbers), read(b, ignore_numbers=ignore_numbers))
-    return _compare(*readings, settings, left_out)
+    in_time = _Clock(seconds)
+    readings = (read(a, ignore_numbers=ignore_numbers), in_time(read)(b, ignore_numbers=ignore_numbers))
+    return _compare(*readings, settings, left_out, in_time)
 
 
-def _compare(reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s) -> Comparison:
+class _Clock:
+    """Begins a step only while there is time. Raises LimitError."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds, self._begun = seconds, monotonic()
+
+    def __call__(self, step: Callable[P, T]) -> Callable[P, T]:
+        if self._seconds is not None and monotonic() - self._begun > self._seconds:
+            raise LimitError(
+                f"The comparison takes longer than {max(0.0, self._seconds):.3g} seconds",
+                "",
+                "Compare shorter texts, or give it more time",
+            )
+        return step
+
+
+def _compare(
+    reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s, in_time: _Clock
+) -> Comparison:
     length, min_chunk, by_word = settings["length"], settings["min_chunk"], settings["unit"] == "word"
     a, b = (reading.words if by_word else reading.characters for reading in (reading_a, reading_b))
-    pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
-    literal, information = matching.literal(pair, min_chunk), matching.information(pair, min_chunk)
-    in_order, lcs_capped = matching.lcs(pair, literal.tiles)
+    pair = in_time(matching.pair_of)(a.hashes, b.hashes, (a.rank, b.rank))
+    in_time(pair.windows)(min_chunk)
+    literal = in_time(matching.literal)(pair, min_chunk)
+    information = in_time(matching.information)(pair, min_chunk)
+    in_order, lcs_capped = in_time(matching.lcs)(pair, literal.tiles)
     measures = {
-        **_set_measures(matching.shingle_counts(pair, length), len(a), len(b)),
-        "bag_of_words": _bag_of_words(reading_a, reading_b, left_out),
+        **_set_measures(in_time(matching.shingle_counts)(pair, length), len(a), len(b)),
+        "bag_of_words": in_time(_bag_of_words)(reading_a, reading_b, left_out),
         **_chunk_measures(literal, information, len(a), len(b)),
         "lcs": _ratio(2 * in_order, len(a) + len(b)),
-        "minhash": _minhash(a, b, length),
+        "minhash": in_time(_minhash)(a, b, length),
         "simhash_distance": distance(of_codepoints(reading_a.codepoints), of_codepoints(reading_b.codepoints)),
     }
     return Comparison(

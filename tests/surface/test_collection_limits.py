@@ -114,11 +114,11 @@ def test_a_text_that_is_too_large_is_refused_the_same_way_everywhere(
 
 def test_a_text_of_too_many_different_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is a row of the index: one text of millions would hold up all who write."""
-    monkeypatch.setattr(limits, "MOST_WORDS", 100)
+    monkeypatch.setattr(adding, "MOST_WORDS", 100)
     monkeypatch.setattr(adding, "FEW_WORDS", 500)
     many, few = (" ".join(f"w{n % count}" for n in range(300)) for count in (101, 100))
     with Collection(tmp_path / "x.neardup") as collection:
-        with pytest.raises(InputError, match="the text has 101 different words, more than 100"):
+        with pytest.raises(InputError, match="more than 1,000,000 different words"):
             collection.prepare(["a", "b"], [few, many], [{}, {}])
         collection.put(collection.prepare(["a"], [few], [{}]))
         assert collection.add([few, many]).rejected == 1

@@ -148,8 +148,8 @@ SAID = {
     "brackets": ("(" * LONG, "inside one another"),
     "NOTs": ("NOT " * (LONG // 4), "inside one another"),
     "pairs of brackets": ("()" * (LONG // 2), "should stand"),
-    "ORs": ("a OR " * (LONG // 5), "more than 1,000 clauses"),
-    "words": ("a " * (LONG // 2), "more than 1,000 clauses"),
+    "ORs": ("a OR " * (LONG // 5), "There are more than 10,000 clauses"),
+    "words": ("a " * (LONG // 2), "There are more than 10,000 clauses"),
     "backslashes": ('"' + "\\" * LONG, "quotation mark is not closed"),
     "white space": ("\t" * LONG, "A clause is missing"),
     "white space between": ("a" + " " * LONG + "b", ""),
@@ -166,7 +166,10 @@ SAID = {
     "pasted words": ('TEXT:"' + "budget " * (LONG // 7) + '"_20_80', ""),
     "pasted ideographs": ('TEXT:"' + "港" * LONG + '"', ""),
     "too long": ("a" * (MOST_CHARACTERS + 1), "is too long"),
-    "fingerprints": (" OR ".join(["FINGERPRINT:1234"] * (MOST_FINGERPRINTS + 1)), "more than 100 fingerprint"),
+    "fingerprints": (
+        " OR ".join(["FINGERPRINT:1234"] * (MOST_FINGERPRINTS + 1)),
+        "There are 101 fingerprint clauses",
+    ),
     "all the fingerprints": (" OR ".join(["FINGERPRINT:1234_20_80"] * MOST_FINGERPRINTS), ""),
     "all the clauses": (" ".join(["budget"] * 900 + ["NOT from:bob"] * 100), ""),
 }

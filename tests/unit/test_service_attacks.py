@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from made_service import JSON, LOCAL, Service, scope_of, serving
-from neardup.service import gate, limits, places
+from neardup import matching, measures
+from neardup.errors import LimitError
+from neardup.service import gate, limits, logs, places
 from neardup.service.limits import Limits
 
 READ, OTHER, WRITE = "r" * 20, "o" * 20, "w" * 20
@@ -133,3 +138,120 @@ def test_limits_of_bodies_are_those_of_the_page() -> None:
     assert Limits.of(largest_body=0.01).body_bytes_of("/v1/search") == 10_000
     assert limits.LEAST_RATE * limits.READING_SECONDS > 1_000_000
     assert gate.READING_SECONDS > limits.GRACE_SECONDS
+
+
+def test_comparisons_that_take_long_keep_nobody_from_reading(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two took both threads that read, long after their requests had been answered."""
+    begun, ends = threading.Event(), threading.Event()
+
+    def endless(*_: Any, **__: Any) -> Any:
+        begun.set()
+        ends.wait(60)
+        raise LimitError("It takes too long")
+
+    monkeypatch.setattr(measures, "compare", endless)
+
+    async def attacked() -> tuple[list[int], list[int]]:
+        pair, read_token = {"a": "a", "b": "b"}, {"authorization": f"Bearer {READ}"}
+        asked = [service.ask("POST", "/v1/compare", pair, headers=read_token) for _ in range(3)]
+        compared = [asyncio.create_task(each) for each in asked]
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        read = [await service.ask("GET", target) for target in ("/v1/documents/a", "/v1/search?q=one")]
+        ends.set()
+        return [answer.status for answer in read], [(await task).status for task in compared]
+
+    assert service.runner.run(attacked()) == ([200, 200], [503, 503, 503])
+
+
+def test_a_comparison_ends_with_the_time_of_its_request(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    literal = matching.literal
+
+    def slow(*given: Any) -> Any:
+        done.append("literal")
+        time.sleep(0.3)
+        return literal(*given)
+
+    monkeypatch.setattr(matching, "literal", slow)
+    monkeypatch.setattr(matching, "information", lambda *_: done.append("information"))
+    monkeypatch.setattr(service.desk, "limits", Limits.of(seconds=0.2))
+    refused = service("POST", "/v1/compare", {"a": "a", "b": "b"})
+    assert (refused.status, refused.error["code"]) == (503, "timeout")
+    assert done == ["literal"]
+    with pytest.raises(LimitError, match=r"takes longer than 0 seconds"):
+        measures.compare("one two three", "one two", seconds=-1)
+
+
+def test_more_documents_than_a_request_may_have(service: Service) -> None:
+    documents = [{"id": str(k), "text": "x"} for k in range(1001)]
+    refused = service("POST", "/v1/documents", {"documents": documents})
+    assert (refused.status, refused.error["code"]) == (422, "invalid")
+    assert "more than 1,000 records" in refused.error["message"]
+    documents[1:] = [{"id": "m", "text": "x", "metadata": {"a": [1] * 50_000}}]
+    refused = service("POST", "/v1/documents", {"documents": documents})
+    assert refused.status == 422
+    assert refused.error["fields"][0]["where"] == "body.documents.1"
+    assert "more than 10,000 values" in refused.error["message"]
+
+
+SECRET = "secret-document-id"
+ANYWHERE = [
+    ("GET", f"/v1/documents/{SECRET}", None),
+    ("PUT", f"/v1/documents/{SECRET}", {"text": SECRET, "metadata": {SECRET: SECRET}}),
+    ("PUT", f"/v1/documents/{SECRET}", {SECRET: SECRET}),
+    ("PATCH", f"/v1/documents/{SECRET}", None),
+    ("HEAD", f"/v1/documents/{SECRET}", None),
+    (SECRET.upper(), f"/v1/documents/{SECRET}", None),
+    (SECRET, "/health", None),
+    ("GET", f"/{SECRET}", None),
+    ("GET", f"/v1/documents/{SECRET}/{SECRET}", None),
+    ("GET", f"/v1/documents/%2e%2e/{SECRET}", None),
+    ("GET", f"/v1/documents//{SECRET}", None),
+    ("GET", f"/v1/documents?id={SECRET}", None),
+    ("GET", f"/v1/groups/{SECRET}", None),
+    ("GET", f"/v1/groups/{SECRET}/members?after={SECRET}", None),
+    ("GET", f"/v1/groups/1/members?after={SECRET}", None),
+    ("GET", f"/v1/group-of?id={SECRET}", None),
+    ("GET", f"/health/{SECRET}", None),
+    ("GET", f"/health?{SECRET}", None),
+    ("GET", f"/metrics?{SECRET}={SECRET}", None),
+    ("GET", f"/v1/search?q=FINGERPRINT:{SECRET}&after={SECRET}", None),
+    ("GET", f"/v1/why-not?q={SECRET}&id={SECRET}", None),
+    ("POST", "/v1/compare", {"a": SECRET, "b": SECRET}),
+    ("POST", "/v1/decisions", {"a": SECRET, "b": "a", "verdict": "same", "by": SECRET, "note": SECRET}),
+    ("DELETE", f"/v1/documents/{SECRET}", None),
+]
+
+
+def test_no_id_is_in_logs_or_metrics(
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise KeyError(SECRET)
+
+    given = [{}, {"x-request-id": SECRET}, {"user-agent": SECRET, "content-type": SECRET, "referer": SECRET}]
+    with caplog.at_level("DEBUG"):
+        for method, target, data in ANYWHERE:
+            for headers in given:
+                service(method, target, data, headers=headers)
+        monkeypatch.setattr("neardup.collection.Collection.info", fails)
+        assert service("GET", "/v1/stats").status == 500
+    written = logs.JsonLines()
+    lines = [written.format(record) for record in caplog.records]
+    assert len(lines) > len(ANYWHERE)
+    assert not [line for line in lines if SECRET in line.lower()]
+    assert SECRET not in service("GET", "/metrics").content.decode().lower()
+
+
+def test_what_other_programs_log_is_cut_to_their_own_words() -> None:
+    """The event loop writes the errors of forgotten tasks, and what they say, into its messages."""
+    told = f"Task exception was never retrieved\nfuture: <Task exception=InputError('{SECRET}')>"
+    with_values = ("Invalid %s", (SECRET,))
+    for message, values in ((told, ()), with_values):
+        record = logging.LogRecord("asyncio", logging.ERROR, "x.py", 1, message, values, None)
+        line = logs.JsonLines().format(record)
+        assert SECRET not in line
+        assert json.loads(line)["event"] == "server"

@@ -7,26 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.collection.arrivals import Arrivals, NearCopy, OnNear
 from neardup.collection.contract import Entries, Store, Writing
-from neardup.collection.entries import entries_of
+from neardup.collection.entries import entries_of, token_stream
 from neardup.collection.facts import plain
 from neardup.collection.ids import id_fault, usable_id
-from neardup.collection.limits import FEW_WORDS, metadata_fault, text_fault, words_fault
+from neardup.collection.limits import FEW_WORDS, MOST_WORDS, WORDS_FAULT, metadata_fault, text_fault
 from neardup.collection.near import Near
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
-from neardup.fingerprints import shingle_sets
 from neardup.formats import METADATA
-from neardup.keys import process_key
 from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
-from neardup.settings import Settings
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
@@ -255,15 +251,23 @@ def _faults(ids: list[str], texts: Any, metadata: Sequence[Any]) -> dict[int, st
     for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
         fault = id_fault(id) or text_fault(length) or (metadata_fault(values) if values != {} else "")
         if not fault and length > FEW_WORDS:
-            fault = words_fault(_different_words(texts[k : k + 1]))
+            fault = WORDS_FAULT if _has_many_words(texts[k : k + 1]) else ""
         if fault:
             found[k] = fault
     return found
 
 
-def _different_words(text: Any) -> int:
-    """In an array of one text."""
-    return int(shingle_sets(text, np.zeros(1, np.int64), Settings.of(length=1), process_key()).sizes[0])
+def _has_many_words(text: Any) -> bool:
+    """Whether the one text of an array has more different words than can be kept."""
+    [stream] = token_stream(text).texts
+    seen: set[str] = set()
+    begin = 0
+    while begin < len(stream) and len(seen) <= MOST_WORDS:
+        end = stream.find(" ", begin + _SMALL)
+        end = len(stream) if end < 0 else end
+        seen.update(stream[begin:end].split(" "))
+        begin = end + 1
+    return len(seen - {""}) > MOST_WORDS
 
 
 def _metadata(row: dict[str, Any], said: Sequence[str]) -> dict[str, Any]:

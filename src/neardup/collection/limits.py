@@ -24,17 +24,14 @@ MOST_METADATA = 1_000_000
 MOST_DIGITS = 300
 """Digits of a whole number: beyond that it has no place among the other numbers."""
 
+WORDS_FAULT = f"the text has more than {MOST_WORDS:,} different words"
+
 _TOO_LARGE = 10**MOST_DIGITS
 
 
 def text_fault(size: int) -> str:
     """Why a text of so many bytes cannot be kept; empty when it can."""
     return f"the text has {size:,} bytes, more than {LARGEST_TEXT:,}" if size > LARGEST_TEXT else ""
-
-
-def words_fault(count: int) -> str:
-    """Why a text of so many different words cannot be kept; empty when it can."""
-    return f"the text has {count:,} different words, more than {MOST_WORDS:,}" if count > MOST_WORDS else ""
 
 
 def metadata_fault(metadata: Any) -> str:
@@ -104,7 +101,7 @@ __all__ = [
     "MOST_METADATA",
     "MOST_VALUES",
     "MOST_WORDS",
+    "WORDS_FAULT",
     "metadata_fault",
     "text_fault",
-    "words_fault",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Operator, Store, Value, in_time
+from neardup.collection.contract import Operator, Row, Store, Value, in_time
 from neardup.collection.entries import token_stream
+from neardup.collection.facts import facts, holds
 from neardup.collection.packing import unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
@@ -26,6 +27,8 @@ _KEPT_BYTES = 64 << 20
 
 _AT_ONCE, _MOST_SHINGLES = 256, 4_000_000
 """Of so many documents, and of so many shingles if there are several, texts are read at a time."""
+_FEW_ROWS = 1_000
+"""Of so few documents the metadata is read once, for all comparisons."""
 _FEW = 5_000
 """So few postings are sorted sooner than counted."""
 
@@ -44,6 +47,8 @@ class View:
         self._texts: dict[int, bytes] = {}
         self._texts_bytes = 0
         self._lists: dict[int, Int64s] = {}
+        self._facts_of: Int64s | None = None
+        self._facts: dict[str, dict[int, list[Value]]] = {}
 
     @property
     def _store(self) -> Store:
@@ -153,7 +158,14 @@ class View:
 
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents (of ``among``) whose metadata has ``field`` with such a value; see ``Store.where``."""
-        return self._store.where(field, operator, value, among)
+        if among is None or len(among) > _FEW_ROWS:
+            return self._store.where(field, operator, value, among)
+        store = self._store  # which looks at the clock
+        if self._facts_of is None or not np.array_equal(np.union1d(among, self._facts_of), self._facts_of):
+            self._facts_of, self._facts = among, _facts_of(store.rows(among))
+        known = self._facts.get(field, {})
+        numbers = among.tolist()
+        return np.array([number for number in numbers if holds(known.get(number, ()), operator, value)], np.int64)
 
     def _loaded(self, numbers: list[int]) -> list[bytes]:
         missing = [number for number in numbers if number not in self._texts]
@@ -169,6 +181,15 @@ class View:
             self._texts |= read
             self._texts_bytes += size
         return found
+
+
+def _facts_of(rows: Iterable[Row]) -> dict[str, dict[int, list[Value]]]:
+    """The values of documents by field and number."""
+    found: dict[str, dict[int, list[Value]]] = {}
+    for row in rows:
+        for name, value in facts(row.metadata):
+            found.setdefault(name, {}).setdefault(row.number, []).append(value)
+    return found
 
 
 def batches(sizes: Int64s) -> Iterator[slice]:

@@ -59,7 +59,7 @@ async def _refused(request: Request, refusal: Any) -> Response:
 
 async def _invalid(request: Request, error: Any) -> Response:
     found = error.errors()
-    if any(one["type"] == "json_invalid" for one in found):
+    if any(one.get("type") == "json_invalid" for one in found):
         return _response(request, RefusedError(400, "The body is no JSON", "JSON in UTF-8", code="json"))
     fields = tuple((_place(one["loc"]), str(one["msg"])) for one in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

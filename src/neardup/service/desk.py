@@ -34,6 +34,9 @@ class Desk:
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self.collection, self.limits, self.metrics = collection, limits, Metrics()
         self._workers = Workers(limits.threads)
+        self._comparing = Workers(
+            1
+        )  # of its own: what only stops between its steps must not keep others from reading
         self._writer = Writer(self._together, self.metrics.batches.observe)
         self._file = _file(collection.path)
         self.warmed, self.closed = threading.Event(), False
@@ -72,12 +75,24 @@ class Desk:
 
         return await self.read(look, until)
 
+    async def compare(self, work: Callable[[View, float], T]) -> T:
+        """The result of a comparison, one after the other; ``work`` is told how many seconds it has."""
+        until = monotonic() + self.limits.seconds
+
+        def look() -> T:
+            with self.collection.view(until - monotonic()) as view:
+                return work(view, until - monotonic())
+
+        return await self._run(self._comparing, look, until)
+
     async def read(self, work: Callable[[], T], until: float | None = None) -> T:
         """The result of work that changes nothing."""
-        end = self._end(until)
-        await self._warmed(end)
+        return await self._run(self._workers, work, self._end(until))
+
+    async def _run(self, workers: Workers, work: Callable[[], T], until: float) -> T:
+        await self._warmed(until)
         try:
-            return await self._workers.run(work, end)
+            return await workers.run(work, until)
         except NeardupError as error:
             refusal = refusal_of(error, self.collection.path)
             if isinstance(error, OutputError):  # of a disk that cannot be read
@@ -135,7 +150,8 @@ class Desk:
         self.closed = True
         end = monotonic() + self.limits.stop_seconds
         written = self._writer.close(self.limits.stop_seconds)
-        read = self._workers.close(max(0.0, end - monotonic()))
+        closed = [lane.close(max(0.0, end - monotonic())) for lane in (self._workers, self._comparing)]
+        read = all(closed)
         if written and read:
             self.collection.close()
         return written and read

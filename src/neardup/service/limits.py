@@ -21,7 +21,7 @@ BODIES = 4
 CONNECTIONS = 1000
 """Connections at a time."""
 COMPARED_BYTES = 4 * MEGABYTE
-"""Bytes of both texts of a comparison: its matching is the one piece of work that no clock interrupts."""
+"""Characters of both texts of a comparison: the steps of its matching are work that no clock interrupts."""
 BATCH = 1000
 """Documents in one request."""
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import traceback
 from datetime import UTC, datetime
 from typing import Any
 
 LOGGER = logging.getLogger("neardup.service")
-_SERVER = logging.getLogger("uvicorn.error")
+_SERVER, _LOOP = logging.getLogger("uvicorn.error"), logging.getLogger("asyncio")
 
 
 class JsonLines(logging.Formatter):
@@ -23,8 +24,10 @@ class JsonLines(logging.Formatter):
         """The line, without its end."""
         known = getattr(record, "fields", None)
         head = {"time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")}
-        if known is None:  # of the HTTP server: its own words, without a traceback
-            event = {"event": "server", "message": record.getMessage().strip()}
+        if (
+            known is None
+        ):  # of the HTTP server or the event loop: the first line of their own words, without values
+            event = {"event": "server", "message": str(record.msg).strip().partition("\n")[0]}
             return json.dumps({**head, "level": record.levelname.lower(), **event})
         return json.dumps({**head, "level": record.levelname.lower(), "event": record.getMessage(), **known})
 
@@ -33,9 +36,11 @@ def log_to_stderr() -> None:
     """Let the service and the HTTP server log, and nobody above them."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for logger, level in ((LOGGER, logging.INFO), (_SERVER, logging.WARNING)):
+    for logger, level in ((LOGGER, logging.INFO), (_SERVER, logging.WARNING), (_LOOP, logging.WARNING)):
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    # else the interpreter would write what the error says
+    threading.excepthook = lambda error: mistake(error.exc_value or Exception(), "")
 
 
 def event(name: str, **values: Any) -> None:

@@ -53,7 +53,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     async def compare(request: Request) -> Response:
         """Every measure of two stored documents."""
         pair = await received(desk, request, models.Pair)
-        return await desk.view(lambda view: answer(_compared(view, pair)))
+        return await desk.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
 
 
 def _add_search(app: FastAPI, desk: Desk) -> None:
@@ -129,7 +129,7 @@ async def _why_not(desk: Desk, query: str, id: str, include_self: bool) -> Respo
     return await desk.view(lambda view: answer(why_not(view, query, id, include_self=include_self).as_dict()))
 
 
-def _compared(view: View, pair: models.Pair) -> dict[str, Any]:
+def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:
     texts = []
     for id in (pair.a, pair.b):
         number = view.number(id)
@@ -140,6 +140,6 @@ def _compared(view: View, pair: models.Pair) -> dict[str, Any]:
         raise RefusedError(
             413, "The documents are too large to be compared", f"{COMPARED_BYTES:,} characters of both"
         )
-    found = measures.compare(*texts, length=view.sampling.length)
+    found = measures.compare(*texts, length=view.sampling.length, seconds=seconds)
     kept = {name: getattr(found, name) for name in ("settings", "measures", "degraded", "caps", "proven")}
     return {"a": pair.a, "b": pair.b, **kept}

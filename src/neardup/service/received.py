@@ -59,7 +59,7 @@ def _documents(body: bytes, marks: Int64s, model: type[T]) -> T:
     begins, ends, inside = _elements(body, marks)
     if len(begins) > BATCH:
         raise RequestValidationError(
-            [{"loc": ("body",), "msg": f"there are more than {BATCH:,} records in lists"}]
+            [{"type": "limit", "loc": ("body",), "msg": f"there are more than {BATCH:,} records in lists"}]
         )
     if len(marks) - int(inside.sum()) > MOST_IN_ONE:
         raise _too_many(MOST_IN_ONE)

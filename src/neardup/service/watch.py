@@ -34,7 +34,8 @@ SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# as proxies make them: what is logged must not be a word, nor the id of a document
+_REQUEST_ID = re.compile(r"[0-9A-Fa-f-]{16,64}")
 
 
 @dataclass(eq=False)

@@ -38,6 +38,8 @@ from neardup.errors import QueryError
 MOST_CHARACTERS = 1_000_000
 """Characters of a query, pasted text included."""
 MOST_CLAUSES = 1_000
+COUNTED_CLAUSES = 10 * MOST_CLAUSES
+"""So many are read to say how many there are."""
 MOST_FINGERPRINTS = 100
 """Fingerprint clauses: each compares documents, which takes milliseconds."""
 DEEPEST = 40
@@ -86,13 +88,24 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self.depth = self.clauses = self.fingerprints = 0
+        self.too_many_at = self.too_alike_at = 0
 
     def query(self) -> Query:
         explain = self.keyword("EXPLAIN")
         root = self.any_of()
         if self.peek():
             self.fail("This closing bracket was never opened", "Leave it out, or open it before")
+        self.require_few()
         return Query(root, explain, self.text)
+
+    def require_few(self) -> None:
+        """Fail for more clauses than are allowed; when all were read, so that it is known how many there are."""
+        if self.clauses > MOST_CLAUSES:
+            allowed = f"{MOST_CLAUSES:,} at most; ask in several queries"
+            self.fail(f"There are {self.clauses:,} clauses", allowed, self.too_many_at)
+        if self.fingerprints > MOST_FINGERPRINTS:
+            allowed = f"{MOST_FINGERPRINTS} at most; ask in several queries"
+            self.fail(f"There are {self.fingerprints:,} fingerprint clauses", allowed, self.too_alike_at)
 
     def any_of(self) -> Node:
         parts = [self.all_of()]
@@ -120,10 +133,13 @@ class _Reader:
     def primary(self) -> Node:
         if self.peek() == "(":
             return self.bracket()
-        self.clauses += 1
-        if self.clauses > MOST_CLAUSES:
-            self.fail(f"There are more than {MOST_CLAUSES:,} clauses", "Ask in several queries")
         begin = self.at
+        self.clauses += 1
+        if self.clauses == MOST_CLAUSES + 1:
+            self.too_many_at = begin
+        if self.clauses > COUNTED_CLAUSES:
+            allowed = f"{MOST_CLAUSES:,} at most; ask in several queries"
+            self.fail(f"There are more than {COUNTED_CLAUSES:,} clauses", allowed, self.too_many_at)
         is_string = self.peek() == '"'
         word = self.string() if is_string else self.word()
         if not is_string and self.text[self.at : self.at + 1] == ":":
@@ -165,10 +181,8 @@ class _Reader:
 
     def fingerprint(self, begin: int, symmetric: bool) -> Fingerprint:
         self.fingerprints += 1
-        if self.fingerprints > MOST_FINGERPRINTS:
-            self.fail(
-                f"There are more than {MOST_FINGERPRINTS} fingerprint clauses", "Ask in several queries", begin
-            )
+        if self.fingerprints == MOST_FINGERPRINTS + 1:
+            self.too_alike_at = begin
         source, (overlap, probability) = self.source()
         return Fingerprint(source, overlap, probability, symmetric, (begin, self.at))
 

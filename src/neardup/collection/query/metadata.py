@@ -16,7 +16,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?", re.ASCII)
 _AFTER_ALL = "\U0010ffff"
-_OPERATORS: dict[str, Operator] = {":": "=", "=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+OPERATORS: dict[str, Operator] = {":": "=", "=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 Meaning = tuple[Operator, Value]
 """A comparison with a value of one type."""
@@ -28,7 +28,7 @@ def compared(clause: Comparison, lookups: Lookups, among: Int64s | None) -> Int6
         others = lookups.compare(clause.field, "!=", clause.value, among)
         equal = _any_of(clause.field, meanings("=", clause.value), lookups, others)
         return np.setdiff1d(others, equal, assume_unique=True)
-    return _any_of(clause.field, meanings(_OPERATORS[clause.operator], clause.value), lookups, among)
+    return _any_of(clause.field, meanings(OPERATORS[clause.operator], clause.value), lookups, among)
 
 
 def meanings(operator: Operator, text: str) -> list[Meaning]:

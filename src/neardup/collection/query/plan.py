@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from neardup.collection.lookups import Lookups
+from neardup.collection.query.merging import merged
 from neardup.collection.query.promise import Promise, fewest_lookups, passing, promised
 from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Query, Words
 from neardup.collection.query.target import Open, Target, target_of
@@ -193,16 +194,23 @@ class _Planner:
         self.query, self.lookups, self.open_file, self.taken = query, lookups, open_file, taken
         self.fingerprints: list[FingerprintStep] = []
         self.counts: dict[str, int] = {}
+        self.fields: set[str] = set()
         self.total = lookups.total()
 
     def step(self, node: Node, negated: bool) -> Step:
         if isinstance(node, Not):
             return NotStep(self.step(node.part, not negated), float(self.total))
         if isinstance(node, Or):
-            steps = [self.step(part, negated) for part in node.parts]
+            parts = self.merged(node)
+            if len(parts) == 1:
+                return self.step(parts[0], negated)
+            steps = [self.step(part, negated) for part in parts]
             return AnyStep(tuple(steps), _recall(steps, all_needed=negated))
         if isinstance(node, And):
-            steps = [self.step(part, negated) for part in node.parts]
+            parts = self.merged(node)
+            if len(parts) == 1:
+                return self.step(parts[0], negated)
+            steps = [self.step(part, negated) for part in parts]
             in_order = sorted(steps, key=lambda step: (isinstance(step, NotStep), step.candidates))
             return AllStep(tuple(in_order), _recall(steps, all_needed=not negated))
         if isinstance(node, Words):
@@ -210,6 +218,13 @@ class _Planner:
         if isinstance(node, Comparison):
             return self.comparison(node)
         return self.fingerprint(node, negated)
+
+    def merged(self, node: And | Or) -> tuple[Node, ...]:
+        for part in node.parts:
+            inner = part.part if isinstance(part, Not) else part
+            if isinstance(inner, Comparison):
+                self.require_field(inner)  # also of those that are superfluous
+        return merged(node.parts, all_needed=isinstance(node, And))
 
     def words(self, node: Words) -> WordsStep:
         wanted = tuple(tokens(node.words))
@@ -230,6 +245,12 @@ class _Planner:
         return WordsStep(node, wanted, float(min(self.counts[word] for word in wanted)))
 
     def comparison(self, node: Comparison) -> ComparisonStep:
+        self.require_field(node)
+        return ComparisonStep(node, float(self.total))
+
+    def require_field(self, node: Comparison) -> None:
+        if node.field in self.fields:
+            return
         if not self.lookups.has_field(node.field):
             raise self.error(
                 "No document has metadata under this name",
@@ -237,7 +258,7 @@ class _Planner:
                 node,
                 "Put it all in quotation marks to search the text for it",
             )
-        return ComparisonStep(node, float(self.total))
+        self.fields.add(node.field)
 
     def fingerprint(self, node: Fingerprint, negated: bool) -> FingerprintStep:
         target = target_of(node, self.query, self.lookups, self.open_file)

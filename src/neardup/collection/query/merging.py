@@ -1,0 +1,89 @@
+"""Comparisons of one field that say the same → those that say most.
+
+Of a list any element counts, and a value is compared as a string and as a number. So one comparison follows from
+another one where it holds for every single value the other one holds for; and "n>5 AND n<3" is no contradiction,
+for a document may have both values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from neardup.collection.contract import Operator, Value
+from neardup.collection.query.metadata import OPERATORS, meanings
+from neardup.collection.query.syntax import Comparison, Node, Not
+
+Range: TypeAlias = tuple[Operator, Value]
+
+
+def merged(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
+    """The parts of an AND (``all_needed``) or an OR, without those that others make superfluous, in their order.
+
+    >>> from neardup.collection.query import parse
+    >>> [part.value for part in merged(parse("n>=0 AND n>=1 AND n>=2").root.parts, all_needed=True)]
+    ['2']
+    """
+    kept: list[Node] = []
+    fields: dict[tuple[str, bool, str], list[int]] = {}
+    left: set[int] = set()
+    for place, part in enumerate(parts):
+        kept.append(part)
+        key = _key(part)
+        if key is None:
+            continue
+        alike = fields.setdefault(key, [])
+        if any(_says(parts[other], part, all_needed) for other in alike):
+            left.add(place)
+            continue
+        gone = [other for other in alike if _says(part, parts[other], all_needed)]
+        left.update(gone)
+        fields[key] = [other for other in alike if other not in gone] + [place]
+    return tuple(part for place, part in enumerate(kept) if place not in left)
+
+
+def _key(part: Node) -> tuple[str, bool, str] | None:
+    """What comparisons have in common of which one can follow from another; None for other clauses."""
+    inner = part.part if isinstance(part, Not) else part
+    if not isinstance(inner, Comparison):
+        return None
+    return inner.field, isinstance(part, Not), inner.operator[0]
+
+
+def _says(first: Node, second: Node, all_needed: bool) -> bool:
+    """Whether the second is superfluous beside the first: it follows from it (AND), or it from the second (OR)."""
+    if isinstance(first, Not) and isinstance(second, Not):
+        return _says(second.part, first.part, all_needed)
+    if not (isinstance(first, Comparison) and isinstance(second, Comparison)):
+        return False
+    return _follows(second, first) if all_needed else _follows(first, second)
+
+
+def _follows(weak: Comparison, strong: Comparison) -> bool:
+    """Whether ``weak`` holds for every value that ``strong`` holds for; both look in the same direction."""
+    if weak.operator not in ("<", "<=", ">", ">="):
+        return (weak.operator, weak.value) == (strong.operator, strong.value)
+    wide, narrow = _by_kind(weak), _by_kind(strong)
+    return all(kind in wide and _reaches(wide[kind], narrow[kind]) for kind in narrow)
+
+
+def _by_kind(one: Comparison) -> dict[bool, Range]:
+    """What it means for strings (True) and for numbers (False)."""
+    found = meanings(OPERATORS[one.operator], one.value)
+    return {isinstance(value, str): (operator, value) for operator, value in found}
+
+
+def _reaches(wide: Range, narrow: Range) -> bool:
+    """Whether a range has all of another one that is open to the same side."""
+    (operator, limit), (other, inner) = wide, narrow
+    if isinstance(limit, str) and isinstance(inner, str):
+        below, equal = limit.encode() < inner.encode(), limit == inner
+    elif isinstance(limit, str) or isinstance(inner, str):
+        return False
+    else:
+        below, equal = limit < inner, limit == inner
+    further = below if operator[0] == ">" else not (below or equal)
+    return further or (equal and (operator == other or "=" in operator))
+
+
+__all__ = ["merged"]
