@@ -26,9 +26,9 @@ import neardup as nd
 import shared_data
 from neardup.banding import band_probability
 from neardup.fingerprints import shingle_sets
-from neardup.keys import PUBLIC
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.simhash import majority
+from neardup.keys import PUBLIC
 from neardup.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.sketches import MinHash
