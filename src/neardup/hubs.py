@@ -34,6 +34,17 @@ class Listed(NamedTuple):
     in_prefix: Bools
 
 
+class Joined(NamedTuple):
+    """The ``hubs``, and how many of the entries of their prefixes are ``tied``.
+
+    Shingles that are in more than 255 documents are counted as equally frequent, so that hashes alone decide which
+    of them stand in a prefix; what such an entry costs is anything up to the longest list.
+    """
+
+    hubs: Hubs
+    tied: int
+
+
 @dataclass(frozen=True)
 class HubSearch:
     """Which of the pairs of hub documents to give.
@@ -51,14 +62,20 @@ class HubSearch:
 
 def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Hubs:
     """The prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
+    return joined(documents, total, store, criterion, threads).hubs
+
+
+def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Joined:
+    """The same, and how many entries might be others under another key."""
     if not len(documents):
-        return no_hubs(total, criterion)
+        return Joined(no_hubs(total, criterion), 0)
     found = store.get(documents)
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
     repeats = repeats_of(sets.hashes, starts, sizes, threads)
     prefixes, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
+    tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
     if criterion.measure in (CONTAINMENT, OVERLAP):
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
     del repeats
@@ -68,7 +85,8 @@ def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Cri
     local = np.full(total, -1, np.int64)
     local[numbers] = np.arange(len(documents))
     entries = begin, probes, list_of, place, members, first
-    return Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, criterion)
+    hubs = Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, criterion)
+    return Joined(hubs, int(tied))
 
 
 def no_hubs(total: int, criterion: Criterion) -> Hubs:

@@ -16,7 +16,7 @@ from neardup.closing import Closed, close
 from neardup.corpus import Corpus, Fingerprints
 from neardup.criterion import MEASURES, Features, criterion_of
 from neardup.fingerprints import simhash_words
-from neardup.hubs import join_hubs, lookups, no_hubs
+from neardup.hubs import Joined, joined, lookups, no_hubs
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.keyed import Key
 from neardup.keys import PUBLIC
@@ -70,13 +70,13 @@ def search(
     store = ShingleStore(corpus, prints, features)
     if choice.method == "exact":
         proposed = join_everything(len(prints.unique))
-        hubs = _joined(proposed, store, corpus, progress)
+        hubs, tied = _joined(proposed, store, corpus, progress)
         count = lookups(hubs, MOST_OF_A_LIST)
-        if is_close(choice, wanted, count):
+        if is_close(choice, wanted, count, tied):
             del hubs, store  # two joins at once would take twice the memory
             count = _lookups_by(PUBLIC, corpus, prints, features, progress)
             store = ShingleStore(corpus, prints, features)
-            hubs = _joined(proposed, store, corpus, progress)
+            hubs, _ = _joined(proposed, store, corpus, progress)
         choice = reconsider(choice, wanted, count)
         if choice.method == "exact":
             prints.signatures.clear()
@@ -93,7 +93,8 @@ def _lookups_by(key: Key, corpus: Corpus, prints: Fingerprints, features: Featur
     """The look-ups of an exact join of all documents, hashed by ``key``: the same number in every run."""
     other = corpus.under(key)
     everything = join_everything(len(prints.unique))
-    return lookups(_joined(everything, ShingleStore(other, prints, features), other, progress), MOST_OF_A_LIST)
+    hubs, _ = _joined(everything, ShingleStore(other, prints, features), other, progress)
+    return lookups(hubs, MOST_OF_A_LIST)
 
 
 def _by_simhash(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> Evidence:
@@ -140,7 +141,7 @@ def _verified(
         with progress.stage("recall", None, "pairs"):
             missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store)
     in_buckets, proposed = proposed.hub, replace(proposed, hub=closed.hub)
-    hubs = _joined(proposed, store, corpus, progress)
+    hubs, _ = _joined(proposed, store, corpus, progress)
     return Evidence(
         choice, plan, proposed, closed.pairs, hubs, closed=closed, missing=missing, in_buckets=in_buckets
     )
@@ -162,11 +163,11 @@ def _by_common_text(
     return Evidence(choice, plan, proposed, found.pairs, hubs, found.candidates, found.capped)
 
 
-def _joined(proposed: Candidates, store: ShingleStore, corpus: Corpus, progress: Progress) -> Hubs:
+def _joined(proposed: Candidates, store: ShingleStore, corpus: Corpus, progress: Progress) -> Joined:
     """The hub documents (all documents, for the exact method) ready to be joined."""
     settings = corpus.settings
     with progress.stage("shingles", len(proposed.hub), "documents"):
         store.hold_all(proposed.hub)
     with progress.stage("join", len(proposed.hub), "documents"):
         criterion = criterion_of(settings.search)
-        return join_hubs(proposed.hub, store.documents, store, criterion, settings.work.threads)
+        return joined(proposed.hub, store.documents, store, criterion, settings.work.threads)

@@ -15,6 +15,7 @@ import neardup as nd
 import shared_data
 from neardup import choose, group, keys
 from neardup.corpus import Corpus
+from neardup.hubs import lookups
 from neardup.settings import Settings
 from reference_measured import MEASURES
 
@@ -90,6 +91,26 @@ def test_near_the_limit_every_key_chooses_alike(monkeypatch: pytest.MonkeyPatch)
             accounts.append(nd.find(texts, threshold=0.3).run["choice"])
         assert accounts == [accounts[0]] * len(KEYS)
         assert (len(counts) == 1) == alike
+
+
+def test_boilerplate_that_is_everywhere_leaves_the_choice_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shingles in 300 and in 900 texts count as equally frequent: their hashes decide which lists are read."""
+    writer, counts = Writer(seed=77), list[int]()
+    everywhere, of_group = writer.words(14), [writer.words(14) for _ in range(3)]
+    texts = [" ".join([*everywhere, *of_group[k % 3], *writer.words(2)]) for k in range(900)]
+
+    def noted(hubs: Any, limit: int) -> int:
+        counts.append(lookups(hubs, limit))
+        return counts[-1]
+
+    monkeypatch.setattr("neardup.search.lookups", noted)
+    monkeypatch.setattr(choose, "FREE_LOOKUPS", 1_400_000)
+    methods = set()
+    for number in range(5):
+        monkeypatch.setenv("NEARDUP_KEY", f"{number:064x}")
+        methods.add(nd.find(texts, threshold=0.7).run["choice"]["method"])
+    assert min(counts) < 1_400_000 < max(counts)
+    assert len(methods) == 1
 
 
 def test_two_runs_have_two_keys(monkeypatch: pytest.MonkeyPatch) -> None:

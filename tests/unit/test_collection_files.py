@@ -133,6 +133,7 @@ def test_a_step_that_fails_changes_nothing(path: Path) -> None:
     def second(connection: sqlite3.Connection) -> None:
         raise RuntimeError("no")
 
+    change(path, "PRAGMA user_version = 1")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         with pytest.raises(RuntimeError, match="no"):
             migrations.migrate(connection, "x", {1: first, 2: second}, 3)
@@ -140,6 +141,26 @@ def test_a_step_that_fails_changes_nothing(path: Path) -> None:
         assert schema.foreign_objects(connection) == []
     with pytest.raises(FormatError, match="is a collection of format version 1"):
         migrations.require_current(1, "x", {}, 2)
+
+
+def test_a_collection_without_keyed_hashes_is_refused_with_a_way_out(path: Path) -> None:
+    change(path, "PRAGMA user_version = 1")
+    for upgrade in (False, True):
+        with pytest.raises(FormatError, match=r"format version 1\..*or add the documents to a new collection"):
+            Collection(path, upgrade=upgrade)
+
+
+@pytest.mark.parametrize("secret", [None, "", "00", "zz" * 32])
+def test_a_collection_whose_secret_is_lost_is_damaged(path: Path, secret: str | None) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        header = dict(connection.execute("SELECT key, value FROM header WHERE key != 'seal'"))
+        del header["secret"]
+        header |= {} if secret is None else {"secret": secret}
+        connection.execute("DELETE FROM header")
+        header["seal"] = str(schema.seal(sorted(header.items())))
+        connection.executemany("INSERT INTO header VALUES (?, ?)", header.items())
+    with pytest.raises(FormatError, match="is damaged: its settings cannot be read"):
+        Collection(path)
 
 
 def test_upgrading_a_current_file_opens_it(path: Path) -> None:

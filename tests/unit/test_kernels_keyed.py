@@ -18,7 +18,9 @@ from neardup import keys
 from neardup.errors import SettingError
 from neardup.fingerprints import shingle_sets, sign
 from neardup.kernels.keyed import PRIME, hash_characters, occurrence, stream_values, top_of
+from neardup.kernels.shingles import mix_all
 from neardup.settings import Settings
+from neardup.units import words
 from reference_keyed import Twin, polynomial
 
 KEY = keys.key_of(bytes(range(32)))
@@ -128,6 +130,17 @@ def test_a_key_that_is_given_is_used_or_refused_without_showing_it(monkeypatch: 
             "NEARDUP_KEY in the environment is no key. It is 64 hexadecimal digits, and is there to repeat a "
             "failure. Remove it: a key is drawn by itself."
         )
+
+
+def test_words_chosen_to_meet_in_a_hash_table_do_not_meet() -> None:
+    """Words whose published hashes have their place in one slot of 1024: a comparison of such took a minute."""
+    found = words(" ".join(f"w{number}" for number in range(60_000)), KEY)
+    slots = np.empty(len(found), np.uint64)
+    mix_all(found.published, slots)
+    chosen = np.flatnonzero(slots & np.uint64(1023) == 5)
+    assert len(chosen) > 40
+    mix_all(found.hashes, slots)
+    assert len(set((slots[chosen] & np.uint64(1023)).tolist())) > 0.9 * len(chosen)
 
 
 def test_characters_and_occurrences_have_keys() -> None:

@@ -53,8 +53,11 @@ def test_names_are_equal_exactly_for_equal_windows(drawn: Sequences, length: int
     names = np.empty(len(tokens), np.int32)
     plain = np.empty(len(tokens), np.int32)
     window_kernels.name_keys(ids(tokens), len(tokens), plain)
-    n_names = window_kernels.name_windows(plain, length, SALT, np.empty(len(tokens), np.uint64), names)
     expected = windows(tokens, length)
+    window_kernels.name_windows(plain, length, SALT ^ np.uint64(99), np.empty(len(tokens), np.uint64), names)
+    salted = names.tolist()
+    n_names = window_kernels.name_windows(plain, length, SALT, np.empty(len(tokens), np.uint64), names)
+    assert names[: len(expected)].tolist() == salted[: len(expected)]
     assert n_names == len(set(expected))
     assert list(names[: len(expected)]) == [list(dict.fromkeys(expected)).index(window) for window in expected]
 
