@@ -153,7 +153,7 @@ def fingerprinted(corpus: Path) -> dict[str, int]:
 
 
 def missed(report: Report, corpus: Path) -> list[str]:
-    """All pairs by both methods: how many LSH has not, and how many it said it would not have; what contradicts."""
+    """All pairs by both methods: how many LSH has not, and how many it stated; what contradicts the statement."""
     rows, failures = [], []
     with tempfile.TemporaryDirectory(dir=corpus.parent) as name:
         folder = Path(name)
@@ -177,8 +177,8 @@ def missed(report: Report, corpus: Path) -> list[str]:
     columns = ["threshold", "lsh", "exact", "missed by LSH", "as LSH states", "LSH alone (must be 0)"]
     columns += ["recall of LSH", "planned at the threshold", "found by chains"]
     note = (
-        "A row whose missed pairs are outside of what the run states fails the benchmark. *Found by chains*: pairs "
-        "among those that only closing compared; documents of large families that were joined exactly."
+        "A row whose missed pairs are outside of what the run states fails the benchmark. *Found by chains*: "
+        "pairs among those that only closing compared; documents of large families that were joined exactly."
     )
     report.table("Pairs (`--pairs all`)", columns, rows, note)
     return failures
