@@ -32,6 +32,9 @@ _SHINGLES = 1 << 20
 _PAIRS = 1 << 16
 """Pairs of these families."""
 
+_MANY = 1 << 22
+"""Of more pairs of hub documents those within crowds are not looked at."""
+
 _FEW = 1.5
 """The variance of families is taken this many times: few families carry it, and it is estimated from these
 (the square of Student's t over the normal quantile is 1.5 at seven of them)."""
@@ -105,15 +108,34 @@ def missing_among(
     a, b = column(pairs, "a"), column(pairs, "b")
     kept = (hubs.local[a] >= 0) & (hubs.local[b] >= 0) & ~(limited[a] | limited[b])
     a, b = a[kept], b[kept]
+    partners = np.bincount(a, minlength=len(limited)) + np.bincount(b, minlength=len(limited))
     boilerplate = np.zeros(len(limited), np.bool_)
     boilerplate[in_buckets] = True
-    boilerplate &= np.bincount(np.concatenate((a, b)), minlength=len(limited)) < HUB
+    boilerplate &= partners < HUB
+    sure = boilerplate[a] & boilerplate[b]
+    if len(a) > _MANY:
+        needed, within = _thinned(a, b, partners >= HUB)
+        sure = (sure | within)[needed]
+        kept[np.flatnonzero(kept)[~needed]] = False
 
     def fetch(documents: Int64s) -> ShingleSets:
         at = hubs.local[documents]
         return _sets_at(hubs.hashes, hubs.starts[at], hubs.sizes[at])
 
-    return missing_pairs(pairs.filter(pa.array(kept)), plan, sketch, boilerplate[a] & boilerplate[b], fetch)
+    return missing_pairs(pairs.filter(pa.array(kept)), plan, sketch, sure, fetch)
+
+
+def _thinned(a: Int64s, b: Int64s, popular: Bools) -> tuple[Bools, Bools]:
+    """(needed, within), bool[pairs] each: the pairs of two popular documents, and which pairs to look at.
+
+    A document with so many partners is not lost; the pair with its first partner there holds it to its crowd.
+    """
+    within = popular[a] & popular[b]
+    inside = np.flatnonzero(within)
+    _, first = np.unique(b[inside], return_index=True)
+    needed = ~within
+    needed[inside[first]] = True
+    return needed, within
 
 
 def missing_pairs(

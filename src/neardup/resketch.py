@@ -37,14 +37,24 @@ def proposed_again(
     chosen = np.empty((documents, plan.slots), np.bool_)
     firsts = np.concatenate(([0], np.cumsum(plan.bands)))
     coefficients, keys = classic_coefficients(plan.slots), np.empty(documents, np.uint64)
-    for seed in range(SEEDS):
-        hashes = mixed(labels + mixed(np.array([seed + 1], np.uint64)))
+    hashes, high = np.empty_like(labels), np.empty_like(labels)
+    for seed in mixed(np.arange(SEEDS, dtype=np.uint64)):
+        _hash_anew(labels, seed, hashes, high)
         sketch_sets(hashes, sets.offsets, sketch == "classic", *coefficients, signatures, chosen)
         hit = np.zeros(len(a), np.bool_)
         for band, rows in enumerate(plan.bands):
             band_keys(signatures, firsts[band], rows, band, keys)
             hit |= keys[a] == keys[b]
         yield hit
+
+
+def _hash_anew(labels: UInt64s, seed: np.uint64, out: UInt64s, high: UInt64s) -> None:
+    """Fill ``out`` with other hashes of the labels, which are mixed well already; ``high`` is scratch."""
+    np.bitwise_xor(labels, seed, out=out)
+    for factor in _MIX[:2]:
+        np.multiply(out, factor, out=out)
+        np.right_shift(out, np.uint64(32), out=high)
+        np.bitwise_xor(out, high, out=out)
 
 
 def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from neardup.fingerprints import ShingleSets
+from neardup.hubs import no_hubs
 from neardup.intervals import Share
-from neardup.missing import Drawn, missing_pairs, of_families
+from neardup.kernels.sets import Criterion
+from neardup.missing import Drawn, missing_among, missing_pairs, of_families
 from neardup.plan import plan
 from neardup.recall import Interval, Missing, Predicted, missed_pairs, missed_with, of_pairs, recall_of
 from neardup.resketch import SEEDS, labels_of, mixed, proposed_again
@@ -87,7 +89,7 @@ def test_what_is_missing_does_not_depend_on_the_key_of_the_hashes() -> None:
         missing_pairs(pairs, plan(0.6, 0.5), ONE, not_sure(pairs), fetching(sets, key)) for key in (3, 4)
     )
     assert one == other
-    assert one.estimated > 0.1
+    assert one.estimated > 0.01
 
 
 def test_pairs_of_two_documents_are_reckoned_as_before() -> None:
@@ -151,6 +153,26 @@ def test_of_a_large_family_some_documents_are_looked_at(monkeypatch: pytest.Monk
     assert whole.bounded == 0
     assert part.bounded == part.estimated > whole.estimated
     assert part.mostly_bounded
+
+
+def test_of_many_pairs_those_within_crowds_are_taken_for_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 near copies, and two texts like two of them: only these can be missed, with and without the limit."""
+    more = set(range(200, 212))
+    crowd = [set(range(100)) | {1000 + k} | (more if k < 2 else set()) for k in range(40)]
+    sets = [*crowd, set(range(17, 100)) | more, set(range(18, 100)) | more | {300}]
+    pairs, chosen, documents = verified(sets, 0.8), plan(0.8, 0.9), np.arange(42)
+    made = hashed(sets)
+    hubs = no_hubs(42, Criterion(7, 10, 0))._replace(
+        documents=documents, local=documents, hashes=made.hashes, starts=made.offsets[:-1], sizes=made.sizes
+    )
+    nobody = np.zeros(42, np.bool_)
+    monkeypatch.setattr("neardup.missing.HUB", 20)
+    whole = missing_among(pairs, hubs, documents, nobody, chosen, ONE)
+    monkeypatch.setattr("neardup.missing._MANY", 100)
+    part = missing_among(pairs, hubs, documents, nobody, chosen, ONE)
+    assert part.estimated == pytest.approx(whole.estimated, abs=0.3)
+    assert part.estimated > 0
+    assert missing_among(pairs, hubs, documents, ~nobody, chosen, ONE) == Missing()
 
 
 def test_a_family_stands_for_its_pairs_and_more_where_it_was_drawn() -> None:
