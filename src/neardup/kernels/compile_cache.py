@@ -143,6 +143,7 @@ def state() -> str:
     for path in sorted(Path(__file__).parent.iterdir()):
         if path.suffix in (".py", ".pyc"):
             whole.update(path.name.encode() + b"\0" + path.read_bytes())
+    name, features = (getattr(config, choice, None) for choice in ("CPU_NAME", "CPU_FEATURES"))
     choices = (
         "OPT",
         "LOOP_VECTORIZE",
@@ -154,8 +155,9 @@ def state() -> str:
     )
     facts = (
         *(numba.__version__, llvmlite.__version__, numpy.__version__, sys.version, sys.platform),
-        *(binding.get_process_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()),
         *(str(getattr(config, choice, None)) for choice in choices),
+        *(binding.get_process_triple(), name or binding.get_host_cpu_name()),
+        binding.get_host_cpu_features().flatten() if features is None else features,
     )
     whole.update("\0".join(facts).encode())
     return whole.hexdigest()[:20]
