@@ -95,8 +95,8 @@ def _temporary() -> Iterator[Path]:
 def _leaf(base: Path, shared: bool, asked: bool) -> tuple[Path | None, str]:
     """The folder in ``base`` for the kernels as they are now, made if need be; None, and why, if there is none.
 
-    ``shared``: others can make entries beside ``base``, which must not be a link then. ``asked``: somebody wants to
-    know that it cannot be made; a container without a home is nothing to tell of.
+    ``shared``: others can make entries beside ``base``, which must not be a link then. ``asked``: somebody wants
+    to know that it cannot be made; a container without a home is nothing to tell of.
     """
     try:
         with suppress(FileExistsError):
