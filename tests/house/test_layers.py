@@ -80,7 +80,7 @@ FILE_MODULES = {
 }
 FILE_ROOMS = {"readers", "writers"}
 # numba.njit by itself keeps code beside the sources, where nobody may be able to write, or anybody
-COMPILING = {"compile_cache", "compiled", "memory", "signatures"}
+COMPILING = {"compile_cache", "compiled", "memory", "signatures", "warming"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -139,6 +139,15 @@ def test_the_order_of_the_folders(chosen: Any, tmp_path: Path) -> None:
         assert chosen(None, **every).write == tmp_path / "cache" / "neardup" / leaf
 
 
+def test_a_folder_that_was_named_and_cannot_be_made_is_told(chosen: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = chosen(tmp_path / "file" / "kept")
+    assert found.write is None
+    assert [note.partition(": ")[0] for note in found.notes[:-1]] == [
+        f"{tmp_path / 'file' / 'kept'} (NEARDUP_CACHE_DIR) is not used for compiled code"
+    ]
+
+
 @posix
 def test_the_temporary_folder_is_closed_to_others(chosen: Any, tmp_path: Path) -> None:
     (tmp_path / "temporary").mkdir(mode=0o1777)

@@ -46,7 +46,7 @@ def folders() -> Folders:
     read: list[Path] = []
     notes: list[str] = []
     for base, name in _bases():
-        made, trouble = _leaf(base, shared=not name)
+        made, trouble = _leaf(base, shared=not name, asked=name in (OURS, NUMBAS))
         if trouble and name:
             notes.append(f"{base} ({name}) is not used for compiled code: {trouble}")
         if made is None:
@@ -92,10 +92,11 @@ def _temporary() -> Iterator[Path]:
             return
 
 
-def _leaf(base: Path, shared: bool) -> tuple[Path | None, str]:
+def _leaf(base: Path, shared: bool, asked: bool) -> tuple[Path | None, str]:
     """The folder in ``base`` for the kernels as they are now, made if need be; None, and why, if there is none.
 
-    ``shared``: others can make entries beside ``base``, which must not be a link then.
+    ``shared``: others can make entries beside ``base``, which must not be a link then. ``asked``: somebody wants
+    to know that it cannot be made; a container without a home is nothing to tell of.
     """
     try:
         with suppress(FileExistsError):
@@ -111,7 +112,7 @@ def _leaf(base: Path, shared: bool) -> tuple[Path | None, str]:
             leaf.mkdir(0o700)
         return (None, trouble) if (trouble := _not_safe(leaf.lstat(), sticky=False)) else (leaf, "")
     except OSError as error:
-        return None, (error.strerror or str(error)).lower()
+        return None, (error.strerror or str(error)).lower() if asked else ""
 
 
 def _not_safe(found: os.stat_result, sticky: bool) -> str:
@@ -143,6 +144,7 @@ def state() -> str:
     for path in sorted(Path(__file__).parent.iterdir()):
         if path.suffix in (".py", ".pyc"):
             whole.update(path.name.encode() + b"\0" + path.read_bytes())
+    name, features = (getattr(config, choice, None) for choice in ("CPU_NAME", "CPU_FEATURES"))
     choices = (
         "OPT",
         "LOOP_VECTORIZE",
@@ -154,8 +156,9 @@ def state() -> str:
     )
     facts = (
         *(numba.__version__, llvmlite.__version__, numpy.__version__, sys.version, sys.platform),
-        *(binding.get_process_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()),
         *(str(getattr(config, choice, None)) for choice in choices),
+        *(binding.get_process_triple(), name or binding.get_host_cpu_name()),
+        binding.get_host_cpu_features().flatten() if features is None else features,
     )
     whole.update("\0".join(facts).encode())
     return whole.hexdigest()[:20]

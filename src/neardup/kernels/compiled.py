@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from numba import config
+from numba import config, types
 from numba.core import sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
@@ -126,6 +126,11 @@ class Kernel(CPUDispatcher):
             if known is None or isinstance(known.entry_point, _Place):
                 known = self._entry(arguments, result)
             return known.entry_point
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """How other kernels call it: with a number for a literal, or each would be a kernel of its own."""
+        numbers = {name: types.unliteral(argument) for name, argument in kws.items()}
+        return super().get_call_template(tuple(map(types.unliteral, args)), numbers)
 
     def file_name(self, arguments: Any) -> str:
         """The name of the file that keeps the entry for the types of arguments."""
