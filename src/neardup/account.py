@@ -30,6 +30,7 @@ from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall
 from neardup.results import Ids, Named
 from neardup.search import Evidence
 from neardup.settings import Settings
+from neardup.spared import why_nothing_goes
 from neardup.tables import VERIFIED, column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import counted, similarity
@@ -137,7 +138,9 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
 def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     said = judgement(outcome, ids, len(outcome.prints.unique))
     capped = not_in_full(outcome.evidence.capped, outcome.settings.search.measure)
-    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped]}
+    rows, reference = outcome.prints.unique, _first_new_row(outcome)
+    spared = why_nothing_goes(outcome.settings, outcome.decisions, outcome.grouped.pairs, rows, reference)
+    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped, *spared]}
 
 
 def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:

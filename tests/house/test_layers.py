@@ -48,6 +48,7 @@ LAYERS = (
         "results",
         "audit",
         "account",
+        "spared",
         "regroup",
         "report",
         "alignment",
