@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import platform
-import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -24,6 +21,7 @@ from neardup.decide import Decisions, Streams
 from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
+from neardup.memory import peak_memory
 from neardup.plan import Plan
 from neardup.progress import Advance, Progress
 from neardup.recall import Interval, missed_pairs, missed_with, predicted_recall, within_distance
@@ -152,17 +150,6 @@ def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
         "chaining": chaining,
         "warnings": [*_large_group(outcome, different), *_chain(outcome, chaining)],
     }
-
-
-def peak_memory() -> int:
-    """Largest resident size of this process so far, in bytes."""
-    try:  # what getrusage says, a process inherits from the one that started it
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _versions() -> dict[str, str]:

@@ -16,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.account import Stages, decided, judgement, not_in_full, peak_memory, recall_of
+from neardup.account import Stages, decided, judgement, not_in_full, recall_of
 from neardup.blocks import HammingPlan, hamming_plan
 from neardup.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
 from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
 from neardup.group import Grouped, group, merged
 from neardup.hubs import no_hubs
+from neardup.memory import peak_memory
 from neardup.plan import Plan
 from neardup.progress import Silent
 from neardup.results import COUNTS, MEASURED, group_table, involved

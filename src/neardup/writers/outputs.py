@@ -164,7 +164,10 @@ def _flush(folder: Path) -> None:
 
 
 def _flush_one(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    if os.name == "nt" and path.is_dir():  # Windows opens no folder, and keeps its entries by a log
+        return
+    # Windows flushes only what may be written to
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

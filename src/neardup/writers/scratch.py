@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import os
 from tempfile import TemporaryFile, gettempdir
+from typing import IO
 
 import numpy as np
 
 from neardup.errors import OutputError
 from neardup.tables import UInt64s
 from neardup.views import size
+
+_BLOCK = 1 << 24
+
+
+def _take_room(file: IO[bytes], size: int) -> None:
+    """Make the file so large and take the room on the disk; where the system cannot do that, by writing zeros."""
+    if hasattr(os, "posix_fallocate"):  # Linux
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    zeros = bytes(min(size, _BLOCK))
+    for at in range(0, size, _BLOCK):
+        file.write(zeros[: size - at])
+    file.flush()
 
 
 def scratch_array(length: int) -> UInt64s:
@@ -22,7 +36,7 @@ def scratch_array(length: int) -> UInt64s:
         return np.empty(0, np.uint64)
     try:
         with TemporaryFile(prefix="neardup-") as file:
-            os.posix_fallocate(file.fileno(), 0, 8 * length)
+            _take_room(file, 8 * length)
             return np.asarray(np.memmap(file, np.uint64, "r+", shape=length))
     except OSError as error:
         raise OutputError(
