@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import platform
-import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -23,6 +20,7 @@ from neardup.decide import Decisions, Streams
 from neardup.formats import packages
 from neardup.group import CROWD, Grouped
 from neardup.kernels.trees import best_of_tree, unite
+from neardup.memory import peak_memory
 from neardup.missing import missing_among
 from neardup.not_judged import not_judged_counts
 from neardup.plan import Plan
@@ -31,6 +29,7 @@ from neardup.recall import Missing, Predicted, recall_of
 from neardup.results import Ids, Named
 from neardup.search import Evidence
 from neardup.settings import Settings
+from neardup.spared import why_nothing_goes
 from neardup.tables import column
 from neardup.unicode_data import UNICODE_VERSION
 from neardup.views import counted, similarity
@@ -142,7 +141,9 @@ def account(action: Action, outcome: Outcome, ids: Ids, notes: tuple[str, ...]) 
 def _judged(outcome: Outcome, ids: Ids) -> dict[str, Any]:
     said = judgement(outcome, ids, len(outcome.prints.unique))
     capped = not_in_full(outcome.evidence.capped, outcome.settings.search.measure)
-    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped]}
+    rows, reference = outcome.prints.unique, _first_new_row(outcome)
+    spared = why_nothing_goes(outcome.settings, outcome.decisions, outcome.grouped.pairs, rows, reference)
+    return {**said, "warnings": [*said["warnings"], *_below_plan(outcome), *capped, *spared]}
 
 
 def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
@@ -154,17 +155,6 @@ def judgement(outcome: Judged, ids: Named, different: int) -> dict[str, Any]:
         "chaining": chaining,
         "warnings": [*_large_group(outcome, different), *_chain(outcome, chaining)],
     }
-
-
-def peak_memory() -> int:
-    """Largest resident size of this process so far, in bytes."""
-    try:  # what getrusage says, a process inherits from the one that started it
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _versions() -> dict[str, str]:

@@ -1,11 +1,13 @@
-"""Memory: given back when a stage no longer needs it, and failures that mean there was not enough."""
+"""Memory of this process: how much it took at most, what a stage no longer needs, and whether it ran out."""
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 # How libraries say it where they raise no MemoryError: C++, the loader of shared objects, threads.
 _SAID = (
@@ -21,6 +23,8 @@ _SAID = (
 )
 _LOADING = "Could not find/load shared object file"
 
+STATUS = Path("/proc/self/status")
+
 
 def release_memory() -> None:
     """Return freed memory to the system, where the C library can.
@@ -31,7 +35,8 @@ def release_memory() -> None:
     import pyarrow as pa  # who asks whether memory was short may have none left to load it
 
     pa.default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError):  # where there is no glibc
+    # where there is no glibc; Windows has no library without a name
+    with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
@@ -60,3 +65,41 @@ def _says_so(error: BaseException, limited: bool) -> bool:
         return False
     said = str(error).lower()
     return any(words in said for words in _SAID) or (limited and (_LOADING.lower() in said))
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process so far, in bytes; 0 where the system does not say."""
+    try:  # what getrusage says, a process inherits from the one that started it
+        lines = STATUS.read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return _peak_on_windows()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+class _Counters(ctypes.Structure):
+    """PROCESS_MEMORY_COUNTERS of psapi.h."""
+
+    _fields_ = (
+        ("cb", ctypes.c_uint32),
+        ("page_faults", ctypes.c_uint32),
+        ("peak_working_set", ctypes.c_size_t),
+        *((f"other_{k}", ctypes.c_size_t) for k in range(7)),
+    )
+
+
+def _peak_on_windows() -> int:
+    try:
+        kernel32 = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+        ask = kernel32.K32GetProcessMemoryInfo
+    except (AttributeError, OSError):
+        return 0
+    kernel32.GetCurrentProcess.restype = ctypes.c_void_p
+    ask.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Counters), ctypes.c_uint32)
+    found = _Counters(cb=ctypes.sizeof(_Counters))
+    return int(found.peak_working_set) if ask(kernel32.GetCurrentProcess(), found, found.cb) else 0

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.account import Stages, decided, judgement, not_in_full, peak_memory
+from neardup.account import Stages, decided, judgement, not_in_full
 from neardup.attachments import Carried, stored
 from neardup.blocks import HammingPlan, hamming_plan
 from neardup.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
@@ -24,6 +24,7 @@ from neardup.decide import Classes, Decisions, classes, decide, settle
 from neardup.errors import InputError, SettingError
 from neardup.group import Grouped, group, merged
 from neardup.hubs import no_hubs
+from neardup.memory import peak_memory
 from neardup.not_judged import bytes_removed
 from neardup.plan import Plan
 from neardup.progress import Silent

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.account import Action, Outcome, peak_memory
+from neardup.account import Action, Outcome
 from neardup.corpus import Piece
 from neardup.errors import InputError
+from neardup.memory import peak_memory
 from neardup.parallel import ordered_map
 from neardup.progress import Advance
 from neardup.readers.base import Chunk, Documents, NativeRows, Problem

@@ -52,6 +52,7 @@ LAYERS = (
         "not_judged",
         "audit",
         "account",
+        "spared",
         "regroup",
         "report",
         "alignment",

@@ -153,3 +153,34 @@ def test_groups_of_real_texts_with_a_reference_set(name: str, hub: int, monkeypa
 
 def named(texts: list[str], first: int) -> dict[str, str]:
     return {str(first + k): text for k, text in enumerate(texts)}
+
+
+def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
+    """``dedup train --against eval --measure containment`` found all contaminated documents, and said nothing."""
+    writer = Writer(seed=33)
+    evaluation = [writer.words(60) for _ in range(3)]
+    train = [" ".join([*writer.words(150), *words, *writer.words(150)]) for words in evaluation]
+    texts = [" ".join(words) for words in evaluation]
+
+    def warned(found: nd.Found) -> list[str]:
+        assert found.run["counts"]["pairs"] == 3 or found.run["counts"]["removed"]
+        return [text for text in found.run["warnings"] if "nothing removed" in text]
+
+    assert warned(nd.find(train, against=texts, measure="containment")) == [
+        "3 pairs found, nothing removed: documents of the reference set are contained in new ones, and a "
+        "document goes if it is itself contained in one that stays. The pairs are listed; measure overlap removes "
+        "their new documents"
+    ]
+    assert nd.find(train, against=texts, measure="overlap").run["counts"]["removed"] == 3
+    assert warned(nd.find(train, against=texts, measure="overlap")) == []
+    first = nd.find([*texts, *train], measure="containment", keep="first")
+    assert warned(first) == [
+        "3 pairs found, nothing removed: a document goes if it is contained in one that keep first prefers, and "
+        "the preferred ones are contained in the others. keep longest prefers these"
+    ]
+    longer = [f"{text} and a little more" for text in texts]
+    assert warned(nd.find(longer, against=texts, threshold=0.7, only_contained=1.0)) == [
+        "3 pairs found, nothing removed: the documents that stay hold less than 1 of the shingles of the others "
+        "(only_contained)"
+    ]
+    assert nd.find(["none of them"], against=[*texts, *longer], threshold=0.7).run["warnings"] == []

@@ -1,0 +1,28 @@
+# The service in a container: docs/howto/deploy.md says how to build and run it.
+ARG PYTHON=3.13
+
+FROM python:${PYTHON}-slim AS build
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY LICENSES LICENSES
+COPY src src
+RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[formats,remote,service]'
+
+FROM python:${PYTHON}-slim
+COPY --from=build /opt/neardup /opt/neardup
+ENV PATH=/opt/neardup/bin:$PATH \
+    NEARDUP_CACHE_DIR=/var/cache/neardup \
+    PYTHONDONTWRITEBYTECODE=1
+# compiled here, as root, for a root that is read-only and any user later
+RUN neardup warm --all \
+    && chmod -R a+rX,go-w /var/cache/neardup \
+    && install -d -o 65532 -g 65532 -m 0700 /data
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8321
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s \
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8321/health', timeout=3)"]
+ENTRYPOINT ["neardup"]
+CMD ["serve", "/data/collection.neardup", "--create", "--host", "0.0.0.0", "--port", "8321", "--token-file", "/run/secrets/neardup-tokens"]

@@ -1,0 +1,65 @@
+"""The Dockerfile and the systemd unit: what they run exists, and they give up what they can."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from neardup.cli.options import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+UNIT = (ROOT / "deploy" / "neardup.service").read_text(encoding="utf-8")
+
+
+def option(name: str) -> str:
+    (value,) = re.findall(rf"^{name}=(.*)$", UNIT, flags=re.MULTILINE)
+    return str(value)
+
+
+def typed() -> dict[str, list[str]]:
+    """Every command line of neardup in the two, and on the page."""
+    command = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, flags=re.MULTILINE)[-1]
+    lines = {
+        "the container": [part.strip('" ') for part in command.strip("[]").split(",")],
+        "the unit": shlex.split(option("ExecStart"))[1:],
+    }
+    for line in re.findall(r"neardup (warm [^&\\\n]*)", DOCKERFILE):
+        lines[line] = line.split()
+    return lines
+
+
+@pytest.mark.parametrize("name", [name for name in typed() if not name.startswith("warm") or "warm" in COMMANDS])
+def test_commands_and_options_exist(name: str) -> None:
+    command, *words = typed()[name]
+    known = {spelling for option in COMMANDS[command] for spelling in option.spelling}
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_the_container_is_not_root_and_is_asked_how_it_is() -> None:
+    (user,) = re.findall(r"^USER (\d+):(\d+)$", DOCKERFILE, flags=re.MULTILINE)
+    assert "0" not in user
+    after = DOCKERFILE.partition(f"USER {':'.join(user)}")[2]
+    assert "RUN" not in after
+    health = re.findall(r"^HEALTHCHECK (?:.*\\\n)?.*$", after, flags=re.MULTILINE)
+    assert "http://127.0.0.1:8321/health" in health[0]
+    assert '"--port", "8321"' in after
+    assert "neardup warm --all" in DOCKERFILE
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, flags=re.MULTILINE)
+    for name in " ".join(copied).split():
+        assert (ROOT / name).exists()
+        assert f"!{name}\n" in (ROOT / ".dockerignore").read_text(encoding="utf-8")
+
+
+def test_the_unit_gives_up_what_it_can() -> None:
+    for name in (
+        *("DynamicUser", "NoNewPrivileges", "PrivateTmp", "PrivateDevices", "ProtectHome", "ProtectKernelModules"),
+        *("ProtectKernelTunables", "ProtectControlGroups", "RestrictNamespaces", "LockPersonality"),
+    ):
+        assert option(name) == "yes"
+    assert (option("ProtectSystem"), option("CapabilityBoundingSet")) == ("strict", "")
+    assert (option("StateDirectory"), option("CacheDirectory")) == ("neardup", "neardup")
+    assert option("MemoryDenyWriteExecute") == "no"  # machine code is written and run
+    stop = next(one.default for one in COMMANDS["serve"] if one.name == "stop_seconds")
+    assert int(option("TimeoutStopSec")) > stop
