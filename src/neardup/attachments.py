@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.errors import InputError
 from neardup.formats import Attachment
 from neardup.tables import Int64s, UInt64s
 
@@ -115,8 +116,22 @@ def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
 
 
 def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
-    """The attachments of the rows of a stored table; none where it has no such column."""
-    return carried_by(pc.cast(table[ATTACHMENTS], ATTACHMENTS_TYPE)) if ATTACHMENTS in table.column_names else {}
+    """The attachments of the rows of a stored table; none where it has no such column.
+
+    Raises InputError for attachments that lack a name, a size or a hash.
+    """
+    if ATTACHMENTS not in table.column_names:
+        return {}
+    column = pc.cast(table[ATTACHMENTS], ATTACHMENTS_TYPE)
+    each = pc.list_flatten(column)
+    parts = [each, *(pc.struct_field(each, field.name) for field in ATTACHMENTS_TYPE.value_type)]
+    if any(part.null_count for part in parts):
+        raise InputError(
+            "The attachments in this result are damaged",
+            "Attachments with a name, a size and a hash",
+            "Run neardup on the documents again",
+        )
+    return carried_by(column)
 
 
 def _difference(own: Sequence[Attachment], other: Sequence[Attachment], label: str) -> str:

@@ -12,10 +12,11 @@ from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from made_files import msg
-from neardup.attachments import carried_by, column_of, in_words, lacking, mix_in
+from neardup.attachments import ATTACHMENTS_TYPE, carried_by, column_of, in_words, lacking, mix_in, stored
 from neardup.errors import InputError
 from neardup.formats import Attachment, Extractor, limits, read
 
@@ -167,6 +168,11 @@ def test_columns_hold_them_and_contents_are_compared_not_names() -> None:
     column = column_of([(), (plan, photo), (renamed,)])
     assert carried_by(column) == {1: (plan, photo), 2: (renamed,)}
     assert carried_by(column_of([()])) == {}
+    table = pa.table({"attachments": column})
+    assert (stored(table), stored(table.drop_columns("attachments"))) == ({1: (plan, photo), 2: (renamed,)}, {})
+    broken = pa.array([[{"name": None, "size": 1, "sha256": "x"}]], ATTACHMENTS_TYPE)
+    with pytest.raises(InputError, match="The attachments in this result are damaged"):
+        stored(pa.table({"attachments": broken}))
     assert lacking([plan, photo], [renamed]) == [photo]
     assert in_words([plan] * 5) == "5 attachments: a, a, a, …"
     assert in_words([Attachment("n" * 1000, 1, "x")]) == f"1 attachment: {'n' * 60}…"
