@@ -13,6 +13,9 @@ import pytest
 
 from neardup.cli.stopping import StoppedError, stoppable
 
+if os.name == "nt":
+    pytest.skip("Windows has no such signals", allow_module_level=True)
+
 ENDLESS = """
 import sys, time
 from pathlib import Path

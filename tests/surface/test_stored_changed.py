@@ -136,6 +136,7 @@ def gone(path: Path) -> None:
     path.unlink()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 @pytest.mark.parametrize("change", [linked, a_device, a_pipe, a_folder, endless, gone])
 def test_what_is_no_regular_file_is_not_opened(copied: Callable[[], Path], change: Callable[[Path], None]) -> None:
     for name in FILES:

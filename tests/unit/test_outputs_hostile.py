@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import stat
@@ -19,6 +18,8 @@ import pytest
 from neardup.errors import OutputError
 from neardup.writers import OutputFolder, OutputImage, OutputPage, ProblemList
 from neardup.writers.place import WorkingPlace
+
+fcntl = pytest.importorskip("fcntl", reason="other locks, and no signals to kill by")
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="x">\n'
