@@ -44,6 +44,9 @@ ALLOWED: dict[str, list[Any]] = {
     "pairs": ["needed", "all"],
     "keep": ["longest", "first", "last", "max:date", "min:x"],
     "only_contained": [0, 0.0, 0.9, 1],
+    "empty": ["keep", "drop", "one"],
+    "encoding": ["auto", "utf-8", "cp1252", "utf-16-le", "shift_jis"],
+    "delimiter": ["auto", "tab", ";", "|", "\t"],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -65,6 +68,9 @@ REFUSED: dict[str, list[Any]] = {
     "pairs": ["some", "", 1],
     "keep": ["shortest", "max:", "min:", "max", "", 3],
     "only_contained": [-0.1, 1.1, float("nan"), "1", True],
+    "empty": ["none", "", 1],
+    "encoding": ["utf-99", "", "idna", "rot13", "a\x00b", 8],
+    "delimiter": ["", ";;", "\n", "é", 5],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

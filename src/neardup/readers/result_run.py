@@ -23,6 +23,7 @@ class _Counts(TypedDict):
     empty: Count
     short: Count
     null: Count
+    not_judged: Count
     invalid_utf8: Count
     exact_copies: Count
     different: Count
@@ -34,6 +35,14 @@ class _Counts(TypedDict):
     near_copies: Count
     removed: Count
     kept: Count
+
+
+class _NotJudged(TypedDict):
+    unit: Literal["file", "row"]
+    total: Count
+    kinds: dict[str, Count]
+    removed: Count
+    files_left_aside: Count
 
 
 class _Bytes(TypedDict):
@@ -108,6 +117,7 @@ class _Run(TypedDict):
     settings: dict[str, str | int | float]
     settings_digest: str
     counts: _Counts
+    not_judged: _NotJudged
     bytes: _Bytes
     choice: _Choice
     plan: dict[str, Any]

@@ -15,6 +15,7 @@ from neardup.criterion import MEASURES, at_least, criterion_of
 from neardup.readers.manifest import ChangedError
 from neardup.settings import Search
 from neardup.tables import Int64s, column
+from neardup.views import WITHOUT_TEXT
 
 _MOST = 1 << 40
 """No document has more shingles or tokens: with more, thresholds could not be compared in 64 bits."""
@@ -43,18 +44,16 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         "reference": pa.bool_(),
         "bytes": pa.int64(),
     },
-    "not_judged": {
-        "id": _ID,
-        **dict.fromkeys(("kind", "reason"), pa.string()),
-        "bytes": pa.int64(),
-        "kept": pa.bool_(),
-    },
 }
 _COLUMNS["missed"] = _COLUMNS["pairs"]
-_OPTIONAL: dict[str, dict[str, Any]] = {
-    **{key: {"a_in_reference": pa.bool_(), "attachments_differ": pa.bool_()} for key in ("pairs", "missed")},
-    **{key: {ATTACHMENTS: ATTACHMENTS_TYPE} for key in ("groups", "ranks")},
+_COLUMNS["not_judged"] = {
+    "id": _ID,
+    **dict.fromkeys(("kind", "reason"), pa.string()),
+    "bytes": pa.int64(),
+    "kept": pa.bool_(),
 }
+_CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
+_CARRIED["missed"] = _CARRIED["pairs"]
 _NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
 
 
@@ -71,8 +70,11 @@ def decode_table(name: str, data: bytes, search: Search) -> pa.Table:
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
-    added = _OPTIONAL.get(name, {})
-    expected.update({key: kind for key, kind in added.items() if key in table.column_names})
+        if "a_in_reference" in table.column_names:
+            expected["a_in_reference"] = pa.bool_()
+    carried = _CARRIED.get(name, "")
+    if carried and carried in table.column_names:
+        expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
     _check_columns(name, table, expected)
     return table
 
@@ -82,8 +84,9 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
     ranks, groups = tables["ranks"], tables["groups"]
     ids = ranks["id"]
     _check_ranks(ranks)
+    _check_not_judged(tables["not_judged"])
     for name, table in tables.items():
-        if name == "not_judged":  # these documents have no rank
+        if name == "not_judged":  # it names documents that are nowhere else
             continue
         for key in ("id", "id_a", "id_b", "group", "copy_of"):
             if key in table.column_names:
@@ -95,9 +98,9 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
     _check_groups(groups, _any(ranks["reference"]))
     for count, found in (
         ("pairs", tables["pairs"].num_rows),
+        ("not_judged", tables["not_judged"].num_rows),
         ("exact_copies", tables["copies"].num_rows),
         ("groups", pc.count_distinct(groups["group"]).as_py()),
-        ("not_judged", tables["not_judged"].num_rows),
     ):
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
 
@@ -122,7 +125,8 @@ def _check_columns(name: str, table: pa.Table, expected: dict[str, Any]) -> None
         raise ChangedError(
             f"{name}.parquet cannot be used: of another type than they should be are {', '.join(wrong)}"
         )
-    gaps = [key for key in expected if key not in _NULLABLE and table[key].null_count]
+    nullable = (*_NULLABLE, "bytes") if name == "not_judged" else _NULLABLE
+    gaps = [key for key in expected if key not in nullable and table[key].null_count]
     if gaps:
         raise ChangedError(f"{name}.parquet cannot be used: values are missing in {', '.join(gaps)}")
 
@@ -171,6 +175,13 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
         leads = pc.equal(groups["id"], groups["group"])
         _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
         _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
+
+
+def _check_not_judged(found: pa.Table) -> None:
+    sizes = pc.fill_null(found["bytes"], 0).to_numpy()
+    _require(_within(sizes, 0, 1 << 53), "not_judged is beyond bounds")
+    gone = found.filter(pc.invert(found["kept"]))["kind"]
+    _require(_all(pc.equal(gone, WITHOUT_TEXT)), "documents in not_judged go that --empty does not remove")
 
 
 def _within(numbers: Int64s, low: int, high: int) -> bool:
