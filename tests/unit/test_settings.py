@@ -44,6 +44,8 @@ ALLOWED: dict[str, list[Any]] = {
     "pairs": ["needed", "all"],
     "keep": ["longest", "first", "last", "max:date", "min:x"],
     "only_contained": [0, 0.0, 0.9, 1],
+    "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
+    "delimiter": ["auto", "tab", ",", ";", "\t", " "],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -65,6 +67,8 @@ REFUSED: dict[str, list[Any]] = {
     "pairs": ["some", "", 1],
     "keep": ["shortest", "max:", "min:", "max", "", 3],
     "only_contained": [-0.1, 1.1, float("nan"), "1", True],
+    "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
+    "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

@@ -145,6 +145,8 @@ class _FilesChunk:
             self._load()
         good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
         files = tuple(self.files[i] for i in good)
+        for i, file in zip(good, files, strict=True):  # what is written must be what was judged
+            self.known.require_unchanged(self.first_row + i, file)
         return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, self._problems())
 
     def _numbers(self, good: list[int]) -> Any:
