@@ -39,6 +39,20 @@ def table(seed: int, rows: int = 60) -> pa.Table:
     )
 
 
+ROWS = ("csv", "jsonl")
+
+
+def rows(kind: str, made: pa.Table) -> str:
+    """The documents as lines."""
+    found = made.select(["id", "text", "n"]).to_pylist()
+    if kind == "jsonl":
+        return "".join(
+            json.dumps(row | {"text": row["text"] + " für"}, ensure_ascii=False) + "\n" for row in found
+        )
+    lines = (f'{row["id"]},"{row["text"]} für",{row["n"]}\n' for row in found)
+    return "id,text,n\n" + "".join(lines)
+
+
 def whole(kind: str, seed: int) -> bytes:
     """A file that is not damaged yet, written in one of several ways."""
     out = io.BytesIO()
@@ -54,6 +68,8 @@ def whole(kind: str, seed: int) -> bytes:
         if "column_encoding" in options:
             options["use_dictionary"] = False
         pq.write_table(made, out, **options)
+    elif kind in ROWS:
+        out.write(rows(kind, made).encode(("utf-8", "cp1252", "utf-16", "utf-8-sig", "utf-16-le")[seed % 5]))
     else:
         opened = pa.ipc.new_file if seed % 2 else pa.ipc.new_stream
         compression = (None, "lz4", "zstd")[seed % 3]
@@ -118,7 +134,7 @@ def inside(kind: str, seeds: Sequence[int]) -> None:
     """Say of each file what came of it, one a line, at once: the next may end the process."""
     with tempfile.TemporaryDirectory() as name:
         for seed in seeds:
-            path = Path(name, f"a.{'parquet' if kind == 'parquet' else 'arrow'}")
+            path = Path(name, f"a.{kind}")
             path.write_bytes(damaged(kind, seed))
             print(seed, outcome(path, Path(name)), sep="\t", flush=True)
 
@@ -126,7 +142,7 @@ def inside(kind: str, seeds: Sequence[int]) -> None:
 def main() -> None:
     """Run the files asked for and count what came of them."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kind", choices=("parquet", "arrow"), default="parquet")
+    parser.add_argument("--kind", choices=("parquet", "arrow", *ROWS), default="parquet")
     parser.add_argument("--count", type=int, default=2500)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--inside", type=json.loads)

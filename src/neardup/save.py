@@ -90,7 +90,8 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
     stays = np.ones(outcome.prints.rows, np.bool_)
     stays[outcome.decisions.gone] = annotate
     notes = _Annotations(outcome) if annotate else None
-    lost, known = Lost(), frozenset(outcome.found.problems)
+    left_aside = (problem for of, problem in outcome.prints.left_aside if of == part)
+    lost, known = Lost(), frozenset((*outcome.found.problems, *left_aside))
     with open_kept(folder, documents, notes.schema if notes else None) as writer:
         chunks = documents.chunks(pieces.keys(), None)
         threads = outcome.corpus.settings.work.threads

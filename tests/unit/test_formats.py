@@ -24,6 +24,7 @@ from made_files import (
 )
 from neardup.errors import InputError
 from neardup.formats import SUFFIXES, extract, format_of, limits, packages
+from neardup.readers.limits import COLUMNS, DICTIONARY_BYTES, ROW_BYTES
 
 TEXT = "The quick brown fox\njumps over the lazy dog & runs (far) away — ünïcode <b>"
 MAKERS = {"a.html": html_of, "a.docx": docx_of, "a.eml": eml_of, "a.msg": msg_of, "a.pdf": pdf_of}
@@ -245,6 +246,12 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     table = page.partition("| suffix")[2].partition("\n\n")[0]
     assert set(re.findall(r"`(\.\w+)`", table)) == set(SUFFIXES)
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", page.partition("| limit")[2], re.MULTILINE))
+    assert {name: rows.pop(name) for name in ("a row, and each field of it", "columns")} == {
+        "a row, and each field of it": f"{ROW_BYTES >> 20} MB",
+        "columns": f"{COLUMNS:,}".replace(",", " "),
+    }
+    dictionary = rows.pop("different values of a column in a row group of Parquet (its dictionary)")
+    assert dictionary == f"{DICTIONARY_BYTES >> 20} MB"
     assert rows == {
         "size of a file": f"{limits.FILE_BYTES >> 20} MB",
         "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
@@ -258,4 +265,4 @@ def test_the_page_names_every_suffix_and_limit() -> None:
 
 
 def test_versions_of_the_packages() -> None:
-    assert sorted(packages()) == ["olefile", "pypdfium2"]
+    assert sorted(packages()) == ["charset-normalizer", "olefile", "pypdfium2"]

@@ -45,8 +45,8 @@ ALLOWED: dict[str, list[Any]] = {
     "keep": ["longest", "first", "last", "max:date", "min:x"],
     "only_contained": [0, 0.0, 0.9, 1],
     "empty": ["keep", "drop", "one"],
-    "encoding": ["auto", "utf-8", "cp1252", "utf-16-le", "shift_jis"],
-    "delimiter": ["auto", "tab", ";", "|", "\t"],
+    "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
+    "delimiter": ["auto", "tab", ",", ";", "\t", " "],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -69,8 +69,8 @@ REFUSED: dict[str, list[Any]] = {
     "keep": ["shortest", "max:", "min:", "max", "", 3],
     "only_contained": [-0.1, 1.1, float("nan"), "1", True],
     "empty": ["none", "", 1],
-    "encoding": ["utf-99", "", "idna", "rot13", "a\x00b", 8],
-    "delimiter": ["", ";;", "\n", "é", 5],
+    "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
+    "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

@@ -63,9 +63,8 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
                 complete = False
                 break
     together = pa.concat_arrays(ids)
-    return Sample(
-        pa.concat_arrays(texts), together, complete, tuple(problems), (*columns.notes, *_repeated(together))
-    )
+    notes = (*columns.notes, *documents.findings.encoding_notes(), *_repeated(together))
+    return Sample(pa.concat_arrays(texts), together, complete, tuple(problems), notes)
 
 
 def _names(rows: Rows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:

@@ -135,6 +135,7 @@ class Adding:
                 entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
                 self._add(entries, arrivals)
                 advance(int(entries.sizes.sum()))
+        self._outcome.notes = (*chosen.notes, *opened.findings.encoding_notes())
         return self._outcome
 
     def put(self, entries: Entries) -> Added:

@@ -63,7 +63,7 @@ def charset_of(data: bytes, asked: str = "auto") -> Charset:
         if data.startswith(mark):
             return UTF_8 if encoding == "utf-8" else Charset(encoding, "byte order mark", 1.0)
     if b"\0" in data[: 2 * SAMPLE_BYTES]:
-        return _wide(data[: 2 * SAMPLE_BYTES]) or NOT_FOUND
+        return (None if len(data) % 2 else _wide(data[: 2 * SAMPLE_BYTES])) or NOT_FOUND
     if is_utf8(data) or _damaged_utf8(data):
         return UTF_8
     return _detected(_telling(data))
@@ -158,12 +158,11 @@ def _rank(encoding: str) -> int:
 
 def _wide(sample: bytes) -> Charset | None:
     """Return UTF-16 if that is what NULs come from, else None."""
-    even = sample[: len(sample) // 2 * 2]
-    nuls = (even[1::2].count(0), even[::2].count(0))
+    nuls = (sample[1::2].count(0), sample[::2].count(0))
     for encoding, (here, there) in (("utf-16-le", nuls), ("utf-16-be", nuls[::-1])):
-        if there or here * _FEWEST_NULS < len(even) // 2:
+        if there or here * _FEWEST_NULS < len(sample) // 2:
             continue
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(even)
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample)
         controls = sum(char < " " and char not in "\t\n\r\f" for char in text) + text.count("\ufffd")
         if controls * _MOST_CONTROLS <= len(text) and "\0" not in text:
             return Charset(encoding, "detected", round(1 - controls / max(1, len(text)), 3))

@@ -157,6 +157,8 @@ class _FilesChunk:
             self._load()
         good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
         files = tuple(self.files[i] for i in good)
+        for i, file in zip(good, files, strict=True):  # what is written must be what was judged
+            self.known.require_unchanged(self.first_row + i, file)
         problems = self._problems()
         found = (self.known.reasons[row] for row in rows)
         aside = tuple(file for file, problem in zip(self.files, found, strict=True) if problem and problem.kind)
