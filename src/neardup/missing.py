@@ -26,8 +26,8 @@ from neardup.resketch import proposed_again
 from neardup.shingle_store import ShingleStore
 from neardup.tables import VERIFIED, Bools, Floats, Int64s, UInt64s, column
 
-_SHINGLES = 1 << 20
-"""Shingles of the families that are sketched again: with 100 seeds about a second."""
+_SHINGLES = 1 << 19
+"""Shingles of the families that are sketched again: with 100 seeds about half a second."""
 
 _PAIRS = 1 << 16
 """Pairs of these families."""

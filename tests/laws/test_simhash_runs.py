@@ -22,6 +22,7 @@ from made_texts import Writer, punctuated, resemblance
 
 import neardup as nd
 import shared_data
+from closed_pairs import closed
 from neardup.account import Outcome
 from neardup.dedup import run
 from neardup.progress import Silent
@@ -56,21 +57,6 @@ def apart(name: str, bits: int, features: str) -> np.ndarray:
 
 def within(pairs: Iterable[Pair], distances: np.ndarray, most: int) -> set[Pair]:
     return {(a, b) for a, b in pairs if distances[a, b] <= most}
-
-
-def closed(found: Iterable[Pair], true: Iterable[Pair]) -> set[Pair]:
-    """Return the true pairs whose documents some chain of those that are found joins."""
-    wanted = set(true)
-    parent: dict[int, int] = {}
-
-    def root(k: int) -> int:
-        while parent.setdefault(k, k) != k:
-            k = parent[k]
-        return k
-
-    for a, b in wanted.intersection(found):
-        parent[root(a)] = root(b)
-    return {(a, b) for a, b in wanted if root(a) == root(b)}
 
 
 def at_threshold(name: str, threshold: float) -> dict[Pair, Fraction]:

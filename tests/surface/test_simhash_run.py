@@ -14,6 +14,7 @@ from command_line import ROWS, Run, write_rows
 
 import neardup as nd
 import shared_data
+from closed_pairs import closed
 from neardup.demo import documents_path
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +61,7 @@ def test_group_and_dedup_write_the_files_of_any_run(run: Run, sample: Path) -> N
     texts = {row["id"]: row["text"] for row in map(json.loads, sample.read_text(encoding="utf-8").splitlines())}
     family = nd.SimHash(128, "shingle:2")
     near = {(a, b) for a, b in every if (family.of(texts[a]) ^ family.of(texts[b])).bit_count() <= 7}
+    near = closed(near, every)
     assert 0 < len(near) < len(every)
     asked = ("--sketch", "simhash", "--bits", "128", "--features", "shingle:2", "--distance", "7")
     assert run("group", sample, "-o", "groups", *asked).status == 0
@@ -100,11 +102,9 @@ def test_real_documents_from_a_file(run: Run, tmp_path: Path, name: str) -> None
     source = write_rows(tmp_path / "real.jsonl", [{"id": id, "text": text} for id, text in texts.items()])
     ids = list(texts)
     prints = nd.SimHash().sketch(list(texts.values())).tolist()
-    expected = {
-        (ids[a], ids[b])
-        for (a, b), counted in shared_data.all_pairs(name).items()
-        if 5 * counted.shared >= 4 * counted.union and (prints[a] ^ prints[b]).bit_count() <= 3
-    }
+    true = [pair for pair, c in shared_data.all_pairs(name).items() if 5 * c.shared >= 4 * c.union]
+    near = closed([(a, b) for a, b in true if (prints[a] ^ prints[b]).bit_count() <= 3], true)
+    expected = {(ids[a], ids[b]) for a, b in near}
     result = run("group", source, "-o", tmp_path / "out", "--sketch", "simhash", "--distance", "3")
     assert result.status == 0
     assert ids_in(tmp_path / "out" / "pairs.parquet") == expected != set()
