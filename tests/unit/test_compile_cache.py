@@ -51,8 +51,7 @@ def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
             named["NEARDUP_CACHE_DIR"] = str(place)
         for name, value in named.items():
             monkeypatch.setenv(name, value)
-        if "TMPDIR" not in more:
-            monkeypatch.setattr(compile_cache, "_temporary", lambda: iter(()))
+        monkeypatch.setattr(compile_cache, "_TEMPORARY", ())
         compile_cache.folders.cache_clear()
         return compile_cache.folders()
 

@@ -27,6 +27,7 @@ watchers: list[Callable[[str, str], None]] = []
 
 _HEAD = b"neardup kernel 1\n"
 _DIGEST_BYTES = 32
+_TEMPORARY = ("/tmp", "/var/tmp")
 _PATIENCE = 120.0
 """Seconds to wait for another process that compiles the same kernel; then it is compiled here, too."""
 _STEP = 0.02
@@ -85,11 +86,10 @@ def _user_cache() -> Path | None:
 
 
 def _temporary() -> Iterator[Path]:
-    """A folder of this user in the first temporary folder there is."""
-    for named in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp"):
+    """A folder of this user in each temporary folder there is."""
+    for named in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), *_TEMPORARY):
         if named and os.path.isdir(named):
             yield Path(named, f"neardup-{os.getuid()}" if hasattr(os, "getuid") else "neardup")
-            return
 
 
 def _leaf(base: Path, shared: bool, asked: bool) -> tuple[Path | None, str]:
