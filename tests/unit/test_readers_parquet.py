@@ -75,7 +75,11 @@ def test_columns_and_kinds(tmp_path: Path) -> None:
 )
 def test_every_layout_of_text(tmp_path: Path, kind: pa.DataType) -> None:
     table = pa.table({"text": pa.array(["a", None, "", "ü" * 50], kind)})
-    documents = open_documents(write(tmp_path / "a.parquet", table))
+    try:
+        path = write(tmp_path / "a.parquet", table)
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this pyarrow writes no string views")
+    documents = open_documents(path)
     got, _, _ = read_all(documents, [choose_columns(documents, None, None).text])
     assert [row["text"] for row in got] == [b"a", None, b"", ("ü" * 50).encode()]
 

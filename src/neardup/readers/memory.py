@@ -33,7 +33,7 @@ class ArrowDocuments:
         self.names = (NAME,)
         self.findings = Findings()
         self.columns = schema_columns(table.schema, "The table")
-        self.size_bytes: int | None = int(table.nbytes)
+        self.size_bytes: int | None = _size(table)
         self._chunk_bytes = chunk_bytes
         self._bounds: list[int] | None = None
 
@@ -50,6 +50,13 @@ class ArrowDocuments:
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
                 yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema)
+
+
+def _size(table: Any) -> int:
+    try:
+        return int(table.nbytes)
+    except pa.ArrowTypeError:  # pyarrow before 24 cannot say it of string views
+        return int(table.get_total_buffer_size())
 
 
 @dataclass(frozen=True, eq=False)
