@@ -165,7 +165,7 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     ):
         slow.sendall(b"PUT /v1/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
         slow.sendall(b"Content-Length: 100\r\n\r\n{")
-        while "neardup_requests_under_way 1" not in metrics(served):
+        while "neardup_requests_arriving 1" not in metrics(served):
             time.sleep(0.01)
         served.process.send_signal(signal.SIGTERM)
         with pytest.raises(subprocess.TimeoutExpired):

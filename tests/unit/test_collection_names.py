@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from neardup.collection import Collection
+from neardup.collection.store.holding import HAS_LOCKS
 from neardup.errors import FormatError, InputError
 
 OPENS = (
@@ -37,7 +38,7 @@ def opened_elsewhere(path: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="locks of open files")
+@pytest.mark.skipif(not HAS_LOCKS, reason="there are no locks of open files")
 def test_a_file_is_not_open_under_two_names(path: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     linked = tmp_path / "other" / "linked.neardup"

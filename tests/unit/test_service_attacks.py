@@ -14,6 +14,7 @@ import pytest
 
 from made_service import JSON, LOCAL, Service, scope_of, serving
 from neardup import matching, measures
+from neardup.collection import adding
 from neardup.errors import LimitError
 from neardup.service import gate, limits, logs, places
 from neardup.service.limits import Limits
@@ -255,3 +256,14 @@ def test_what_other_programs_log_is_cut_to_their_own_words() -> None:
         line = logs.JsonLines().format(record)
         assert SECRET not in line
         assert json.loads(line)["event"] == "server"
+
+
+def test_a_text_of_too_many_different_words_is_refused_before_it_is_stored(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adding, "MOST_WORDS", 100)
+    monkeypatch.setattr(adding, "FEW_WORDS", 500)
+    refused = service("PUT", "/v1/documents/many", {"text": " ".join(f"w{n}" for n in range(300))})
+    assert (refused.status, refused.error["code"]) == (422, "invalid")
+    assert "different words" in refused.error["message"]
+    assert service("GET", "/v1/documents/many").status == 404

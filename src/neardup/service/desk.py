@@ -42,6 +42,7 @@ class Desk:
         self.warmed, self.closed = threading.Event(), False
         self.warmed.set()
         self.metrics.watch("read", lambda: self._workers.waiting)
+        self.metrics.watch("compare", lambda: self._comparing.waiting)
         self.metrics.watch("write", lambda: self._writer.waiting)
 
     @property
@@ -107,7 +108,12 @@ class Desk:
         collection, documents = self.collection, new.documents
         ids, texts = [each.id for each in documents], [each.text for each in documents]
         metadata = [each.metadata for each in documents]
-        entries = await self.read(lambda: collection.prepare(ids, texts, metadata), until)
+        try:
+            entries = await self.read(lambda: collection.prepare(ids, texts, metadata), until)
+        except RefusedError as refusal:
+            if refusal.status == 400:  # a document that cannot be kept: as if the description of the body said so
+                refusal.status, refusal.code = 422, CODES[422]
+            raise
 
         def write() -> dict[str, Any]:
             if new.on_duplicate == "error":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 import threading
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,8 +15,12 @@ from pathlib import Path
 
 from neardup.errors import InputError
 
-if sys.platform == "linux":
+try:
     from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
+except ImportError:  # locks of open files are Linux's own; elsewhere only this process is looked at
+    HAS_LOCKS = False
+else:
+    HAS_LOCKS = True
 
 _AREA, _NAMES = 1 << 62, 1 << 32
 """Where the bytes of names begin, and how many there are. SQLite locks bytes from 1 << 30 on."""
@@ -98,7 +101,7 @@ def _opened(path: Path, name: bytes) -> Held:
 
 def _locked(descriptor: int, name: bytes) -> bool | None:
     """Lock the byte of a name: whether others have locked it, too; None when they have locked another one."""
-    if sys.platform != "linux":
+    if not HAS_LOCKS:
         return False
     byte = _AREA + int.from_bytes(name[:4], "big")
     try:
@@ -114,7 +117,7 @@ def _locked(descriptor: int, name: bytes) -> bool | None:
 
 def _is_locked(descriptor: int, begin: int, length: int) -> bool:
     """Whether another process, or another descriptor, has locked some of these bytes."""
-    if sys.platform != "linux" or length == 0:
+    if length == 0:
         return False
     asked = _FLOCK.pack(F_WRLCK, os.SEEK_SET, begin, length, 0)
     return bool(_FLOCK.unpack(fcntl(descriptor, F_OFD_GETLK, asked))[0] != F_UNLCK)
@@ -135,4 +138,4 @@ def _elsewhere(path: Path) -> InputError:
     )
 
 
-__all__ = ["Held", "hold"]
+__all__ = ["HAS_LOCKS", "Held", "hold"]
