@@ -137,7 +137,7 @@ def test_an_audit_of_all_lists_just_what_brute_force_has_and_the_run_has_not(nam
 def test_the_weak_plan_does_miss_pairs() -> None:
     """Else the tests beside this one compare nothing with nothing."""
     missed = sum(pairs_found.missed.num_rows for pairs_found in map(weakly, ("license_texts", "irplag_java")))
-    assert missed > 50
+    assert missed > 40  # closing finds most of what is missed together
 
 
 def weakly(name: str, audit: int = EVERYTHING) -> Any:
