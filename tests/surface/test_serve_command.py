@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,20 @@ def test_a_document_of_fifty_megabytes(server: Server) -> None:
     assert [hit["id"] for hit in found["hits"]] == ["large"]
     assert server.ask("POST", "/v1/compare", {"a": "large", "b": "large"})[0] == 413
     assert server.ask("DELETE", "/v1/documents/large")[0] == 200
+
+
+def test_a_chunked_body_without_end_is_cut(server: Server) -> None:
+    """Its limit is .5 MB; of the rest the service took in a gigabyte."""
+    piece = b"186a0\r\n" + b" " * 100_000 + b"\r\n"
+    head = b"POST /v1/compare HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    sent = 0
+    with socket.create_connection((server.host, server.port), timeout=60) as client:
+        client.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
+        with suppress(ConnectionError):
+            while sent < 1_000_000_000:
+                client.sendall(piece)
+                sent += len(piece)
+    assert sent < 40_000_000, "what the system holds of a connection is more than what is read of it"
 
 
 def test_the_log_is_json_without_texts(server: Server) -> None:
