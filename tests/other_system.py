@@ -120,7 +120,7 @@ def check_the_core(folder: Path) -> None:
     memory.STATUS = folder / "no such file"
     assert memory.peak_memory() == 0
     found = nd.find(demo)
-    assert (found.run["counts"]["removed"], found.run["peak_memory_bytes"]) == (22, 0)
+    assert (found.run["counts"]["removed"], found.run["peak_memory_bytes"]) == (20, 0)
     for overwrite in ([], ["--overwrite"]):
         typed("dedup", demo, "-o", folder / "result", *overwrite)
     assert nd.load(folder / "result").run["counts"]["kept"] == 82

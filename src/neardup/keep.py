@@ -46,6 +46,8 @@ def require_order(policy: str, kind: pa.DataType) -> None:
 def _sort_values(policy: str, extra: pa.Array) -> Floats:
     """Smaller is better: dense ranks of the values, so that dates and long integers keep their order."""
     name = keep_column(policy)
+    if pa.types.is_null(extra.type):  # a column in which nothing is written
+        extra = extra.cast(pa.int64())
     if pa.types.is_string(extra.type) or pa.types.is_large_string(extra.type):
         extra = _numbers(extra)
     try:

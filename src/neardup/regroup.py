@@ -31,6 +31,7 @@ from neardup.progress import Silent
 from neardup.recall import Predicted, missed_with, of_pairs, recall_of
 from neardup.results import COUNTS, MEASURED, group_table, involved
 from neardup.settings import Settings, ratio
+from neardup.spared import why_nothing_goes
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 from neardup.views import counted
 
@@ -239,7 +240,8 @@ def _far_pairs(found: Found, rows: StoredRows, pairs: pa.Table, was: Settings) -
 
 def _account(found: Found, made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
     """The account of the stored run, with all that another threshold changes."""
-    run, dropped = found.run, bytes_removed(found.not_judged)
+    run, settings, rows = found.run, made.settings, made.prints
+    dropped = bytes_removed(found.not_judged)
     gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
     source = run["regrouped_from"] or {
         "threshold": was.search.threshold,
@@ -253,8 +255,8 @@ def _account(found: Found, made: Regrouped, pairs: int, was: Settings) -> dict[s
     return {
         **run,
         **said,
-        "settings": made.settings.as_dict(),
-        "settings_digest": made.settings.digest(),
+        "settings": settings.as_dict(),
+        "settings_digest": settings.digest(),
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},
         "bytes": {
             **run["bytes"],
@@ -268,6 +270,7 @@ def _account(found: Found, made: Regrouped, pairs: int, was: Settings) -> dict[s
             *_not_stored(made.decisions),
             *said["warnings"],
             *not_in_full(run["counts"].get("capped", 0), was.search.measure),
+            *why_nothing_goes(settings, made.decisions, made.grouped.pairs, rows.unique, rows.reference),
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }

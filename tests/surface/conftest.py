@@ -1,18 +1,20 @@
 """The command line from outside: what is typed, what is printed, the exit status."""
 
+import math
 import sys
 from pathlib import Path
 
 import pytest
 from command_line import ROWS, Result, Run, write_rows
 
-from neardup.cli import main
+from neardup.cli import compiling, main
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     def typed(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
+        monkeypatch.setattr(compiling, "PATIENCE", math.inf)  # whatever was compiled before this test
         with pytest.raises(SystemExit) as stopped:
             main()
         printed = capsys.readouterr()

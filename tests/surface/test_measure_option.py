@@ -43,7 +43,7 @@ def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
         account["recall"]["statement"] == "exact: every pair at chunk-union by information 0.8 or above is found"
     )
     assert account["choice"]["why"] == "LSH finds no pairs by their chunk-union"
-    assert "3 at chunk-union by information 0.8 or above, of 3 compared exactly" in result.out
+    assert "3 at chunk-union by information 0.8 or above, joined exactly" in result.out
     reasons = pq.read_table(out / "groups.parquet")["reason"].to_pylist()
     assert reasons == [
         "represents 2 other documents",
@@ -70,7 +70,7 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     account = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert account["recall"]["statement"] == "exact: every pair at lcs 0.8 or above is found"
     assert account["choice"]["why"] == "LSH finds no pairs by their lcs"
-    assert "1 at lcs 0.8 or above, of 1 compared exactly" in result.out
+    assert "1 at lcs 0.8 or above, joined exactly" in result.out
     stricter = run("group", "--from", out, "-o", tmp_path / "stricter", "--threshold", ".95")
     assert stricter.status == 0
     assert pq.read_table(tmp_path / "stricter" / "pairs.parquet").num_rows == 0

@@ -213,7 +213,7 @@ def test_slow_clients_keep_nobody_waiting(server: Server) -> None:
     "said",
     [
         b"GARBAGE\r\n\r\n",
-        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"GET /nowhere HTTP/9.9\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 50,
         b"GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         b"GET /health HTTP/1.1\r\n\r\n",

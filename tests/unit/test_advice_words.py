@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.advice.adviser import ADVISED
+from neardup.advice.adviser import ADVISED, NOT_TOLD
 from neardup.advice.boilerplate import SHOWN_WORDS, boilerplate
 from neardup.advice.plot import HEIGHT, svg
 from neardup.advice.recommend import command_line, quieter, quoted, recommend
@@ -248,7 +248,7 @@ def test_the_sections_tell_the_numbers_of_the_record() -> None:
 def test_everything_is_plain_data() -> None:
     data = json.loads(json.dumps(family().as_dict()))
     assert set(data) == set(Advice.__dataclass_fields__)
-    assert set(data["settings"]) == set(ADVISED) - {"threads"}
+    assert set(data["settings"]) == set(ADVISED) - set(NOT_TOLD)
 
 
 def bars(image: str) -> list[list[tuple[float, str]]]:

@@ -2,7 +2,7 @@
 
 A kernel that Python calls is an *entry*: it has a wrapper, is optimised with all kernels it calls, and is kept on
 disk. A kernel that only others call is a *part*: typed and lowered once a process, without wrapper, optimisation
-or machine code of its own, for all of these are done where it is linked in. That halves the cost.
+or machine code of its own, for all of these are done where it is linked in. That spares two fifths of the processor time of a first run.
 """
 
 from __future__ import annotations
@@ -143,7 +143,12 @@ class Kernel(CPUDispatcher):
     def _foreign_source(self) -> str:
         """The digest of the source of a kernel that is not one of these, whose state nobody else looks at."""
         source = Path(inspect.getfile(self.py_func))
-        return "" if source.parent == _SOURCES else hashlib.sha256(source.read_bytes()).hexdigest()
+        if source.parent == _SOURCES:
+            return ""
+        code = self.py_func.__code__
+        # a function that was typed has no file
+        state = source.read_bytes() if source.is_file() else code.co_code + repr(code.co_consts).encode()
+        return hashlib.sha256(state).hexdigest()
 
     def _part(self, arguments: Any, result: Any) -> Any:
         tell(STARTED, self.spelled)

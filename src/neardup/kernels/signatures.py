@@ -33,8 +33,8 @@ def spelled(of: Any) -> str:
 def read(words: str) -> Any:
     """The type that was spelled so. Raises ValueError for anything else.
 
-    >>> read("(int64, float64[2dC])")
-    Tuple(int64, array(float64, 2d, C))
+    >>> str(read("(int64, float64[2dC])"))
+    'Tuple(int64, array(float64, 2d, C))'
     """
     found, rest = _read(words)
     if rest:

@@ -69,7 +69,8 @@ def _under_own_name(part: Discovered) -> Iterator[Source]:
 def refuse_names(texts: Sequence[object]) -> None:
     """Raise InputError for a list of str that are names of files: it may be meant as texts, or as files."""
     few = len(texts) <= _FEW
-    strings = [text for text in texts if isinstance(text, str) and 0 < len(text) <= _LONGEST_NAME]
+    strings = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_NAME]
+    strings = [text for text in strings if any(map(str.isalnum, text))]  # "." is a folder, and a text
     suspects = [text for text in strings if text.lower().endswith(_SUFFIXES)]
     known = [text for text in suspects if _exists(text)]
     if not known and few and len(strings) == len(texts) and all(map(_exists, strings)):

@@ -17,6 +17,8 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
     row: int | None
     reason: str
     raw: str | None
+    file: str | None
+    kind: str | None
 
 
 class ProblemList(OutputFile):
