@@ -123,7 +123,7 @@ def check_the_core(folder: Path) -> None:
     assert (found.run["counts"]["removed"], found.run["peak_memory_bytes"]) == (20, 0)
     for overwrite in ([], ["--overwrite"]):
         typed("dedup", demo, "-o", folder / "result", *overwrite)
-    assert nd.load(folder / "result").run["counts"]["kept"] == 82
+    assert nd.load(folder / "result").run["counts"]["kept"] == 84
     pages = folder / "pages"
     pages.mkdir()
     for name, more in (("a.html", ""), ("b.html", " and one more")):
