@@ -2,7 +2,7 @@
 
 A kernel that Python calls is an *entry*: it has a wrapper, is optimised with all kernels it calls, and is kept on
 disk. A kernel that only others call is a *part*: typed and lowered once a process, without wrapper, optimisation
-or machine code of its own, for all of these are done where it is linked in. That spares two fifths of the processor time of a first run.
+or machine code of its own, for all of these are done where it is linked in. That saves two fifths.
 """
 
 from __future__ import annotations
