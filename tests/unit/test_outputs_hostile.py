@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from neardup.errors import OutputError
+from neardup.readers.base import Problem
 from neardup.writers import OutputFolder, OutputImage, OutputPage, ProblemList
 from neardup.writers.place import WorkingPlace
 
@@ -325,6 +326,6 @@ def test_own_files_are_replaced(tmp_path: Path) -> None:
         with OutputPage(tmp_path / "x.html", overwrite=True) as page:
             page.write(PAGE)
         with ProblemList(tmp_path / "x.jsonl") as problems:
-            problems.write({"source": "a", "row": 1, "reason": "r", "raw": None})
+            problems.write(Problem("a", 1, "r"))
     assert entries(tmp_path) == ["x.html", "x.jsonl"]
     assert stat.S_IMODE((tmp_path / "x.html").stat().st_mode) & 0o600 == 0o600
