@@ -53,10 +53,13 @@ class Closed:
         return {name: int(getattr(self, name)) for name in names}
 
 
-def families_of(pairs: pa.Table, documents: int) -> Int64s:
-    """int64[documents]: the smallest document of each one's family; a document without a pair is its own."""
+def families_of(a: Int64s, b: Int64s, documents: int) -> Int64s:
+    """int64[documents]: the smallest document of each one's family, by the pairs a[k], b[k].
+
+    A document without a pair is its own.
+    """
     parent = np.arange(documents)
-    unite(parent, column(pairs, "a"), column(pairs, "b"))
+    unite(parent, a, b)
     family: Int64s = best_of_tree(parent, np.arange(documents))
     return family
 
@@ -106,8 +109,9 @@ def close(
 
 def _families(pairs: pa.Table, documents: int) -> tuple[Int64s, Int64s]:
     """(members, sizes): the documents that have pairs, family by family, ascending in each."""
-    inside = np.unique(np.concatenate((column(pairs, "a"), column(pairs, "b"))))
-    family = families_of(pairs, documents)[inside]
+    a, b = column(pairs, "a"), column(pairs, "b")
+    inside = np.unique(np.concatenate((a, b)))
+    family = families_of(a, b, documents)[inside]
     order = np.argsort(family, kind="stable")
     _, sizes = np.unique(family, return_counts=True)
     return inside[order], sizes.astype(np.int64)

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.candidates.lsh import HUB
+from neardup.closing import families_of
 from neardup.fingerprints import ShingleSets
 from neardup.kernels.hubs import Hubs
-from neardup.kernels.trees import best_of_tree, unite
 from neardup.plan import Plan
 from neardup.recall import Missing, missed_with, of_pairs
 from neardup.resketch import proposed_again
@@ -154,7 +154,7 @@ def missing_pairs(
     chances = missed_with(plan, sketch, counts[0], counts[1] + counts[2] - counts[0])
     chances[sure] = 0.0
     chances = np.minimum(chances, _ALMOST_SURELY)
-    _, family = np.unique(_components(a, b, len(documents)), return_inverse=True)
+    _, family = np.unique(families_of(a, b, len(documents)), return_inverse=True)
     twos = np.bincount(family)[family[a]] == 2 if len(a) else sure
     sizes = np.zeros(len(documents), np.int64)
     sizes[a], sizes[b] = counts[1], counts[2]
@@ -212,13 +212,6 @@ def _sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
 
 def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:
     """bool[pairs]: whether a chain of the pairs that are ``hit`` joins the two of each."""
-    family = _components(a[hit], b[hit], int(max(a.max(initial=-1), b.max(initial=-1))) + 1)
+    family = families_of(a[hit], b[hit], int(max(a.max(initial=-1), b.max(initial=-1))) + 1)
     joined: Bools = family[a] == family[b]
     return joined
-
-
-def _components(a: Int64s, b: Int64s, documents: int) -> Int64s:
-    parent = np.arange(documents)
-    unite(parent, a, b)
-    family: Int64s = best_of_tree(parent, np.arange(documents))
-    return family
