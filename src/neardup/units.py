@@ -138,6 +138,10 @@ class Reading:
             hash_characters(shown, len(shown), key, out)
         return Units(self.text, hashes, published, spans, shown, None)
 
+    def units(self, by_word: bool) -> Units:
+        """The tokens, or the characters."""
+        return self.words if by_word else self.characters
+
     def without_numbers(self) -> Reading:
         """The reading without the tokens that are only decimal digits (of any script)."""
         places = self._tokens[0]

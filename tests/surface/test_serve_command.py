@@ -261,6 +261,20 @@ def test_a_chunked_body_without_end_is_cut(server: Server) -> None:
     assert sent < 40_000_000, "what the system holds of a connection is more than what is read of it"
 
 
+def test_a_body_of_two_lengths_is_refused_and_what_follows_is_no_request(server: Server) -> None:
+    head = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    lengths = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    behind = b"0\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection((server.host, server.port), timeout=60) as connection:
+        connection.sendall(head + lengths + behind)
+        answered = b""
+        while piece := connection.recv(1 << 16):
+            answered += piece
+    assert answered.startswith(b"HTTP/1.1 400 ")
+    assert b"ambiguous_length" in answered
+    assert answered.count(b"HTTP/1.1") == 1
+
+
 def test_the_log_is_json_without_texts(server: Server) -> None:
     server.ask("POST", "/v1/search", {"query": "confidential"})
     server.ask("GET", "/v1/documents/confidential?x=confidential")

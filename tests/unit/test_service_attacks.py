@@ -14,7 +14,7 @@ import pytest
 
 from made_service import JSON, LOCAL, Service, scope_of, serving
 from neardup import matching, measures
-from neardup.collection import adding
+from neardup.collection import adding, portions
 from neardup.errors import LimitError
 from neardup.service import gate, limits, logs, places
 from neardup.service.limits import Limits
@@ -184,6 +184,43 @@ def test_a_comparison_ends_with_the_time_of_its_request(service: Service, monkey
     assert done == ["literal"]
     with pytest.raises(LimitError, match=r"takes longer than 0 seconds"):
         measures.compare("one two three", "one two", seconds=-1)
+
+
+def test_fingerprinting_ends_with_the_time_of_its_request(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    plain = portions._stream
+
+    def slow(portion: bytes) -> Any:
+        read.append(len(portion))
+        time.sleep(0.3)
+        return plain(portion)
+
+    monkeypatch.setattr(portions, "_stream", slow)
+    monkeypatch.setattr(service.desk, "limits", Limits.of(seconds=0.2))
+    refused = service("PUT", "/v1/documents?id=large", {"text": "word " * 600_000})
+    assert (refused.status, refused.error["code"]) == (503, "timeout")
+    assert len(read) <= 1
+    assert service("GET", "/v1/documents?id=large").status == 404
+
+
+@pytest.mark.parametrize("step", ["read", "units", "of_codepoints"])
+def test_every_step_of_a_comparison_looks_at_the_clock(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, done = [0.0], []
+    room = measures.Reading if step == "units" else measures
+    plain = getattr(room, step)
+
+    def late(*given: Any, **named: Any) -> Any:
+        done.append(step)
+        clock[0] += 10
+        return plain(*given, **named)
+
+    monkeypatch.setattr(room, step, late)
+    monkeypatch.setattr(measures, "monotonic", lambda: clock[0])
+    with pytest.raises(LimitError):
+        measures.compare("one two three", "one two", seconds=1)
+    assert done == [step]
 
 
 def test_more_documents_than_a_request_may_have(service: Service) -> None:

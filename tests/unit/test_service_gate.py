@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 
 from made_service import Service, serving
 from neardup.errors import InputError, SettingError
 from neardup.service import bodies, gate, places
 from neardup.service.limits import ALLOWED, Limits
+from neardup.service.refusals import RefusedError
 from neardup.service.tokens import Tokens, read_tokens, require_tokens
 
 READ, WRITE = "r" * 20, "w" * 20
@@ -153,6 +155,11 @@ def test_pages_of_other_sites_are_refused(small: Service) -> None:
     for origin in ("https://evil.example", "null", "file://", "http://[::1].evil", "http://localhost.evil:80"):
         assert small("GET", "/v1/stats", headers={"origin": origin}).status == 403
     assert small("GET", "/v1/stats", headers={"origin": "http://localhost:3000"}).status == 200
+    both = Headers(
+        raw=[(b"host", b"localhost"), *((b"origin", b"http://" + name) for name in (b"localhost", b"evil"))]
+    )
+    with pytest.raises(RefusedError, match="Pages of other sites"):
+        gate.require_own_name(both)
     plain = {"content-type": "text/plain"}
     assert small("POST", "/v1/documents", body=b"{}", headers=plain).status == 415
 

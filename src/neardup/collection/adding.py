@@ -12,11 +12,20 @@ import pyarrow.compute as pc
 
 from neardup.collection.arrivals import Arrivals, NearCopy, OnNear
 from neardup.collection.contract import Entries, Store, Writing
-from neardup.collection.entries import entries_of, token_stream
+from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
 from neardup.collection.ids import id_fault, usable_id
-from neardup.collection.limits import FEW_WORDS, MOST_WORDS, WORDS_FAULT, metadata_fault, text_fault
+from neardup.collection.limits import (
+    FEW_WORDS,
+    LARGEST_STREAM,
+    MOST_WORDS,
+    STREAM_FAULT,
+    WORDS_FAULT,
+    metadata_fault,
+    text_fault,
+)
 from neardup.collection.near import Near
+from neardup.collection.portions import require_time, streams
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
 from neardup.formats import METADATA
@@ -188,9 +197,16 @@ def _prepared(
 
 
 def entries_named(
-    ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Any], settings: CollectionSettings
+    ids: Sequence[str],
+    texts: Sequence[str],
+    metadata: Sequence[Any],
+    settings: CollectionSettings,
+    until: float | None = None,
 ) -> Entries:
-    """Documents with ids, texts and any JSON as metadata. Raises InputError for what cannot be kept."""
+    """Documents with ids, texts and any JSON as metadata. Raises InputError for what cannot be kept.
+
+    Raises LimitError when ``time.monotonic()`` is past ``until``.
+    """
     names = [usable_id(id) for id in ids]
     if not len(names) == len(texts) == len(metadata):
         counts = f"{len(names):,} ids, {len(texts):,} texts and {len(metadata):,} records of metadata"
@@ -199,9 +215,9 @@ def entries_named(
         if not isinstance(text, str):
             raise InputError(f"The text of document {name[:80]!r} is a {type(text).__name__}", "A str")
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
-    for k, fault in _faults(names, array, metadata).items():
+    for k, fault in _faults(names, array, metadata, until).items():
         raise _unfit(names[k], fault)
-    return entries_of(array, names, [plain(values) for values in metadata], settings)
+    return entries_of(array, names, [plain(values) for values in metadata], settings, until)
 
 
 def _unfit(name: str, fault: str) -> InputError:
@@ -245,30 +261,39 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _faults(ids: list[str], texts: Any, metadata: Sequence[Any]) -> dict[int, str]:
+def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], until: float | None = None) -> dict[int, str]:
     """Why rows cannot be kept, by their place."""
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
     found = {}
     for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
         fault = id_fault(id) or text_fault(length) or (metadata_fault(values) if values != {} else "")
         if not fault and length > FEW_WORDS:
-            fault = WORDS_FAULT if _has_many_words(texts[k : k + 1]) else ""
+            fault = _fault_of_large(texts[k].as_buffer().to_pybytes(), until)
         if fault:
             found[k] = fault
     return found
 
 
-def _has_many_words(text: Any) -> bool:
-    """Whether the one text of an array has more different words than can be kept."""
-    [stream] = token_stream(text).texts
-    seen: set[str] = set()
-    begin = 0
-    while begin < len(stream) and len(seen) <= MOST_WORDS:
-        end = stream.find(" ", begin + _SMALL)
-        end = len(stream) if end < 0 else end
-        seen.update(stream[begin:end].split(" "))
-        begin = end + 1
-    return len(seen - {""}) > MOST_WORDS
+def _fault_of_large(text: bytes, until: float | None) -> str:
+    """Why a large text cannot be kept: its different words, or what normalisation makes of it; empty when it can.
+
+    Raises LimitError when ``time.monotonic()`` is past ``until``.
+    """
+    seen: set[bytes] = set()
+    for stream in streams(text, LARGEST_STREAM, until):
+        if stream is None:
+            return STREAM_FAULT
+        begin = 0
+        while begin < len(stream):
+            end = stream.find(b" ", begin + _SMALL)
+            end = len(stream) if end < 0 else end
+            seen.update(stream[begin:end].split(b" "))
+            seen.discard(b"")
+            if len(seen) > MOST_WORDS:
+                return WORDS_FAULT
+            require_time(until)
+            begin = end + 1
+    return ""
 
 
 def _metadata(row: dict[str, Any], said: Sequence[str]) -> dict[str, Any]:

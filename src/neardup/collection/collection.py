@@ -131,12 +131,21 @@ class Collection(GroupsAndDecisions):
         opened = open_documents(documents, without=own_files(self.path))
         return adding.run(opened, text, id, metadata, progress or Silent())
 
-    def prepare(self, ids: Sequence[str], texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]) -> Entries:
+    def prepare(
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        metadata: Sequence[Mapping[str, Any]],
+        *,
+        seconds: float | None = None,
+    ) -> Entries:
         """Fingerprint documents for ``put``, in any thread; nothing is stored. ``metadata`` may be any JSON.
 
-        Raises InputError for what the collection cannot keep.
+        Raises InputError for what the collection cannot keep, LimitError when it takes longer than ``seconds``: it
+        is stopped between two portions of a megabyte.
         """
-        return entries_named(ids, texts, metadata, self.settings)
+        until = None if seconds is None else monotonic() + seconds
+        return entries_named(ids, texts, metadata, self.settings, until)
 
     def put(
         self,

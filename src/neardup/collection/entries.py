@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.collection.contract import Entries
 from neardup.collection.packing import pack
+from neardup.collection.portions import PORTION, portioned, require_time
 from neardup.collection.settings import CollectionSettings
 from neardup.families import SampledShingles
 from neardup.fingerprints import ShingleSets, shingle_sets, sign, text_batch
@@ -21,12 +23,84 @@ from neardup.unicode_data import unicode_tables
 
 
 def entries_of(
-    texts: pa.Array, ids: Sequence[str], metadata: Sequence[Mapping[str, Any]], settings: CollectionSettings
+    texts: pa.Array,
+    ids: Sequence[str],
+    metadata: Sequence[Mapping[str, Any]],
+    settings: CollectionSettings,
+    until: float | None = None,
 ) -> Entries:
     """What a store is given of texts: an Arrow array of strings or bytes, nulls counting as empty.
 
-    Releases the GIL for most of its time.
+    Releases the GIL for most of its time. With ``until`` it is worked out some texts at a time, and a large text
+    portion by portion; raises LimitError when ``time.monotonic()`` is past it between two of them.
     """
+    if until is None:
+        return _entries(texts, ids, metadata, settings)
+    parts = []
+    for begin, end in _together(np.diff(text_batch(texts).offsets)):
+        require_time(until)
+        of = texts[begin:end], ids[begin:end], metadata[begin:end], settings
+        size = pc.sum(pc.binary_length(of[0])).as_py() or 0
+        parts.append(_entries(*of) if size <= PORTION else _large(*of, until))
+    return parts[0] if len(parts) == 1 else _joined(parts) if parts else _entries(texts, ids, metadata, settings)
+
+
+def _together(sizes: Int64s) -> Iterator[tuple[int, int]]:
+    """Texts that stand one after the other, of at most PORTION bytes together, or a larger one by itself."""
+    begin = total = 0
+    for k, size in enumerate(sizes.tolist()):
+        if total + size > PORTION and k > begin:
+            yield begin, k
+            begin, total = k, 0
+        total += size
+    if begin < len(sizes):
+        yield begin, len(sizes)
+
+
+def _large(
+    texts: pa.Array,
+    ids: Sequence[str],
+    metadata: Sequence[Mapping[str, Any]],
+    settings: CollectionSettings,
+    until: float,
+) -> Entries:
+    """Those of the one large text of ``texts``."""
+    batch = text_batch(texts)
+    [text] = pc.cast(texts, pa.large_binary()).to_pylist()
+    made = portioned(text, settings, until)
+    require_time(until)
+    whole = ShingleSets(made.shingles, np.array([0, len(made.shingles)], np.int64))
+    hashes, offsets = sample(whole, settings.sample)
+    return Entries(
+        ids=ids,
+        packed=[pack(text)],
+        metadata=metadata,
+        streams=[made.stream],
+        sizes=np.diff(batch.offsets),
+        tokens=np.array([made.tokens], np.int64),
+        shingles=whole.sizes,
+        hashes=hashes,
+        offsets=offsets,
+        signatures=made.signature.reshape(1, -1),
+    )
+
+
+def _joined(parts: Sequence[Entries]) -> Entries:
+    lists: dict[str, Any] = {
+        name: [each for part in parts for each in getattr(part, name)]
+        for name in ("ids", "packed", "metadata", "streams")
+    }
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("sizes", "tokens", "shingles", "hashes", "signatures")
+    }
+    counts = np.concatenate([np.diff(part.offsets) for part in parts])
+    return Entries(**lists, **arrays, offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))))
+
+
+def _entries(
+    texts: pa.Array, ids: Sequence[str], metadata: Sequence[Mapping[str, Any]], settings: CollectionSettings
+) -> Entries:
     batch = text_batch(texts)
     streams = token_stream(texts)
     sets = shingle_sets(texts, np.arange(len(texts)), settings.fingerprint, settings.key)

@@ -24,6 +24,10 @@ MOST_METADATA = 1_000_000
 MOST_DIGITS = 300
 """Digits of a whole number: beyond that it has no place among the other numbers."""
 
+LARGEST_STREAM = 2 * LARGEST_TEXT
+"""Bytes of the normalised words of a text, with a space behind each. One character, U+FDFA, becomes 33 bytes."""
+
+STREAM_FAULT = f"the text has more than {LARGEST_STREAM:,} bytes when it is normalised"
 WORDS_FAULT = f"the text has more than {MOST_WORDS:,} different words"
 
 _TOO_LARGE = 10**MOST_DIGITS
@@ -94,6 +98,7 @@ def _size(text: str | bytes) -> int:
 __all__ = [
     "DEEPEST",
     "FEW_WORDS",
+    "LARGEST_STREAM",
     "LARGEST_TEXT",
     "LONGEST_KEY",
     "MOST_DIGITS",
@@ -101,6 +106,7 @@ __all__ = [
     "MOST_METADATA",
     "MOST_VALUES",
     "MOST_WORDS",
+    "STREAM_FAULT",
     "WORDS_FAULT",
     "metadata_fault",
     "text_fault",

@@ -109,7 +109,9 @@ class Desk:
         ids, texts = [each.id for each in documents], [each.text for each in documents]
         metadata = [each.metadata for each in documents]
         try:
-            entries = await self.read(lambda: collection.prepare(ids, texts, metadata), until)
+            entries = await self.read(
+                lambda: collection.prepare(ids, texts, metadata, seconds=until - monotonic()), until
+            )
         except RefusedError as refusal:
             if refusal.status == 400:  # a document that cannot be kept: as if the description of the body said so
                 refusal.status, refusal.code = 422, CODES[422]

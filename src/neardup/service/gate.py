@@ -56,6 +56,7 @@ class Gate:
         """Pass a request on."""
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
+        require_one_length(headers)
         require_unicode(scope)
         client: Client = None
         if not self._tokens:
@@ -108,6 +109,17 @@ class Gate:
         return self._tokens.place(token)
 
 
+def require_one_length(headers: Headers) -> None:
+    """Raise RefusedError when a body has a length and comes in chunks: a proxy may see another end of it."""
+    if "transfer-encoding" in headers and "content-length" in headers:
+        raise RefusedError(
+            400,
+            "The request has both Content-Length and Transfer-Encoding",
+            "One of them",
+            code="ambiguous_length",
+        )
+
+
 def require_unicode(scope: Scope) -> None:
     """Raise RefusedError unless address and query string are UTF-8: an id would silently become another one."""
     whole = (scope.get("raw_path") or b"") + b"?" + scope.get("query_string", b"")
@@ -133,8 +145,7 @@ def require_own_name(headers: Headers) -> None:
             "The host localhost, 127.0.0.1 or [::1]",
             "Start it with a --token-file to reach it by another name",
         )
-    origin = headers.get("origin")
-    if origin is not None and not _OWN_ORIGIN.fullmatch(origin):
+    if not all(map(_OWN_ORIGIN.fullmatch, headers.getlist("origin"))):
         raise RefusedError(403, "Pages of other sites may not use this service", "No foreign Origin")
 
 

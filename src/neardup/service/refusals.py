@@ -64,6 +64,8 @@ class RefusedError(Exception):
 
     def headers(self) -> Mapping[str, str]:
         """What the status asks for."""
+        if self.code == "ambiguous_length":
+            return {"Connection": "close"}  # what follows may be the rest of the body
         if self.status == 503:
             return {"Retry-After": str(RETRY_SECONDS)}
         return {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
