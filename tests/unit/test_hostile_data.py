@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +17,16 @@ import changed_bytes
 from neardup.dedup import run
 from neardup.errors import InputError, OutputError
 from neardup.progress import Silent
-from neardup.readers import choose_columns, csv_stream, limits, lines, open_documents, parquet_plan, tables
+from neardup.readers import (
+    choose_columns,
+    csv_stream,
+    limits,
+    lines,
+    open_documents,
+    parquet,
+    parquet_plan,
+    tables,
+)
 from neardup.readers.parquet_footer import read_footer
 from neardup.readers.parquet_pages import pages_of
 from neardup.save import check_before, save
@@ -234,3 +245,42 @@ def test_what_can_be_known_before_the_work_is_said_before_it(
     with pytest.raises(InputError, match=r'the column "tags" holds list'):
         run(lists, choose_columns(lists, "text", None), Settings.of(keep="max:tags"), None, Silent())
     assert not reads
+
+
+def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """26 kB with one page of 800 MB took 2 GB of memory before its rows were found too long; here a thousandth."""
+    monkeypatch.setattr(parquet_plan, "PAGE_BYTES", 256 << 10)
+    texts = pa.table({"text": ["some words", "a" * 800_000]})
+    path = written(tmp_path / "a.parquet", texts, row_group_size=1, compression="zstd", use_dictionary=False)
+    assert path.stat().st_size < 2000
+    before = pa.total_allocated_bytes()
+    got, numbers, problems = read_all(open_documents(path), ["text"])
+    assert pa.total_allocated_bytes() - before < 100_000
+    assert ([row["text"] for row in got], numbers) == ([b"some words"], [0])
+    assert [(p.source, p.row) for p in problems] == [(str(path), 1)]
+    assert "a page of column text in row group 1 has" in problems[0].reason
+    assert "bytes and unpacks to 800,0" in problems[0].reason
+    # the same size that is not packed out of all proportion is a page of long texts
+    drawn = np.random.default_rng(1).integers(32, 127, 800_000, np.uint8).tobytes().decode()
+    written(path, pa.table({"text": ["a", drawn]}), compression="zstd", use_dictionary=False)
+    assert read_all(open_documents(path), ["text"])[1] == [0, 1]
+
+
+def test_a_footer_that_understates_its_row_group_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 64 << 10)
+    texts = [f"{i} " + "word " * 1000 for i in range(200)]
+    path = written(tmp_path / "a.parquet", pa.table({"text": texts}), compression="zstd", use_dictionary=False)
+
+    def understated(*given: object) -> tuple[object, ...]:
+        groups = read_footer(*given)
+        columns = [tuple(replace(column, unpacked=1) for column in group.columns) for group in groups]
+        return tuple(replace(g, unpacked=1, columns=c) for g, c in zip(groups, columns, strict=True))
+
+    monkeypatch.setattr(parquet, "read_footer", understated)
+    chunks = list(open_documents(path, chunk_bytes=32 << 10).chunks())
+    assert len(chunks) > 20
+    assert sum(chunk.read(["text"]).table.num_rows for chunk in chunks) == 200
