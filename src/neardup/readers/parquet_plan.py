@@ -117,8 +117,8 @@ def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
                 if page.unpacked > max(PAGE_BYTES, PAGE_RATIO * page.stored):
                     raise _TooLargeError(
                         f"a page of column {column.path} in row group {group} has {page.stored:,} bytes and "
-                        f"unpacks to {page.unpacked:,}; at most {PAGE_BYTES >> 20} MB are unpacked, or {PAGE_RATIO} times "
-                        "what is stored"
+                        f"unpacks to {page.unpacked:,}; at most {PAGE_BYTES >> 20} MB are unpacked, or "
+                        f"{PAGE_RATIO} times what is stored"
                     )
         except (OSError, ValueError, pa.ArrowException):
             continue  # a damaged column is reported when it is read
