@@ -64,7 +64,7 @@ class CsvStream:
     ) -> None:
         self._opened, self._dialect = opened, dialect
         self._header, self._names = header, names
-        self._block = block_bytes
+        self._block = self._usual_block = block_bytes
         self._latin = False
         self._rejected: dict[int, Rejected] = {}
         self.cuts: list[Cut] = []
@@ -111,6 +111,7 @@ class CsvStream:
         if not found:
             self.error = pa.ArrowInvalid(too_long(_RECORD))
             return False
+        self._block = self._usual_block  # the others may be short
         # what is left out already stands before them, and was not there when they were looked for
         gone = sum(cut.end - cut.start for cut in self.cuts)
         self.cuts += [replace(cut, start=cut.start + gone, end=cut.end + gone) for cut in found]
