@@ -6,7 +6,7 @@ documents that could be read, numbered from 0 over both, reference first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +28,7 @@ from neardup.parallel import ordered_map
 from neardup.progress import Progress
 from neardup.readers import join_ids
 from neardup.readers.base import Chunk, Documents, Problem
+from neardup.readers.problems import LineProblems, Problems
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt32s, UInt64s
 
@@ -79,7 +80,7 @@ class Fingerprints:
     pieces: list[Piece]
     ids: list[pa.Array]  # per part: the id column, or an empty array where rows are named by number
     extra: pa.Array | None
-    problems: list[Problem] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
     left_aside: list[tuple[int, Problem]] = field(default_factory=list)  # (input, file that holds no known text)
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     invalid: int = 0
@@ -214,7 +215,7 @@ class _Read:
     part: int
     chunk: Chunk
     row_numbers: Int64s
-    problems: tuple[Problem, ...]
+    problems: Sequence[Problem]
     attachments: dict[int, tuple[Attachment, ...]]
     units: Int64s
     keys: UInt64s
@@ -246,7 +247,7 @@ class _Growing:
         self._unique: list[Int64s] = []
         self._ids: list[list[pa.Array]] = [[] for _ in range(parts)]
         self._extra: list[pa.Array] = []
-        self._problems: list[Problem] = []
+        self._problems = Problems()
         self._left_aside: list[tuple[int, Problem]] = []
         self._attachments: dict[int, tuple[Attachment, ...]] = {}
         self._columns: list[tuple[Int64s, Int64s]] = []
@@ -268,12 +269,18 @@ class _Growing:
             self._ids[read.part].append(read.ids)
         if read.extra is not None:
             self._extra.append(read.extra)
-        self._problems.extend(problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED))
-        self._left_aside.extend((read.part, problem) for problem in read.problems if problem.kind)
+        self._take_problems(read)
         self._attachments.update((first + place, found) for place, found in read.attachments.items())
         self._invalid += read.invalid
         self._nulls += read.nulls
         self._rows = until
+
+    def _take_problems(self, read: _Read) -> None:
+        if isinstance(read.problems, LineProblems):  # of lines, none is a file
+            self._problems.add(read.problems)
+            return
+        self._problems.add([problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED)])
+        self._left_aside.extend((read.part, problem) for problem in read.problems if problem.kind)
 
     def finish(self) -> Fingerprints:
         """All chunks are in."""

@@ -102,7 +102,7 @@ def run(
             ranks=rank_table(prints, row_rank, grouped.pairs, ids, reference),
             not_judged=not_judged_table(prints, part, decisions.dropped, empty, ids),
             run={},
-            problems=tuple(prints.problems),
+            problems=prints.problems,
             missed=None
             if audited is None
             else pair_table(audited.missed, missed, prints, ids, reference, settings.search.measure),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +22,10 @@ _SAID = (
     "realloc of size",
     "out of memory",
 )
+_ASKED = re.compile(r"alloc of size (\d+)")
+_MOST_ASKED = 1 << 40
+"""No data of ours need so many bytes in one piece: a damaged file has asked for them."""
+
 _LOADING = "Could not find/load shared object file"
 
 STATUS = Path("/proc/self/status")
@@ -47,6 +52,11 @@ def is_memory_failure(error: BaseException | None, limited: bool = False) -> boo
 
     >>> is_memory_failure(RuntimeError("can't start new thread")), is_memory_failure(KeyError("x"))
     (True, False)
+
+    More than any machine has is what a damaged file asks for:
+
+    >>> is_memory_failure(MemoryError("malloc of size 2594077280951176000 failed"))
+    False
     """
     return any(_says_so(each, limited) for each in _chain(error))
 
@@ -59,6 +69,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _says_so(error: BaseException, limited: bool) -> bool:
+    asked = _ASKED.search(str(error))
+    if asked and int(asked[1]) > _MOST_ASKED:
+        return False
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     if not isinstance(error, ImportError | OSError | RuntimeError | SystemError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +18,8 @@ from neardup.readers.base import Format, Problem
 from neardup.results import Named
 from neardup.tables import Int64s
 from neardup.views import WITHOUT_TEXT
+
+_MOST_BYTES = 1 << 30
 
 LISTED = 100
 """Entries that ``run.json`` lists; the table has them all."""
@@ -42,7 +45,7 @@ def not_judged_table(prints: Fingerprints, part: int, dropped: Int64s, empty: st
     table = pa.table(
         {
             "id": ids.of(rows),
-            "kind": pa.array(np.full(len(rows), WITHOUT_TEXT, object), pa.string()),
+            "kind": _said([WITHOUT_TEXT], np.zeros(len(rows), np.int32)),
             "bytes": pa.array(prints.bytes[rows]),
             "kept": pa.array(kept),
             "reason": _reasons(rows, kept, prints),
@@ -93,14 +96,22 @@ def _without_text(prints: Fingerprints, first: int) -> Int64s:
     return np.flatnonzero(prints.units[first:] == 0) + first
 
 
-def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.Array:
-    said = np.where(kept, "without text: there is nothing to compare", "without text, and empty is drop")
-    made = said.astype(object)
-    if prints.attachments:
-        for place, row in enumerate(rows.tolist()):
-            if row in prints.attachments:
-                made[place] = f"without text, but with {in_words(prints.attachments[row])}"
-    return pa.array(made, pa.string())
+def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.ChunkedArray:
+    """What is said of each row. A million rows share two sentences: no Python object is made for each."""
+    said = ["without text, and empty is drop", "without text: there is nothing to compare"]
+    which = kept.astype(np.int32)
+    carrying = np.fromiter(prints.attachments, np.int64, len(prints.attachments))
+    for place in np.flatnonzero(np.isin(rows, carrying)).tolist():
+        which[place] = len(said)
+        said.append(f"without text, but with {in_words(prints.attachments[int(rows[place])])}")
+    return _said(said, which)
+
+
+def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
+    """A text for each row, in arrays that stay below the 2 GB that one may have."""
+    values, most = pa.array(texts, pa.string()), _MOST_BYTES // max(len(text.encode()) for text in texts)
+    parts = [values.take(pa.array(which[i : i + most])) for i in range(0, len(which), most)]
+    return pa.chunked_array(parts, pa.string())
 
 
 def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fingerprints) -> pa.Table:

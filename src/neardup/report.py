@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
@@ -144,7 +145,7 @@ class Found:
     groups: pa.Table
     copies: pa.Table
     run: dict[str, Any]
-    problems: tuple[Problem, ...] = ()
+    problems: Sequence[Problem] = ()
     missed: pa.Table | None = None
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
     not_judged: pa.Table = field(default_factory=no_table)

@@ -52,6 +52,8 @@ class Ids:
 
     def of(self, rows: Int64s) -> pa.Array:
         """The ids of ``rows``, in that order: strings or integers, as the input has them."""
+        if len(self._part_first) == 1:  # nothing to put in order
+            return self._of_part(0, rows)
         owner = np.searchsorted(np.array(self._part_first[1:], np.int64), rows, side="right")
         places: list[Int64s] = []
         found: list[pa.Array] = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -90,17 +92,32 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
     stays = np.ones(outcome.prints.rows, np.bool_)
     stays[outcome.decisions.gone] = annotate
     notes = _Annotations(outcome) if annotate else None
-    left_aside = (problem for of, problem in outcome.prints.left_aside if of == part)
-    lost, known = Lost(), frozenset((*outcome.found.problems, *left_aside))
+    lost, known = Lost(), _Known(outcome, part)
     with open_kept(folder, documents, notes.schema if notes else None) as writer:
         chunks = documents.chunks(pieces.keys(), None)
         threads = outcome.corpus.settings.work.threads
         for index, native in ordered_map(_native, chunks, threads):
-            lost.problems += [problem for problem in native.problems if problem not in known]
+            lost.problems += known.without(native.problems)
             lost.kept += _write_piece(writer, pieces[index], native, stays, notes)
             advance(pieces[index].count)
         writer.close()
     return lost
+
+
+class _Known:
+    """The problems that the first pass has found; they are looked through when the writing pass finds some."""
+
+    def __init__(self, outcome: Outcome, part: int) -> None:
+        self._outcome, self._part = outcome, part
+
+    def without(self, problems: Sequence[Problem]) -> list[Problem]:
+        """Those of the problems that are new."""
+        return [problem for problem in problems if problem not in self._all] if problems else []
+
+    @cached_property
+    def _all(self) -> frozenset[Problem]:
+        left_aside = (problem for of, problem in self._outcome.prints.left_aside if of == self._part)
+        return frozenset((*self._outcome.found.problems, *left_aside))
 
 
 def _native(chunk: Chunk) -> tuple[int, NativeRows]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +17,16 @@ import changed_bytes
 from neardup.dedup import run
 from neardup.errors import InputError, OutputError
 from neardup.progress import Silent
-from neardup.readers import choose_columns, csv_stream, limits, lines, open_documents, parquet_plan, tables
+from neardup.readers import (
+    choose_columns,
+    csv_stream,
+    limits,
+    lines,
+    open_documents,
+    parquet,
+    parquet_plan,
+    tables,
+)
 from neardup.readers.parquet_footer import read_footer
 from neardup.readers.parquet_pages import pages_of
 from neardup.save import check_before, save
@@ -61,7 +72,10 @@ def test_a_file_that_is_overwritten_between_passes_is_said_to_have_changed(tmp_p
 
 def test_changed_bytes_are_never_a_mistake_of_ours() -> None:
     """Of 2 500 such files 51 ended as one, and one aborted inside of Arrow (seed 496 did here)."""
-    for kind, seeds in (("parquet", [*range(4), 177, 496, 596, 1172]), ("arrow", [*range(2), 209, 627])):
+    for kind, seeds in (
+        ("parquet", [*range(4), 177, 496, 596, 1172]),
+        ("arrow", [*range(2), 130, 136, 209, 323, 627]),
+    ):
         told = dict(changed_bytes.outcomes(kind, seeds))
         assert list(told) == seeds
         assert not [outcome for outcome in told.values() if outcome.startswith(("mistake", "crash"))]
@@ -150,18 +164,71 @@ def test_a_line_that_is_too_long_is_left_out_alone(
         assert problems[0].raw.startswith('{"text": "xxx')
 
 
-def test_two_gigabytes_of_zeros_and_a_field_without_end_are_refused_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_gigabytes_of_zeros_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_stream, "ROW_BYTES", 4 << 20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(bytes(16 << 20), 1))
     with pytest.raises(InputError, match="has no header row"):
         open_documents(tmp_path / "a.csv.gz")
-    good = b"".join(b"%d,some words\n" % i for i in range(1000))
-    (tmp_path / "b.csv").write_bytes(b"id,text\n" + good + b'9,"' + b"word " * (2 << 20) + b'"\n10,b\n')
-    got, _, problems = read_all(open_documents(tmp_path / "b.csv", chunk_bytes=1000), ["text"])
-    assert 900 < len(got) <= 1000
-    assert "the rest of the file is lost: a record, or what follows a quote" in problems[0].reason
+
+
+LONG = b"wordy text " * 20_000
+GOOD = [b"%d,some words\n" % i for i in range(3000)]
+
+
+def csv_around(*long: bytes) -> bytes:
+    """A file with a thousand rows in front of each of the given bytes, and behind them."""
+    parts = [b"id,text\n"]
+    for number, between in enumerate((*long, b"")):
+        parts += [*GOOD[1000 * number : 1000 * number + 1000], between]
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("bad", [b"", b"9,a,b\n", b"9,a \xff\xfe,b\n"])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_csv_record_that_is_too_long_is_left_out_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, packed: bool, bad: bytes
+) -> None:
+    """The rest of the file was lost. Quotes within, commas and line ends do not end the record."""
+    monkeypatch.setattr(csv_stream, "ROW_BYTES", 60_000)
+    first = b'a,"' + b'line, with ""quotes""\n5,like a row' * 9_000 + b'"' + end
+    second = b"b," + LONG + end
+    whole = csv_around(first, second + b'c,"' + LONG + b'"' + end) + bad
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    path.write_bytes(gzip.compress(whole) if packed else whole)
+    documents = open_documents(path, chunk_bytes=1000)
+    for _ in range(2):
+        got, numbers, problems = read_all(documents, ["id"])
+        assert [int(row["id"]) for row in got] == list(range(3000))
+        assert numbers == [*range(1000), *range(1001, 2001), *range(2003, 3003)]
+        lost = [problem for problem in problems if "left out" in problem.reason]
+        assert [problem.row for problem in lost] == [1000, 2001, 2002]
+        start = whole.index(first)
+        assert "the record is longer than" in lost[0].reason
+        assert lost[0].reason.endswith(f"bytes {start:,} to {start + len(first) - 1:,} are left out")
+        assert [problem.row for problem in problems if problem not in lost] == ([3003] if bad else [])
+
+
+def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It swallowed the rest of the file. Reading goes on behind the limit, and what is lost is said."""
+    monkeypatch.setattr(csv_stream, "ROW_BYTES", 60_000)
+    rows = [b"%d,some more words\n" % i for i in range(20_000)]
+    rows[5000] = b'5000,"some more words\n'
+    whole = b"id,text\n" + b"".join(rows)
+    path = tmp_path / "a.csv"
+    path.write_bytes(whole)
+    got, numbers, problems = read_all(open_documents(path, chunk_bytes=1000), ["id"])
+    ids = [int(row["id"]) for row in got]
+    again = ids[5000]
+    assert ids == [*range(5000), *range(again, 20_000)]
+    assert numbers == [*range(5000), *range(5001, 5001 + 20_000 - again)]
+    start, end = whole.index(b'5000,"'), whole.index(b"\n%d," % again) + 1
+    assert 60_000 < end - start < 60_100
+    assert [problem.row for problem in problems] == [5000]
+    assert "what follows a quote that nothing closes is longer than" in problems[0].reason
+    assert f"bytes {start:,} to {end - 1:,} are left out with all rows in them" in problems[0].reason
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
@@ -234,3 +301,42 @@ def test_what_can_be_known_before_the_work_is_said_before_it(
     with pytest.raises(InputError, match=r'the column "tags" holds list'):
         run(lists, choose_columns(lists, "text", None), Settings.of(keep="max:tags"), None, Silent())
     assert not reads
+
+
+def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """26 kB with one page of 800 MB took 2 GB of memory before its rows were found too long; here a thousandth."""
+    monkeypatch.setattr(parquet_plan, "PAGE_BYTES", 256 << 10)
+    texts = pa.table({"text": ["some words", "a" * 800_000]})
+    path = written(tmp_path / "a.parquet", texts, row_group_size=1, compression="zstd", use_dictionary=False)
+    assert path.stat().st_size < 2000
+    before = pa.total_allocated_bytes()
+    got, numbers, problems = read_all(open_documents(path), ["text"])
+    assert pa.total_allocated_bytes() - before < 100_000
+    assert ([row["text"] for row in got], numbers) == ([b"some words"], [0])
+    assert [(p.source, p.row) for p in problems] == [(str(path), 1)]
+    assert "a page of column text in row group 1 has" in problems[0].reason
+    assert "bytes and unpacks to 800,0" in problems[0].reason
+    # the same size that is not packed out of all proportion is a page of long texts
+    drawn = np.random.default_rng(1).integers(32, 127, 800_000, np.uint8).tobytes().decode()
+    written(path, pa.table({"text": ["a", drawn]}), compression="zstd", use_dictionary=False)
+    assert read_all(open_documents(path), ["text"])[1] == [0, 1]
+
+
+def test_a_footer_that_understates_its_row_group_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 64 << 10)
+    texts = [f"{i} " + "word " * 1000 for i in range(200)]
+    path = written(tmp_path / "a.parquet", pa.table({"text": texts}), compression="zstd", use_dictionary=False)
+
+    def understated(*given: object) -> tuple[object, ...]:
+        groups = read_footer(*given)
+        columns = [tuple(replace(column, unpacked=1) for column in group.columns) for group in groups]
+        return tuple(replace(g, unpacked=1, columns=c) for g, c in zip(groups, columns, strict=True))
+
+    monkeypatch.setattr(parquet, "read_footer", understated)
+    chunks = list(open_documents(path, chunk_bytes=32 << 10).chunks())
+    assert len(chunks) > 20
+    assert sum(chunk.read(["text"]).table.num_rows for chunk in chunks) == 200

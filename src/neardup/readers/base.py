@@ -60,7 +60,7 @@ class Rows:
 
     table: pa.Table
     row_numbers: RowNumbers
-    problems: tuple[Problem, ...] = ()
+    problems: Sequence[Problem] = ()
     replaced: int = 0
 
 

@@ -150,9 +150,12 @@ class CsvDocuments(StreamDocuments):
         for batch in stream.batches():
             yield _RecordsChunk(index, self, position, batch) if want(index) else None
             index += 1
+        for before, cut in enumerate(stream.cuts):
+            yield self.failed(position, index, cut.reason, cut.before + before) if want(index) else None
+            index += 1
         if stream.error is not None:
             reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
-            yield self.failed(position, index, reason, stream.records)
+            yield self.failed(position, index, reason, stream.records + len(stream.cuts))
 
     def no_native(self) -> NativeRows:
         """Return an empty table with all columns."""
@@ -187,10 +190,18 @@ class _RecordsChunk:
     def _row_numbers(self) -> RowNumbers:
         good = np.ones(self.batch.records, np.bool_)
         good[[bad.record - self.batch.first for bad in self.batch.rejected]] = False
-        return np.flatnonzero(good) + self.batch.first
+        return self._numbered(np.flatnonzero(good) + self.batch.first)
+
+    def _numbered(self, records: RowNumbers) -> RowNumbers:
+        """Return the row numbers of records: what was left out in front of them counts as a row each."""
+        before = np.array([cut.before for cut in self.batch.cuts], np.int64)
+        return records + np.searchsorted(before, records, side="right")
 
     def _problems(self) -> tuple[Problem, ...]:
-        return tuple(Problem(self.source, bad.record, bad.reason, bad.raw) for bad in self.batch.rejected)
+        rejected = self.batch.rejected
+        numbers = self._numbered(np.array([bad.record for bad in rejected], np.int64)).tolist()
+        found = zip(numbers, rejected, strict=True)
+        return tuple(Problem(self.source, row, bad.reason, bad.raw) for row, bad in found)
 
 
 def _kind(column: Any) -> Kind:

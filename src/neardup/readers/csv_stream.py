@@ -11,6 +11,7 @@ import pyarrow.csv as pacsv
 
 from neardup.readers.base import RAW_CHARACTERS
 from neardup.readers.csv_bytes import CsvBytes, as_latin, from_latin, restored
+from neardup.readers.csv_long import Cut, WithoutCuts, cuts_of
 from neardup.readers.dialect import Dialect
 from neardup.readers.encodings import HEAD_BYTES
 from neardup.readers.files import UNREADABLE
@@ -33,12 +34,16 @@ class Rejected:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive records: ``records`` in all, of which ``rejected`` are not in the table."""
+    """Consecutive records: ``records`` in all, of which ``rejected`` are not in the table.
+
+    ``cuts``: what was left out of the file so far, which is in no batch.
+    """
 
     first: int
     records: int
     table: Any
     rejected: tuple[Rejected, ...]
+    cuts: tuple[Cut, ...] = ()
 
 
 class CsvStream:
@@ -59,9 +64,10 @@ class CsvStream:
     ) -> None:
         self._opened, self._dialect = opened, dialect
         self._header, self._names = header, names
-        self._block = block_bytes
+        self._block = self._usual_block = block_bytes
         self._latin = False
         self._rejected: dict[int, Rejected] = {}
+        self.cuts: list[Cut] = []
         self.records = 0
         self.error: BaseException | None = None
 
@@ -90,8 +96,7 @@ class CsvStream:
         """Change how the file is read so that it gets past the failure, or return False."""
         if _straddles(message):
             if self._block >= ROW_BYTES:
-                self.error = pa.ArrowInvalid(too_long(_RECORD))
-                return False
+                return self._cut()
             self._block = min(self._block * _GROW, ROW_BYTES)
             return True
         if "Expected" in message and not self._latin:
@@ -99,9 +104,25 @@ class CsvStream:
             return True
         return False
 
+    def _cut(self) -> bool:
+        """Leave out the records that are too long; return False if none is found."""
+        width = len(self._header)
+        found = cuts_of(self._stream, self._dialect, width, self.records, ROW_BYTES)
+        if not found:
+            self.error = pa.ArrowInvalid(too_long(_RECORD))
+            return False
+        self._block = self._usual_block  # the others may be short
+        # what is left out already stands before them, and was not there when they were looked for
+        gone = sum(cut.end - cut.start for cut in self.cuts)
+        self.cuts += [replace(cut, start=cut.start + gone, end=cut.end + gone) for cut in found]
+        return True
+
+    def _stream(self) -> Any:
+        return WithoutCuts(self._opened(), self.cuts) if self.cuts else self._opened()
+
     def _from(self, skip: int) -> Iterator[Batch]:
         """Yield the batches from record ``skip`` on: those before were given out by an earlier attempt."""
-        with CsvBytes(self._opened(), self._latin) as file, pa.PythonFile(file, "r") as stream:
+        with CsvBytes(self._stream(), self._latin) as file, pa.PythonFile(file, "r") as stream:
             with open_records(stream, self._dialect, self._block, **self._options()) as reader:
                 record = 0
                 for batch in reader:
@@ -142,7 +163,7 @@ class CsvStream:
         table = pa.Table.from_batches([batch]).slice(first - start - skipped_bad)
         if self._latin:
             table = restored(table, self._names)
-        return Batch(first, end - first, table, tuple(bad))
+        return Batch(first, end - first, table, tuple(bad), tuple(self.cuts))
 
     def _trailing(self) -> Iterator[Batch]:
         """Yield the rejected records after the last good one."""
@@ -150,7 +171,7 @@ class CsvStream:
         if bad:
             first, self.records = self.records, bad[-1].record + 1
             schema = pa.schema([(name, pa.string()) for name in self._names])
-            yield Batch(first, self.records - first, schema.empty_table(), tuple(bad))
+            yield Batch(first, self.records - first, schema.empty_table(), tuple(bad), tuple(self.cuts))
 
     def _without_last(self, batch: Batch) -> Batch:
         """Leave out the record in which a broken file ended: it may be cut off and still look whole."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,14 @@ _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _UNNAMEABLE = re.compile(r'["\\\x00-\x1f]')
 
 
+REMEMBERED = 1000
+"""Rejected lines of a block that are known when they come again."""
+
+_SHORT = 64
+
+_LINES_AT_ONCE = 1 << 16
+
+
 @dataclass(frozen=True, eq=False)
 class Parsed:
     """The lines of a block: the good ones by number, the rejected ones with their reasons."""
@@ -37,7 +46,8 @@ class Parsed:
     id: str | None
     records: list[Any]
     lines: Positions
-    rejected: list[tuple[int, str]]
+    rejected: Positions
+    reasons: list[str]
     starts: Positions
     stops: Positions
     replaced: int = 0
@@ -71,12 +81,12 @@ class Parser:
         starts, ends, stops = line_bounds(block)
         lines = np.flatnonzero(ends > starts)
         records = _parse_at_once(decoder, block, starts[lines], ends[lines])
-        rejected: list[tuple[int, str]] = []
+        rejected, reasons = np.empty(0, np.int64), list[str]()
         replaced = 0
         if records is None:
-            records, lines, rejected = _parse_each(decoder, block, starts, ends)
+            records, lines, rejected, reasons = _parse_each(decoder, block, starts, ends)
             replaced = sum(_replaced(block[starts[line] : ends[line]]) for line in lines)
-        return Parsed(names, self._kinds, self._id, records, lines, rejected, starts, stops, replaced)
+        return Parsed(names, self._kinds, self._id, records, lines, rejected, reasons, starts, stops, replaced)
 
 
 @lru_cache(maxsize=64)
@@ -115,18 +125,38 @@ def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Position
 
 def _parse_each(
     decoder: Any, block: bytes, starts: Positions, ends: Positions
-) -> tuple[list[Any], Positions, list[tuple[int, str]]]:
-    records, lines, rejected = [], [], []
-    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+) -> tuple[list[Any], Positions, Positions, list[str]]:
+    """Parse line by line: the records, their lines, the lines that are rejected and why.
+
+    A million lines may be rejected for the same reason, or be the same: that costs no object and no parsing each.
+    """
+    records: list[Any] = []
+    good, bad, reasons = array("q"), array("q"), list[str]()
+    refused: dict[bytes, str] = {}
+    for i, (start, end) in enumerate(_bounds(starts, ends)):
         line = block[start:end]
         if not line.strip():
             continue
-        try:
-            records.append(_parse_one(decoder, line))
-            lines.append(i)
-        except _REFUSED as error:
-            rejected.append((i, intern(_reason(error))))  # a million lines are rejected for the same reason
-    return records, np.array(lines, np.int64), rejected
+        reason = refused.get(line) if end - start <= _SHORT else None
+        if reason is None:
+            try:
+                records.append(_parse_one(decoder, line))
+                good.append(i)
+                continue
+            except _REFUSED as error:
+                reason = intern(_reason(error))
+            if end - start <= _SHORT and len(refused) < REMEMBERED:
+                refused[line] = reason
+        bad.append(i)
+        reasons.append(reason)
+    return records, np.array(good, np.int64), np.array(bad, np.int64), reasons
+
+
+def _bounds(starts: Positions, ends: Positions) -> Iterator[tuple[int, int]]:
+    """Yield starts and ends as Python numbers, few of which are there at a time."""
+    for first in range(0, len(starts), _LINES_AT_ONCE):
+        some = slice(first, first + _LINES_AT_ONCE)
+        yield from zip(starts[some].tolist(), ends[some].tolist(), strict=True)
 
 
 def _parse_one(decoder: Any, line: bytes) -> Any:

@@ -19,16 +19,16 @@ from neardup.readers.base import (
     Format,
     NativeLines,
     NativeRows,
-    Problem,
     Rows,
     failure_text,
     no_rows,
     shown,
 )
 from neardup.readers.files import UNREADABLE
-from neardup.readers.json_records import Parsed, Parser, guess_columns, parsed_objects
+from neardup.readers.json_records import REMEMBERED, Parsed, Parser, guess_columns, parsed_objects
 from neardup.readers.limits import too_long
 from neardup.readers.lines import BYTE_ORDER_MARK, LongLine, Span, count_lines, line_blocks, read_span, with_keys
+from neardup.readers.problems import LineProblems
 from neardup.readers.sources import Source
 from neardup.readers.streams import StreamDocuments
 
@@ -188,13 +188,14 @@ class LinesChunk:
         block = self.load()
         return block.removeprefix(BYTE_ORDER_MARK) if self.first_row == 0 else block
 
-    def _problems(self, block: bytes, parsed: Parsed) -> tuple[Problem, ...]:
-        return tuple(
-            Problem(
-                self.source,
-                self.first_row + line,
-                reason,
-                shown(block[parsed.starts[line] : parsed.stops[line]].rstrip(b"\r\n")),
-            )
-            for line, reason in parsed.rejected
-        )
+    def _problems(self, block: bytes, parsed: Parsed) -> LineProblems:
+        lines = parsed.rejected
+        bounds = zip(parsed.starts[lines].tolist(), parsed.stops[lines].tolist(), strict=True)
+        same: dict[str, str] = {}
+        raw = [_shared(shown(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
+        return LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
+
+
+def _shared(raw: str, same: dict[str, str]) -> str:
+    """Return one string for rejected lines that are the same; of as many different ones as are remembered."""
+    return same.setdefault(raw, raw) if len(same) < REMEMBERED else same.get(raw, raw)

@@ -14,6 +14,10 @@ COLUMNS = 10_000
 DICTIONARY_BYTES = 256 << 20
 """Size of the different values of a column in a row group of Parquet; most writers stop at 1 MB."""
 
+PAGE_BYTES, PAGE_RATIO = 256 << 20, 100
+"""Size of a page of Parquet when it is unpacked, unless that is at most so many times what is stored. Writers put
+a thousand values into a page however long they are, so a page of books may be bigger; text packs to a tenth."""
+
 
 def too_long(what: str) -> str:
     """Return the reason for which a row is rejected.

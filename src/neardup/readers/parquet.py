@@ -89,7 +89,14 @@ class ParquetDocuments(TableDocuments):
         if position not in self._plans:
             with self.sources[position].open_raw() as raw:
                 opened = partial(self.open, position)
-                self._plans[position] = plan(self.footers[position], raw, opened, self._chunk_bytes)
+                # at a URL every look at a header fetches what lies around it: the file would be fetched once more
+                self._plans[position] = plan(
+                    self.footers[position],
+                    raw,
+                    opened,
+                    self._chunk_bytes,
+                    all_headers=self.sources[position].is_local,
+                )
         return self._plans[position]
 
     def _stream(

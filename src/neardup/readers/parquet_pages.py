@@ -23,12 +23,13 @@ _DICTIONARY_CODES = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
 
 @dataclass(frozen=True)
 class Page:
-    """One page: ``values`` in it, coded by the dictionary or not, and its size when it is unpacked."""
+    """One page: ``values`` in it, coded by the dictionary or not, its size unpacked and as it is stored."""
 
     is_dictionary: bool
     coded: bool
     values: int
     unpacked: int
+    stored: int
 
 
 def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
@@ -42,8 +43,11 @@ def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
         kind = number_of(header, 1)
         said = struct_of(header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, -1), {}))
         encoding = said.get(2 if kind == _DATA else 4)
-        yield Page(kind == _DICTIONARY, encoding in _DICTIONARY_CODES, number_of(said, 1, 0), number_of(header, 2))
-        at += length + number_of(header, 3)
+        stored = number_of(header, 3)
+        yield Page(
+            kind == _DICTIONARY, encoding in _DICTIONARY_CODES, number_of(said, 1, 0), number_of(header, 2), stored
+        )
+        at += length + stored
 
 
 def _header(file: Any, at: int) -> tuple[Fields, int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.readers.arrow_types import row_lengths
-from neardup.readers.limits import DICTIONARY_BYTES, ROW_BYTES, too_long
+from neardup.readers.limits import DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES, too_long
 from neardup.readers.parquet_footer import StoredColumn, StoredGroup
 from neardup.readers.parquet_pages import Page, pages_of
 
@@ -52,11 +52,17 @@ class Decoded:
 
 
 def plan(
-    groups: Sequence[StoredGroup], file: Any, dictionaries: Callable[[str], Any], chunk_bytes: int
+    groups: Sequence[StoredGroup],
+    file: Any,
+    dictionaries: Callable[[str], Any],
+    chunk_bytes: int,
+    *,
+    all_headers: bool = True,
 ) -> list[Part]:
     """Cut a file into parts: small row groups together, middle ones alone, big ones in batches.
 
     ``file``: the file as bytes; ``dictionaries`` opens it as Parquet, so that one column keeps its dictionary.
+    ``all_headers``: look at the header of every page, for the footer may understate what they unpack to.
     """
     parts: list[Part] = []
     held: list[int] = []
@@ -71,7 +77,8 @@ def plan(
     for group, stored in enumerate(groups):
         rows = stored.rows
         try:
-            decoded = decoded_size(stored, group, file, dictionaries)
+            told = _unpacked(stored, group, file) if all_headers else 0
+            decoded = decoded_size(stored, group, file, dictionaries, told)
         except _TooLargeError as error:
             close()
             parts.append(Part((group,), row, rows, None, str(error)))
@@ -98,9 +105,34 @@ class _TooLargeError(Exception):
     """A row group over a limit."""
 
 
-def decoded_size(stored: StoredGroup, group: int, file: Any, dictionaries: Callable[[str], Any]) -> Decoded:
-    """Return how many bytes a row group takes when decoded: values that a dictionary repeats are counted so."""
-    size, largest = stored.unpacked, 0
+def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
+    """Return what the pages of a row group unpack to by their headers, which Arrow believes when it makes room."""
+    size = 0
+    for column in stored.columns:
+        try:
+            for page in pages_of(file, column):
+                size += page.unpacked
+                if page.is_dictionary and column.is_bytes:
+                    continue  # decoded_size has a limit for it
+                if page.unpacked > max(PAGE_BYTES, PAGE_RATIO * page.stored):
+                    raise _TooLargeError(
+                        f"a page of column {column.path} in row group {group} has {page.stored:,} bytes and "
+                        f"unpacks to {page.unpacked:,}; at most {PAGE_BYTES >> 20} MB are unpacked, or "
+                        f"{PAGE_RATIO} times what is stored"
+                    )
+        except (OSError, ValueError, pa.ArrowException):
+            continue  # a damaged column is reported when it is read
+    return size
+
+
+def decoded_size(
+    stored: StoredGroup, group: int, file: Any, dictionaries: Callable[[str], Any], told: int = 0
+) -> Decoded:
+    """Return how many bytes a row group takes when decoded: values that a dictionary repeats are counted so.
+
+    ``told``: what the headers of its pages say, which the footer may understate.
+    """
+    size, largest = max(stored.unpacked, told), 0
     for column in stored.columns:
         if not column.is_bytes or not column.has_dictionary:
             continue
