@@ -104,7 +104,8 @@ class Kernel(CPUDispatcher):
     """A function of arrays, compiled for the types of its arguments when it is first called with them."""
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
-        super().__init__(py_func, locals, targetoptions, _CompilingWhole)
+        # Numba 0.61 does not take None for an empty dictionary
+        super().__init__(py_func, locals or {}, targetoptions or {}, _CompilingWhole)
         compiler = self._compiler
         self._part_compiler = _PartCompiler(
             py_func, self.targetdescr, compiler.targetoptions, compiler.locals, _CompilingPart
