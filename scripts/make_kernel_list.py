@@ -16,14 +16,14 @@ QUERY = 'SIMILAR:TEXT:"The harbour office is closed on Friday; hand in all recei
 
 RECORD = """
 import sys
-from neardup.kernels import compiled
+from neardup.kernels import linked
 from neardup.warming import line_of
 seen = []
-insert = compiled.Kernel.add_overload
+insert = linked.Kernel.add_overload
 def add_overload(kernel, made):
     insert(kernel, made)
     seen.append(line_of(kernel, made.signature.args))
-compiled.Kernel.add_overload = add_overload
+linked.Kernel.add_overload = add_overload
 try:
     {run}
 except SystemExit:

@@ -81,7 +81,7 @@ FILE_MODULES = {
 }
 FILE_ROOMS = {"readers", "writers"}
 # numba.njit by itself keeps code beside the sources, where nobody may be able to write, or anybody
-COMPILING = {"compile_cache", "compiled", "memory", "signatures", "warming"}
+COMPILING = {"compile_cache", "compiled", "linked", "memory", "signatures", "trial", "warming"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -19,13 +19,13 @@ from neardup.kernels.compile_cache import READY, STARTED
 NOWHERE = compile_cache.Folders((), None, ("no folder can keep compiled code: …",))
 RECORD = """
 import sys
-from neardup.kernels import compiled
+from neardup.kernels import linked
 from neardup.warming import line_of
-seen, insert = [], compiled.Kernel.add_overload
+seen, insert = [], linked.Kernel.add_overload
 def add_overload(kernel, made):
     insert(kernel, made)
     seen.append(line_of(kernel, made.signature.args))
-compiled.Kernel.add_overload = add_overload
+linked.Kernel.add_overload = add_overload
 from neardup.cli import main
 sys.argv = ["neardup", *sys.argv[1:]]
 try:

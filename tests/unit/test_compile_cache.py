@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neardup.kernels import compile_cache
+from neardup.kernels import compile_cache, linked
 from neardup.kernels.compile_cache import READY, STARTED
 
 SOURCE = """
@@ -298,3 +298,16 @@ def test_a_lock_that_nobody_gives_back_is_not_waited_for_forever(chosen: Any) ->
         assert (first, second) == (True, False)
     with compile_cache.locked("kernel", patience=0) as again:
         assert again
+
+
+def test_numba_0_61_takes_no_none_for_a_dictionary(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, make = [], linked.CPUDispatcher.__init__
+
+    def init(kernel: Any, function: Any, *arguments: Any) -> None:
+        given.append(arguments[:2])
+        make(kernel, function, *arguments)
+
+    monkeypatch.setattr(linked.CPUDispatcher, "__init__", init)
+    tiny()
+    assert len(given) == 2
+    assert all(isinstance(argument, dict) for arguments in given for argument in arguments)

@@ -21,10 +21,16 @@ def warm(every: bool) -> int:
     Without --all what the usual commands need. Uses all processors. The compiled code is kept in the folder that
     NEARDUP_CACHE_DIR names, else in the cache folder of the user.
     """
-    from neardup.kernels import compile_cache
+    from neardup.kernels import compile_cache, compiled
     from neardup.warming import COMMON, all_commands, compile_entry, entries_of, helped, missing, processors
 
     folders = compile_cache.folders()
+    if not compiled.KEEPS:
+        raise OutputError(
+            "Compiled code cannot be kept with this version of Numba",
+            f"numba<{compiled.FIRST_UNKNOWN}, or a newer neardup",
+            f"Install one of them: pip install 'numba<{compiled.FIRST_UNKNOWN}'",
+        )
     if folders.write is None:
         raise OutputError(
             "There is no folder in which compiled code can be kept",

@@ -2,5 +2,5 @@
 
 Every kernel has a naive twin in ``tests/reference.py``. Kernels release the GIL, so that a pool of threads runs
 them over record batches, and are kept on disk, so that only the first run on a machine compiles.
-``compiled.py`` is their decorator, ``compile_cache.py`` the place where they are kept.
+``compiled.py`` is their decorator, ``linked.py`` how they are compiled, ``compile_cache.py`` where they are kept.
 """

@@ -41,9 +41,21 @@ class Folders(NamedTuple):
     notes: tuple[str, ...]
 
 
+_without: list[str] = []
+"""Why nothing is kept, if nothing is."""
+
+
+def keep_nothing(why: str) -> None:
+    """From now on there is no folder, whatever is there; ``why`` is the note that people read."""
+    _without[:] = [why]
+    folders.cache_clear()
+
+
 @cache
 def folders() -> Folders:
     """The folders of this process, chosen once: a variable, the cache of the user, a temporary folder, none."""
+    if _without:
+        return Folders((), None, tuple(_without))
     read: list[Path] = []
     notes: list[str] = []
     for base, name in _bases():

@@ -1,230 +1,36 @@
-"""The decorator of kernels: machine code when it is needed, once on a machine, and only for what Python calls.
+"""The decorator of kernels: the fast way to compile where this Numba allows it, else the plain one.
 
-A kernel that Python calls is an *entry*: it has a wrapper, is optimised with all kernels it calls, and is kept on
-disk. A kernel that only others call is a *part*: typed and lowered once a process, without wrapper, optimisation
-or machine code of its own, for all of these are done where it is linked in. That saves two fifths.
+The fast way (``linked.py``) builds on the inside of Numba, which may change with any version. Versions up to the
+newest that the tests ran with are trusted. A newer one is tried first, once on a machine and in a process of its
+own, for wrong machine code can end a process. Where it fails, kernels are compiled by ``numba.njit`` alone: the
+results are the same, but nothing is kept on disk, so every process compiles all it needs.
 """
 
 from __future__ import annotations
 
-import gc
-import hashlib
-import inspect
-import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
-from pathlib import Path
+import subprocess
+import sys
+import threading
 from typing import Any
 
-from numba import config, types
-from numba.core import sigutils
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import _FunctionCompiler
-from numba.core.environment import lookup_environment
-from numba.core.registry import CPUDispatcher
-from numba.core.serialize import dumps
+import numba
+from numba import config
 
 from neardup.kernels import compile_cache
 from neardup.kernels.compile_cache import READY, STARTED, tell
-from neardup.kernels.signatures import spelled
 
-_UNRESOLVED, _ENVIRONMENT = ".numba.unresolved$", "_ZN08NumbaEnv"
-_SOURCES = Path(__file__).parent
-_entries: list[Kernel] = []
-"""The entries that are being compiled, under Numba's lock: what is asked for meanwhile is a part of the last."""
-
-
-class _Whole(JITCodeLibrary):
-    """The library of an entry. What it links in is its own copy, which no other code can name.
-
-    Names of generated functions are numbered anew in each process: code of two processes that meet in a third may
-    use one name for different functions. And what nobody else can call is inlined and dropped where that is good.
-    """
-
-    def finalize(self) -> None:
-        """Link and optimise."""
-        self._own = {function.name for function in self._final_module.functions if not function.is_declaration}
-        super().finalize()
-
-    def _optimize_final_module(self) -> None:
-        module = self._final_module
-        named = self._own | {
-            variable.name[len(_UNRESOLVED) :]
-            for variable in module.global_variables
-            if variable.name.startswith(_UNRESOLVED)
-        }
-        for function in module.functions:
-            if not function.is_declaration and function.name not in named:
-                function.linkage = "internal"
-        super()._optimize_final_module()
-
-
-class _Part(JITCodeLibrary):
-    """The library of a part: to be linked into others, so neither optimised nor made machine code."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
-class _Compiling(Compiler):
-    """Numba's pipeline, with a library of ours."""
-
-    library: type[JITCodeLibrary]
-
-    def define_pipelines(self) -> Any:
-        """The passes; called when the state is ready."""
-        library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-        library.enable_object_caching()
-        self.state.library = library
-        return super().define_pipelines()
-
-
-class _CompilingWhole(_Compiling):
-    library = _Whole
-
-
-class _CompilingPart(_Compiling):
-    library = _Part
-
-
-class _PartCompiler(_FunctionCompiler):
-    def _customize_flags(self, flags: Any) -> Any:
-        flags.no_cpython_wrapper = flags.no_compile = True
-        return flags
-
-
-class Kernel(CPUDispatcher):
-    """A function of arrays, compiled for the types of its arguments when it is first called with them."""
-
-    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
-        super().__init__(py_func, locals, targetoptions, _CompilingWhole)
-        compiler = self._compiler
-        self._part_compiler = _PartCompiler(
-            py_func, self.targetdescr, compiler.targetoptions, compiler.locals, _CompilingPart
-        )
-        self._environments: list[Any] = []
-
-    @cached_property
-    def spelled(self) -> str:
-        """The name of the kernel: module, colon, function."""
-        return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
-
-    def compile(self, sig: Any) -> Any:
-        """The entry point for the types of arguments; of a part, what other kernels name it by."""
-        arguments, result = sigutils.normalize_signature(sig)
-        with global_compiler_lock, self._compiling_counter:
-            known = self.overloads.get(tuple(arguments))
-            if _entries:
-                return (known or self._part(arguments, result)).entry_point
-            if known is None or isinstance(known.entry_point, _Place):
-                known = self._entry(arguments, result)
-            return known.entry_point
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """How other kernels call it: with a number for a literal, or each would be a kernel of its own."""
-        numbers = {name: types.unliteral(argument) for name, argument in kws.items()}
-        return super().get_call_template(tuple(map(types.unliteral, args)), numbers)
-
-    def file_name(self, arguments: Any) -> str:
-        """The name of the file that keeps the entry for the types of arguments."""
-        module, _, function = self.spelled.rpartition(":")
-        key = [self.spelled, *map(spelled, arguments), self._foreign_source]
-        digest = hashlib.sha256("\0".join(key).encode()).hexdigest()[:20]
-        return f"{module.rpartition('.')[2]}.{function.replace('<locals>.', '')}-{digest}"
-
-    @cached_property
-    def _foreign_source(self) -> str:
-        """The digest of the source of a kernel that is not one of these, whose state nobody else looks at."""
-        source = Path(inspect.getfile(self.py_func))
-        if source.parent == _SOURCES:
-            return ""
-        code = self.py_func.__code__
-        # a function that was typed has no file
-        state = source.read_bytes() if source.is_file() else code.co_code + repr(code.co_consts).encode()
-        return hashlib.sha256(state).hexdigest()
-
-    def _part(self, arguments: Any, result: Any) -> Any:
-        tell(STARTED, self.spelled)
-        made = self._part_compiler.compile(arguments, result)
-        made = made._replace(entry_point=_Place())
-        self.targetctx.insert_user_function(made.entry_point, made.fndesc, [made.library])
-        self.overloads[tuple(made.signature.args)] = made
-        return made
-
-    def _entry(self, arguments: Any, result: Any) -> Any:
-        name = self.file_name(arguments)
-        made = self._loaded(name)
-        if made is None:
-            with compile_cache.locked(name):
-                made = self._loaded(name) or self._made(arguments, result, name)
-        self.targetctx.insert_user_function(made.entry_point, made.fndesc, [made.library])
-        self.add_overload(made)
-        tell(READY, self.spelled)
-        return made
-
-    def _made(self, arguments: Any, result: Any, name: str) -> Any:
-        tell(STARTED, self.spelled)
-        part = self.overloads.pop(tuple(arguments), None)
-        _entries.append(self)
-        try:
-            with _without_collection():
-                made = self._compiler.compile(arguments, result)
-                self._set_environments(made)
-                self._keep(made, name)
-        except BaseException:
-            if part is not None:
-                self.overloads[tuple(arguments)] = part
-            raise
-        finally:
-            _entries.pop()
-        return made
-
-    def _set_environments(self, made: Any) -> None:
-        """Parts have no machine code: where their names for Python objects are is known now."""
-        names = [variable.name for variable in made.library._final_module.global_variables]
-        found = [lookup_environment(name) for name in names if name.startswith(_ENVIRONMENT)]
-        for environment in filter(None, found):
-            made.library.codegen.set_env(environment.env_name, environment)
-            self._environments.append(environment)
-
-    def _keep(self, made: Any, name: str) -> None:
-        if compile_cache.folders().write is None or made.lifted or made.library.has_dynamic_globals:
-            return
-        try:
-            content = dumps((self.spelled, made._reduce()))
-        except Exception:  # whatever cannot be written down is compiled again the next time
-            return
-        compile_cache.keep(name, content)
-
-    def _loaded(self, name: str) -> Any:
-        """What was kept, or None; what is damaged or of another kernel is thrown away."""
-        content = compile_cache.load(name)
-        if content is None:
-            return None
-        try:
-            self.targetctx.refresh()
-            owner, reduced = pickle.loads(content)
-            if owner != self.spelled:
-                raise ValueError(owner)
-            return CompileResult._rebuild(self.targetctx, *reduced)
-        except Exception:  # the digest was right, so it was written wrongly: anything can be raised
-            compile_cache.discard(name)
-            return None
-
-
-class _Place:
-    """Stands where an entry point would; other kernels find a part by it."""
+NEWEST = (0, 68)
+"""The newest Numba that the whole suite ran with. Raise it when ``scripts/test`` has passed with a newer one."""
+FIRST_UNKNOWN = f"{NEWEST[0]}.{NEWEST[1] + 1}"
+_VERDICT, _PASSED, _FAILED = "trial", b"passed", b"failed"
+_SECONDS = 120.0
+"""A trial takes two; one that hangs has failed."""
+_compiling = threading.local()
+"""The plain kernel that a thread compiles; what is compiled meanwhile is a part of it."""
 
 
 def njit(function: Any = None, *, inline: str = "never", **_: Any) -> Any:
-    """Make a function a kernel. It is always kept on disk where there is a folder, and releases the GIL.
+    """Make a function a kernel, which releases the GIL. It is kept on disk where there is a folder.
 
     >>> import numpy as np
     >>> @njit
@@ -240,17 +46,91 @@ def njit(function: Any = None, *, inline: str = "never", **_: Any) -> Any:
         return lambda decorated: njit(decorated, inline=inline)
     if config.DISABLE_JIT:
         return function
-    options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "boundscheck": None, "inline": inline}
-    return Kernel(function, targetoptions=options)
+    return _kernel(function, inline)
 
 
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Collect no garbage: compiling makes a million objects that stay, and collecting looks at all of them."""
-    collecting = gc.isenabled()
-    gc.disable()
+def _plain(function: Any, inline: Any) -> Any:
+    """A kernel as Numba makes it, with what ``linked.Kernel`` tells of itself.
+
+    It is not kept, not even by ``cache=True``: Numba numbers the functions it generates anew in each process, so
+    that two kernels from different processes may name different functions alike, and one would run the other's.
+    """
+    made = numba.njit(nogil=True, inline=inline)(function)
+    made.spelled = f"{function.__module__}:{function.__qualname__}"
+    made.file_name = lambda arguments: f"{made.spelled}{arguments}"
+    compile_it = made.compile
+
+    def compile_and_tell(types: Any) -> Any:
+        if types in made.signatures:
+            return compile_it(types)
+        outer, _compiling.now = getattr(_compiling, "now", None), made.spelled
+        tell(STARTED, made.spelled)
+        try:
+            entry_point = compile_it(types)
+        finally:
+            _compiling.now = outer
+        if outer is None:
+            tell(READY, made.spelled)
+        return entry_point
+
+    made.compile = compile_and_tell
+    return made
+
+
+def _chosen() -> Any:
+    """What makes kernels with the Numba at hand."""
+    if _tested(numba.__version__) or _trial():
+        try:
+            from neardup.kernels import linked
+        except (ImportError, AttributeError):  # a part of Numba is missing; the plain way does without
+            pass
+        else:
+            return linked.kernel
+    compile_cache.keep_nothing(
+        f"this neardup cannot keep compiled code with Numba {numba.__version__}: every command compiles again, "
+        f"one or two minutes each time. Install a newer neardup, or numba<{FIRST_UNKNOWN}"
+    )
+    return _plain
+
+
+def _tested(version: str) -> bool:
+    """Whether a version is one of those up to ``NEWEST``. Its patches count as the same: they change no interface.
+
+    >>> _tested("0.61.0"), _tested("1.0.0"), _tested("unknown")
+    (True, False, False)
+    """
     try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+        major, minor = map(int, version.split(".")[:2])
+    except ValueError:
+        return False
+    return (major, minor) <= NEWEST
+
+
+def _trial() -> bool:
+    """Whether kernels can be compiled and kept in the fast way; what was found is kept with them."""
+    known = compile_cache.load(_VERDICT)
+    if known is not None:
+        return known == _PASSED
+    passed = False
+    if sys.executable:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "neardup.kernels.trial"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                check=False,
+            )
+            passed = done.returncode == 0
+        except OSError:
+            return False  # that is of this machine as it is now, not of Numba: to be tried again
+        except subprocess.TimeoutExpired:
+            pass
+    compile_cache.keep(_VERDICT, _PASSED if passed else _FAILED)
+    return passed
+
+
+_kernel = _chosen()
+KEEPS = _kernel is not _plain
+"""Whether compiled code can be kept at all."""
