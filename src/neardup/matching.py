@@ -158,7 +158,9 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
         limits = kernels.Limits(most_runs, MOST_STEPS, salt())
-        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, covered, limits)
+        tiles, whole = kernels.tile_few(pair.tokens, m, min_chunk, names, n_names, covered, limits)
+        if not whole:
+            tiles, capped = kernels.tile_many(pair.tokens, m, min_chunk, covered, limits)
     starts = pair.in_order(tiles[:, 0], tiles[:, 1])
     tiles = np.column_stack((*starts, tiles[:, 2]))
     tiles = tiles[np.argsort(tiles[:, 0])]

@@ -1,7 +1,8 @@
 """Kernels compiled before they are called: those a command needs, from a list, in other processes as well.
 
 Numba compiles in one thread of a process; so that two processors compile, a process that finds the cache cold
-starts another one, which goes through the list of the command from its end. ``scripts/kernels`` makes the list.
+starts another one, which goes through the list of the command, what takes longest first. Whoever needs what
+another process compiles goes on with something else of the list. ``scripts/kernels`` makes the list.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 LIST = "entries.txt"
-COMMON = ("demo", "dedup", "group", "lsh", "compare", "add", "search", "serve")
+LATER = "large"
+"""What only large inputs need: no first run waits for it before it is called."""
+COMMON = ("demo", "dedup", "group", "lsh", "compare", "add", "search", "serve", LATER)
 """What ``neardup warm`` compiles for without ``--all``: commands, and the method of large inputs."""
 HELPERS = 3
 """Processes that help at most."""
@@ -112,7 +115,10 @@ def processors() -> int:
 
 @contextmanager
 def helped(commands: Sequence[str], helpers: int | None = None) -> Iterator[list[subprocess.Popen[str]]]:
-    """Other processes that compile what the commands need, ended at the end; none where nothing can be kept."""
+    """Other processes that compile what the commands need, ended at the end; none where nothing can be kept.
+
+    Without ``helpers`` this process compiles as well: it is number 0, and its helpers are numbered from 1.
+    """
     from neardup.kernels import compile_cache
 
     most = min(HELPERS, processors() - 1) if helpers is None else helpers
@@ -121,7 +127,7 @@ def helped(commands: Sequence[str], helpers: int | None = None) -> Iterator[list
         if sys.executable and compile_cache.folders().write:
             for number in range(most):
                 with suppress(OSError):
-                    started.append(_start(commands, number))
+                    started.append(_start(commands, number + (helpers is None)))
         yield started
     finally:
         for process in started:
@@ -138,10 +144,57 @@ def _start(commands: Sequence[str], number: int) -> subprocess.Popen[str]:
 
 
 def share(entries: Sequence[Entry], number: int) -> list[Entry]:
-    """The entries in the order in which helper ``number`` takes them: from the end, each from another place."""
-    begin = len(entries) * number // HELPERS
-    backwards = list(reversed(entries))
-    return backwards[begin:] + backwards[:begin]
+    """The entries in the order in which process ``number`` takes them, 0 being the one that is helped.
+
+    What takes longest goes first, so that none of it is left at the end. Process 0 begins with the longest of all
+    and goes on with what has most of its code in common with that, for a process prepares each part once; the
+    others come to these last.
+    """
+    known = [(entry, needed) for entry in entries if (needed := _needed(entry))]
+    known.sort(key=lambda pair: (-_weight(pair[1]), pair[0]))
+    if not known:
+        return list(entries)
+    (longest, common), *others = known
+    akin = [entry for entry, needed in others if 2 * _weight(needed & common) > _weight(needed)]
+    apart = [entry for entry, _ in others if entry not in akin]
+    gone = [entry for entry in entries if not _needed(entry)]
+    if number == 0:
+        return [longest, *akin, *apart, *gone]
+    begin = (number - 1) % max(len(apart), 1)
+    apart = apart[begin:] + apart[:begin]
+    return [*apart[:1], longest, *apart[1:], *akin, *gone]
+
+
+def _needed(entry: Entry) -> frozenset[Any]:
+    """The kernels that are compiled with an entry, none for one that is no more."""
+    module, _, name = entry.kernel.partition(":")
+    try:
+        return frozenset(getattr(import_module(f"{_KERNELS}.{module}"), name).needed)
+    except (ImportError, AttributeError):
+        return frozenset()
+
+
+def _weight(kernels: Iterable[Any]) -> int:
+    """About what it costs to compile kernels: bytes of their Python code."""
+    return sum(len(kernel.py_func.__code__.co_code) for kernel in kernels)
+
+
+class Spare:
+    """Compiles what a command will need later, one entry at a time, while it waits for another process."""
+
+    def __init__(self, commands: Sequence[str]) -> None:
+        self._commands = commands
+        self._left: list[Entry] | None = None
+
+    def __call__(self) -> bool:
+        """Compile an entry that nobody has compiled or is compiling; whether there was one."""
+        if self._left is None:
+            self._left = share(entries_of(self._commands), 0)[::-1]
+        while self._left:
+            entry = self._left.pop()
+            if compile_entry(entry, wait=False):
+                return True
+        return False
 
 
 def compile_share(number: int, commands: Sequence[str], done: Callable[[str], None]) -> None:

@@ -186,3 +186,51 @@ def test_helpers_begin_at_different_places() -> None:
     orders = [warming.share(entries, number) for number in range(warming.HELPERS)]
     assert len({order[0] for order in orders}) == warming.HELPERS
     assert all(sorted(order) == sorted(entries) for order in orders)
+
+
+def test_what_takes_longest_is_not_left_at_the_end() -> None:
+    for command in ("demo", "compare", "serve"):
+        entries = warming.entries_of([command])
+        longest = warming.share(entries, 0)[0]
+        assert all(longest in warming.share(entries, number)[:2] for number in range(1, 5))
+    assert longest.kernel == "documents:fingerprint"
+
+
+def test_helpers_leave_what_shares_parts_with_the_longest_to_the_command() -> None:
+    entries = warming.entries_of(["serve"])
+    own, helping = (warming.share(entries, number) for number in (0, 1))
+    akin = [entry.kernel for entry in own[1:4]]
+    assert "documents:shingle_sets" in akin
+    assert akin == [entry.kernel for entry in helping if entry.kernel in akin]
+    assert all(entry.kernel not in akin for entry in helping[:10])
+
+
+def test_an_entry_that_no_kernel_has_any_more_has_its_place() -> None:
+    gone = warming.Entry("gone:kernel", "(int64)", frozenset(("demo",)))
+    assert warming.share([gone], 0) == warming.share([gone], 1) == [gone]
+    assert sorted(warming.share([gone, *warming.listed()], 1)) == sorted([gone, *warming.listed()])
+
+
+def test_what_only_large_texts_need_is_not_compiled_by_a_first_run() -> None:
+    later = {entry.kernel for entry in warming.entries_of([warming.LATER])}
+    assert "chunks:tile_many" in later
+    assert not later & {entry.kernel for entry in warming.entries_of(["compare", "serve"])}
+    assert warming.LATER in warming.COMMON
+
+
+def test_a_command_that_waits_compiles_what_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def compile_entry(entry: warming.Entry, wait: bool) -> bool:
+        assert not wait
+        asked.append(entry.kernel)
+        return len(asked) != 1  # another process is at the first
+
+    monkeypatch.setattr(warming, "compile_entry", compile_entry)
+    spare = warming.Spare(["compare"])
+    assert spare()
+    wanted = [entry.kernel for entry in warming.share(warming.entries_of(["compare"]), 0)]
+    assert asked == wanted[:2]
+    while spare():
+        pass
+    assert asked == wanted

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import typeof
 
 from neardup.kernels import compile_cache, linked
 from neardup.kernels.compile_cache import READY, STARTED
@@ -311,3 +313,37 @@ def test_numba_0_61_takes_no_none_for_a_dictionary(tiny: Any, monkeypatch: pytes
     tiny()
     assert len(given) == 2
     assert all(isinstance(argument, dict) for arguments in given for argument in arguments)
+
+
+def test_who_waits_for_another_process_compiles_something_else(
+    chosen: Any, tiny: Any, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen()
+    kernels = tiny()
+    held = compile_cache.locked(kernels.four_times.file_name((typeof(NUMBERS), typeof(3))))
+
+    def something_else() -> bool:
+        assert kernels.twice(NUMBERS, 3) == 6
+        held.__exit__(None, None, None)
+        return True
+
+    monkeypatch.setattr(compile_cache, "idle", [something_else])
+    assert held.__enter__()
+    assert kernels.four_times(NUMBERS, 3) == 12
+    assert told == [(STARTED, "twice"), (READY, "twice"), (STARTED, "four_times"), (READY, "four_times")]
+
+
+def test_who_has_nothing_else_to_do_waits(chosen: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen()
+    kernels = tiny()
+    held = compile_cache.locked(kernels.four_times.file_name((typeof(NUMBERS), typeof(3))))
+    timer = threading.Timer(0.1, held.__exit__, (None, None, None))
+
+    def nothing() -> bool:
+        timer.start()
+        return False
+
+    monkeypatch.setattr(compile_cache, "idle", [nothing])
+    assert held.__enter__()
+    assert kernels.four_times(NUMBERS, 3) == 12
+    timer.join()

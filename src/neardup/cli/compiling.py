@@ -14,7 +14,7 @@ import typer
 
 from neardup.cli.messages import warn
 from neardup.kernels import compile_cache
-from neardup.warming import entries_of, helped
+from neardup.warming import Spare, entries_of, helped
 
 PATIENCE = 1.0
 """Seconds of compiling before anything is said."""
@@ -82,7 +82,10 @@ class FirstRun:
         self._started = True
         for note in compile_cache.folders().notes:
             warn(note)
-        self._helping.enter_context(helped([self._command], helpers=None))
+        if self._helping.enter_context(helped([self._command], helpers=None)):
+            spare = Spare([self._command])
+            compile_cache.idle.append(spare)
+            self._helping.callback(compile_cache.idle.remove, spare)
 
     def _say(self, now: float) -> None:
         if _shown_by_bars.is_set():

@@ -68,7 +68,10 @@ def _rows(a, b, kind):
     rows[m, :] = _ALL
     for i in range(m - 1, -1, -1):
         if kind[a[i]] < 0:
-            rows[i, :] = rows[i + 1]
+            for word in range(
+                words
+            ):  # a slice would bring in Numba's messages about shapes: a second of compiling
+                rows[i, word] = rows[i + 1, word]
             continue
         mask, carry = masks[kind[a[i]]], np.uint64(0)
         for word in range(words):

@@ -11,7 +11,7 @@ from neardup.kernels.coverage import IN_ORDER, INFORMATION
 from neardup.kernels.information import count_new, mark_redundant
 from neardup.kernels.lcs import chain_length, common_in_order
 from neardup.kernels.sets import least_shared
-from neardup.kernels.tiling import matchable, tile
+from neardup.kernels.tiling import matchable, tile_directly, tile_in_phases
 from neardup.kernels.windows import count_names, cover, name_keys, name_windows
 
 MEASURED = 9
@@ -107,14 +107,32 @@ def redundant_both(tokens, m, length, names, n_names):
 
 
 @njit(cache=True, nogil=True)
-def tile_both(tokens, m, length, names, n_names, covered, limits):
-    """``tile`` for documents of any length: one shorter than a tile matches an equal one only, as a whole."""
+def tile_few(tokens, m, length, names, n_names, covered, limits):
+    """``tile_both`` where few windows are equal: (tiles, whether these are all; if not, ``tile_many`` has them).
+
+    Python calls the two by themselves: most pairs never need the second, which takes far longer to compile.
+    """
     n = tokens.size - m
     if m >= length and n >= length:
-        return tile(tokens, m, length, names, n_names, covered, limits.runs, limits.salt)
+        return tile_directly(tokens, m, length, names, n_names, covered, limits.runs)
     tiles = np.zeros((1, 3), np.int64)
     tiles[0, 2] = m
-    return tiles[: 1 if m > 0 and same(tokens, m) else 0], False
+    return tiles[: 1 if m > 0 and same(tokens, m) else 0], True
+
+
+@njit(cache=True, nogil=True)
+def tile_many(tokens, m, length, covered, limits):
+    """``tile_both`` for what is too much for ``tile_few``."""
+    return tile_in_phases(tokens, m, length, covered, limits.runs, limits.salt)
+
+
+@njit(cache=True, nogil=True)
+def tile_both(tokens, m, length, names, n_names, covered, limits):
+    """Tiles (int64[k, 3], capped); a document shorter than a tile matches an equal one only, as a whole."""
+    tiles, whole = tile_few(tokens, m, length, names, n_names, covered, limits)
+    if whole:
+        return tiles, False
+    return tile_many(tokens, m, length, covered, limits)
 
 
 @njit(cache=True, nogil=True)

@@ -24,6 +24,8 @@ OURS, NUMBAS = "NEARDUP_CACHE_DIR", "NUMBA_CACHE_DIR"
 STARTED, READY = "started", "ready"
 watchers: list[Callable[[str, str], None]] = []
 """Called with the name of a kernel that must be compiled (STARTED), or of an entry that can be called (READY)."""
+idle: list[Callable[[], bool]] = []
+"""Called while another process compiles what this one needs: compile something else; False is nothing to do."""
 
 _HEAD = b"neardup kernel 1\n"
 _DIGEST_BYTES = 32
@@ -222,6 +224,11 @@ def tell(what: str, name: str) -> None:
     """Tell the watchers what becomes of a kernel."""
     for watcher in tuple(watchers):
         watcher(what, name)
+
+
+def use_time() -> bool:
+    """Compile something else, if somebody knows what; whether anything was done."""
+    return any(work() for work in tuple(idle))
 
 
 def kept(name: str) -> bool:

@@ -119,6 +119,19 @@ class Kernel(CPUDispatcher):
         """The name of the kernel: module, colon, function."""
         return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
 
+    @cached_property
+    def needed(self) -> frozenset[Kernel]:
+        """All kernels that are compiled with it: itself, and what it calls."""
+        found: set[Kernel] = set()
+        waiting = [self]
+        while waiting:
+            kernel = waiting.pop()
+            if kernel not in found:
+                found.add(kernel)
+                named = (kernel.py_func.__globals__.get(name) for name in kernel.py_func.__code__.co_names)
+                waiting.extend(other for other in named if isinstance(other, Kernel))
+        return frozenset(found)
+
     def compile(self, sig: Any) -> Any:
         """The entry point for the types of arguments; of a part, what other kernels name it by."""
         arguments, result = sigutils.normalize_signature(sig)
@@ -164,9 +177,13 @@ class Kernel(CPUDispatcher):
     def _entry(self, arguments: Any, result: Any) -> Any:
         name = self.file_name(arguments)
         made = self._loaded(name)
-        if made is None:
-            with compile_cache.locked(name):
-                made = self._loaded(name) or self._made(arguments, result, name)
+        while made is None:
+            with compile_cache.locked(name, patience=0) as mine:
+                if mine:
+                    made = self._loaded(name) or self._made(arguments, result, name)
+            if made is None and not compile_cache.use_time():
+                with compile_cache.locked(name):
+                    made = self._loaded(name) or self._made(arguments, result, name)
         self.targetctx.insert_user_function(made.entry_point, made.fndesc, [made.library])
         self.add_overload(made)
         tell(READY, self.spelled)

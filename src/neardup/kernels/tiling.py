@@ -188,22 +188,34 @@ def _whole_in_other(text, places, tiles):
 
 
 @njit(cache=True, nogil=True)
-def tile(tokens, m, w, names, n_names, covered, most_runs, salt):
-    """Tile A and B greedily; (tiles int64[k, 3] = start in A, start in B, length, in the order taken; capped).
+def tile_directly(tokens, m, w, names, n_names, covered, most_runs):
+    """Tile A and B greedily if few windows are equal: (tiles, True), else (none, False).
 
-    ``tokens`` (int32 names) are the m tokens of A and behind them those of B, each at least w; ``names`` are
-    those of the windows of w tokens (name_windows). Ties are broken by places, so A must be the first of the two
-    in an order that does not depend on who asks. ``covered`` (bool[m], bool[n]) are the tokens in windows that the
-    other document has; all others are left out at once. ``most_runs`` bounds the runs that are held at a time;
+    Tiles are int64[k, 3] = start in A, start in B, length, in the order taken. ``tokens`` (int32 names) are the m
+    tokens of A and behind them those of B, each at least w; ``names`` are those of the windows of w tokens
+    (name_windows). Ties are broken by places, so A must be the first of the two in an order that does not depend
+    on who asks. ``covered`` (bool[m], bool[n]) are the tokens in windows that the other document has; all others
+    are left out at once. ``most_runs`` bounds the runs that are held at a time.
+    """
+    n = tokens.size - m
+    pairs = equal_pairs(names, m, n, w, n_names)
+    if pairs > min(_DIRECT, most_runs):
+        return np.empty((0, 3), np.int64), False
+    tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
+    places = free_where(covered[0], covered[1])
+    runs = all_runs(tokens, names, m, w, n_names, np.int64(pairs))
+    return tiles[: _take(tokens, m, runs, w, places, tiles, 0)], True
+
+
+@njit(cache=True, nogil=True)
+def tile_in_phases(tokens, m, w, covered, most_runs, salt):
+    """Tile A and B greedily, however many windows are equal: (tiles, capped); else as ``tile_directly``.
+
     ``salt`` is a random uint64 that no result depends on.
     """
     n = tokens.size - m
     tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
     places = free_where(covered[0], covered[1])
-    pairs = equal_pairs(names, m, n, w, n_names)
-    if pairs <= min(_DIRECT, most_runs):
-        runs = all_runs(tokens, names, m, w, n_names, np.int64(pairs))
-        return tiles[: _take(tokens, m, runs, w, places, tiles, 0)], False
     text = text_of(tokens, m, salt)
     n_tiles, capped = _whole_in_other(text, places, tiles), False
     if n_tiles > 0:

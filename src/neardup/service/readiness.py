@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from subprocess import TimeoutExpired
 from time import monotonic
 
 from neardup.kernels import compile_cache
 from neardup.service import logs
 from neardup.service.desk import Desk
-from neardup.warming import compile_entry, entries_of, helped, missing
+from neardup.warming import LATER, compile_entry, entries_of, helped, missing, share
 
 COMMAND = "serve"
+_STEP = 0.5
+"""Seconds between two looks at whether the service stops."""
 
 
 def warm_behind(desk: Desk, warm: Callable[[], None]) -> threading.Thread:
@@ -32,7 +36,7 @@ def _warm(desk: Desk, warm: Callable[[], None]) -> None:
     try:
         entries = missing(entries_of([COMMAND]))
         with helped([COMMAND], helpers=None if entries else 0):
-            for entry in entries:
+            for entry in share(entries, 0):
                 if desk.closed:
                     return
                 compile_entry(entry, wait=False)
@@ -44,6 +48,18 @@ def _warm(desk: Desk, warm: Callable[[], None]) -> None:
         compile_cache.watchers.remove(compiling.watch)
         desk.warmed.set()
     logs.event("ready", seconds=round(monotonic() - begin, 3))
+    compile_later(desk)
+
+
+def compile_later(desk: Desk) -> None:
+    """Compile what only large documents need, in another process, while requests are answered."""
+    if not missing(entries_of([LATER])):
+        return
+    with helped([LATER], helpers=1) as helpers:
+        for helper in helpers:
+            while not desk.closed and helper.poll() is None:
+                with suppress(TimeoutExpired):
+                    helper.wait(_STEP)
 
 
 class _Compiling:
