@@ -61,8 +61,8 @@ def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, fact
     number[order] = np.arange(len(order), dtype=np.int32)
     by_size = np.argsort(number[owner], kind="stable")
     listed = Listed(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
-    members, first, in_prefix = lists_of(listed)
-    begin, _, list_of, place = entries_of(members, first, in_prefix, len(order))
+    members, first, entry = lists_of(listed)
+    begin, _, list_of, place = entries_of(members, first, listed.in_prefix[entry], len(order))
     ends = sets.offsets[1:]
     of_documents = (starts[order], ends[order], sizes[order], largest[order], least[order])
     return Meeting(order, sets.hashes, *of_documents, begin, list_of, place, members, first)

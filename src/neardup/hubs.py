@@ -17,6 +17,7 @@ import pyarrow as pa
 from neardup.kernels import hubs as kernels
 from neardup.kernels.hubs import Hubs
 from neardup.kernels.order import equal_groups
+from neardup.kernels.parities import fill_parities, parity_words
 from neardup.kernels.sets import CONTAINMENT, OVERLAP, Criterion
 from neardup.parallel import ordered_map, worker_count
 from neardup.shingle_store import ShingleStore
@@ -74,18 +75,20 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
     repeats = repeats_of(sets.hashes, starts, sizes, threads)
-    prefixes, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
+    prefixes, reach, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
     if criterion.measure in (CONTAINMENT, OVERLAP):
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
+        reach = np.full(len(prefixes.entries), kernels.FARTHEST)  # a host may stand in the list at any place
     del repeats
-    members, first, in_prefix = lists_of(prefixes)
-    begin, probes, list_of, place = entries_of(members, first, in_prefix, len(documents))
+    members, first, at_entry = lists_of(prefixes)
+    begin, probes, list_of, place = entries_of(members, first, prefixes.in_prefix[at_entry], len(documents))
     numbers = documents[order]
     local = np.full(total, -1, np.int64)
     local[numbers] = np.arange(len(documents))
-    entries = begin, probes, list_of, place, members, first
-    hubs = Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, criterion)
+    entries = begin, probes, list_of, place, members, reach[at_entry], first
+    parities = _parities(sets.hashes, starts, sizes, threads)
+    hubs = Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, *parities, criterion)
     return Joined(hubs, int(tied))
 
 
@@ -93,8 +96,9 @@ def no_hubs(total: int, criterion: Criterion) -> Hubs:
     """The join of no documents, for corpora without hubs."""
     nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
     local = np.full(total, -1, np.int64)
-    entries = one, nothing, nothing, nothing, nothing, one
-    return Hubs(nothing, local, np.zeros(0, np.uint64), nothing, nothing, *entries, nothing, criterion)
+    no_words = np.zeros(0, np.uint64)
+    entries = one, nothing, nothing, nothing, nothing, np.zeros(0, np.int32), one
+    return Hubs(nothing, local, no_words, nothing, nothing, *entries, nothing, no_words, one, criterion)
 
 
 def lookups(hubs: Hubs, limit: int) -> int:
@@ -156,18 +160,33 @@ def _prefixes(
     repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
     criterion: Criterion,
     threads: int,
-) -> tuple[Listed, Int64s]:
-    """The prefixes of all documents, in their order, and the largest size of a partner of each."""
+) -> tuple[Listed, Int32s, Int64s]:
+    """The prefixes of all documents, in their order; the reach of each entry; the largest partner of each."""
 
-    def work(first: int) -> tuple[UInt64s, Int32s, Int64s]:
+    def work(first: int) -> tuple[UInt64s, Int32s, Int64s, Int32s]:
         span = slice(first, first + 16 * _SLICE)
-        found: tuple[UInt64s, Int32s, Int64s]
-        found = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
-        return found[0], found[1] + np.int32(first), found[2]
+        entries, owner, largest = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
+        reach = np.empty(len(entries), np.int32)
+        kernels.fill_reach(entries, owner, sizes[span], repeats, criterion, reach)
+        return entries, owner + np.int32(first), largest, reach
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
-    entries, owners, largest = (np.concatenate([part[k] for part in done]) for k in range(3))
-    return Listed(entries, owners, np.ones(len(entries), np.bool_)), largest
+    entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
+    return Listed(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
+
+
+def _parities(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> tuple[UInt64s, Int64s]:
+    """The parities of all documents, and where those of each begin."""
+    begin = parity_words(sizes)
+    words = np.zeros(int(begin[-1]), np.uint64)
+
+    def work(first: int) -> None:
+        last = min(first + 16 * _SLICE, len(sizes))
+        fill_parities(hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
+
+    for _ in ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads):
+        pass
+    return words, begin
 
 
 def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed, threads: int) -> Listed:
@@ -191,12 +210,13 @@ def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed
     return Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
 
 
-def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Bools]:
-    """(members, first, in_prefix): the owners of each entry that more than one document has, by size."""
+def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
+    """(members, first, entry): the owners of each entry that more than one document has, by size; its number."""
     order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners come by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
-    return listed.owner[order[at]].astype(np.int64), first, listed.in_prefix[order[at]]
+    entry = order[at]
+    return listed.owner[entry].astype(np.int64), first, entry
 
 
 def entries_of(

@@ -79,9 +79,9 @@ def held_by(bags: ShingleSets, streams: ShingleSets, settings: Settings, factors
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     by_size = np.argsort(number[listed.owner], kind="stable")
-    owner = number[listed.owner[by_size]]
-    members, first, in_prefix = lists_of(Listed(listed.entries[by_size], owner, listed.in_prefix[by_size]))
-    begin, probes, list_of, place = entries_of(members, first, in_prefix, len(order))
+    listed = Listed(listed.entries[by_size], number[listed.owner[by_size]], listed.in_prefix[by_size])
+    members, first, entry = lists_of(listed)
+    begin, probes, list_of, place = entries_of(members, first, listed.in_prefix[entry], len(order))
     ends = bags.offsets[:-1][order], bags.offsets[1:][order]
     return Held(
         order,

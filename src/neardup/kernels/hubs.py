@@ -15,7 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.parities import differ_in_more
 from neardup.kernels.sets import largest_partner, least_shared, shared_at_least, smallest_partner
+
+FARTHEST = np.int32(2**31 - 1)
+"""What ``reach`` says of a place that does not bound the size of a partner."""
 
 _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
@@ -27,7 +31,9 @@ class Hubs(NamedTuple):
     The shingles of x are the ``sizes[x]`` hashes from ``starts[x]`` on. Entry e in ``begin[x]:begin[x + 1]`` says
     that x stands in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, in
     ascending order. The entries up to ``probes[x]`` are of the prefix of x; the rest, if any, are of shingles in
-    the prefixes of others. ``largest[x]`` is the greatest size that a partner of x can have.
+    the prefixes of others. ``largest[x]`` is the greatest size that a partner of x can have. ``reach`` of a
+    place in ``members`` is the greatest size of a partner that shares no shingle of the prefix before this one.
+    The parities of x (``parities.py``) are the words from ``parity_at[x]`` on.
     """
 
     documents: Any  # int64[hubs] document number of each
@@ -40,8 +46,11 @@ class Hubs(NamedTuple):
     list_of: Any  # int64[entries]
     place: Any  # int64[entries]
     members: Any  # int64[entries]
+    reach: Any  # int32[entries]
     first: Any  # int64[lists + 1]
     largest: Any  # int64[hubs]
+    parities: Any  # uint64
+    parity_at: Any  # int64[hubs + 1]
     criterion: Any  # Criterion
 
 
@@ -120,6 +129,36 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
 
 
 @njit(cache=True, nogil=True)
+def fill_reach(entries, owner, sizes, repeats, criterion, reach):
+    """Fill ``reach`` (int32[entries]): how large a partner of the owner that lacks all shingles before may be.
+
+    ``entries`` and ``owner`` as ``rare_prefixes`` gives them for documents of these ``sizes``. A pair meets first
+    at the first shingle that both have, in the order of prefixes: those before it are shared by neither, so that
+    at most |x| − place are shared (the positional filter of Xiao, Wang, Lin and Yu 2008). That bounds the partner.
+    """
+    mask = np.uint64(repeats.size - 1)
+    next_place = np.empty(256, np.int64)
+    begin = 0
+    while begin < entries.size:
+        x, end = owner[begin], begin
+        next_place[:] = 0
+        while end < entries.size and owner[end] == x:
+            next_place[repeats[entries[end] & mask]] += 1
+            end += 1
+        size = sizes[x]
+        may_fail = size - (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
+        place = may_fail + 1 - (end - begin)  # after the unique shingles, which are no entries
+        for of_class in range(256):
+            place, next_place[of_class] = place + next_place[of_class], place
+        for i in range(begin, end):  # ascending hashes, as in the order of prefixes
+            of_class = repeats[entries[i] & mask]
+            partner = largest_partner(size, size - next_place[of_class], criterion)
+            reach[i] = min(partner, np.int64(FARTHEST))
+            next_place[of_class] += 1
+        begin = end
+
+
+@njit(cache=True, nogil=True)
 def mark_entries(entries, marked):
     """Set the bits of the ``entries`` (uint64) in ``marked`` (uint64[power of two], a bit a hash)."""
     words = np.uint64(marked.size - 1)
@@ -170,11 +209,20 @@ def may_pair(hubs, x, y):
 
 
 @njit(cache=True, nogil=True)
+def farthest(hubs, at, x):
+    """The greatest size of a partner that document x, at place ``at`` of ``members``, meets here first."""
+    reach = hubs.reach[at]
+    return hubs.largest[x] if reach == FARTHEST else min(hubs.largest[x], np.int64(reach))
+
+
+@njit(cache=True, nogil=True)
 def shared_of(hubs, x, y):
     """|x∩y|, or −1 where the pair does not meet the criterion."""
     begin_x, begin_y = hubs.starts[x], hubs.starts[y]
     end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
     least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
+    if differ_in_more(hubs.parities, hubs.parity_at, x, y, hubs.sizes[x] + hubs.sizes[y] - 2 * least):
+        return -1
     return shared_at_least(hubs.hashes, begin_x, end_x, begin_y, end_y, least)
 
 
@@ -237,16 +285,27 @@ def count_lookups(hubs, limit):
 
 
 @njit(cache=True, nogil=True)
-def _look(hubs, x, y, seen, left_out, reference):
-    """|x∩y| when x meets y for the first time and both are a pair to report, else −1; marks y in ``seen``."""
-    if seen[y] == x or left_out[y]:
-        return -1
-    seen[y] = x
-    if hubs.documents[x] < reference and hubs.documents[y] < reference:
-        return -1
-    if not may_pair(hubs, x, y):
-        return -1
-    return shared_of(hubs, x, y)
+def _next_met(hubs, x, span, seen, left_out, reference):
+    """The first place in ``span`` = (first, until, step) whose member may pair with x and was not seen; or until.
+
+    All members that are passed are marked in ``seen``. Most are no partners, and there may be millions, so the
+    arrays are named outside of the loop: handing on ``hubs`` for each counts references, at 20 times the cost.
+    """
+    members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
+    words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
+    size, most, old = sizes[x], largest[x], documents[x] < reference
+    at, until, step = span
+    while at != until:
+        y = members[at]
+        if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
+            seen[y] = x
+            other = sizes[y]
+            if other <= most and size <= largest[y] and not (old and documents[y] < reference):
+                apart = size + other - 2 * least_shared(size, other, hubs.criterion)
+                if not differ_in_more(words, words_at, x, y, apart):
+                    return at
+        at += step
+    return until
 
 
 @njit(cache=True, nogil=True)
@@ -256,12 +315,14 @@ def _smaller_partners(hubs, x, seen, left_out, reference, limit):
     smallest = smallest_partner(hubs.sizes[x], hubs.criterion)
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
-        last = above(hubs, hubs.first[k], hubs.first[k] + hubs.place[e], hubs.largest[x])
-        for j in range(last - 1, hubs.first[k] - 1, -1):
-            y = hubs.members[j]
-            if hubs.sizes[y] < smallest:
-                break  # members descend in size: this one is too small, and so are the rest
-            count += _look(hubs, x, y, seen, left_out, reference) >= 0
+        at = hubs.first[k] + hubs.place[e]
+        before = above(hubs, hubs.first[k], at, smallest - 1) - 1
+        j = above(hubs, before + 1, at, farthest(hubs, at, x))
+        while j != before:
+            j = _next_met(hubs, x, (j - 1, before, -1), seen, left_out, reference)
+            if j == before or shared_of(hubs, x, hubs.members[j]) < 0:
+                continue
+            count += 1
             if count > limit:
                 return count
     return count
@@ -286,17 +347,19 @@ def hub_pairs(hubs, span, left_out, partners, limit, reference):
             partners[x] += _smaller_partners(hubs, x, seen, left_out, reference, limit - partners[x])
         for e in range(hubs.begin[x], hubs.probes[x]):
             k = hubs.list_of[e]
-            for j in range(hubs.first[k] + hubs.place[e] + 1, hubs.first[k + 1]):
-                y = hubs.members[j]
-                if hubs.sizes[y] > hubs.largest[x] or 0 <= limit < partners[x]:
+            j = hubs.first[k] + hubs.place[e]
+            until = above(hubs, j + 1, hubs.first[k + 1], farthest(hubs, j, x))
+            while not 0 <= limit < partners[x]:
+                j = _next_met(hubs, x, (j + 1, until, 1), seen, left_out, reference)
+                if j == until:
                     break
-                shared = _look(hubs, x, y, seen, left_out, reference)
+                shared = shared_of(hubs, x, hubs.members[j])
                 if shared < 0:
                     continue
                 partners[x] += 1
                 if used == found.shape[0]:
                     found = more_rows(found, used)
-                found[used, 0], found[used, 1], found[used, 2] = x, y, shared
+                found[used, 0], found[used, 1], found[used, 2] = x, hubs.members[j], shared
                 used += 1
         if 0 <= limit < partners[x]:
             used = before

@@ -15,11 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.hubs import above, may_pair, more_rows, shared_of
+from neardup.kernels.hubs import FARTHEST, above, farthest, more_rows, shared_of
 from neardup.kernels.linkage import NONE, enter_member, no_classes, pairs_with_all
-from neardup.kernels.listed import enter_leader, next_leader, no_leaders
+from neardup.kernels.listed import enter_leader, next_set, no_leaders
 from neardup.kernels.order import heap_sort
-from neardup.kernels.sets import smallest_partner, whole_of
+from neardup.kernels.parities import differ_in_more
+from neardup.kernels.sets import least_shared, smallest_partner, whole_of
+
+_ONE = np.uint64(1)
 
 MOST_LEADERS = 1000
 """A document that pairs with more leaders than this joins the most similar of as many of them, the smallest ones.
@@ -71,10 +74,34 @@ def _gather(d, links, groups, found, criterion):
 
 
 @njit(cache=True, nogil=True)
+def _met_in_list(x, hubs, listed, span, seen, met, n):
+    """Write to ``met`` from ``n`` on which leaders x meets first in ``span``; how many there are now."""
+    members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
+    words, words_at, leads, any_leads = hubs.parities, hubs.parity_at, listed.leads, listed.words
+    size, most = sizes[x], largest[x]
+    at = next_set(leads, any_leads, span[0], span[1])
+    while at < span[1]:
+        y = members[at]
+        if seen[y] != x and (reach[at] >= size or reach[at] == FARTHEST):
+            seen[y] = x
+            other = sizes[y]
+            if other <= most and size <= largest[y]:
+                apart = size + other - 2 * least_shared(size, other, hubs.criterion)
+                if not differ_in_more(words, words_at, x, y, apart):
+                    met[n] = y
+                    n += 1
+        at += 1
+        if at < span[1] and not (leads[at >> 6] >> np.uint64(at & 63)) & _ONE:
+            at = next_set(leads, any_leads, at, span[1])
+    return n
+
+
+@njit(cache=True, nogil=True)
 def _met_in_lists(x, hubs, listed, seen, met):
     """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), ascending; how many.
 
-    ``listed`` as ``no_leaders`` gives it; ``seen`` is int64[hubs] scratch.
+    Those that sizes or parities tell to be no partners are left out. ``listed`` as ``no_leaders`` gives it;
+    ``seen`` is int64[hubs] scratch.
     """
     smallest, n = smallest_partner(hubs.sizes[x], hubs.criterion), 0
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
@@ -83,15 +110,8 @@ def _met_in_lists(x, hubs, listed, seen, met):
             continue
         # members ascend in size: only those of a size that can pair are looked at, 64 to a word
         at = above(hubs, hubs.first[k], hubs.first[k + 1], smallest - 1)
-        end = above(hubs, at, hubs.first[k + 1], hubs.largest[x])
-        at = next_leader(listed, at, end)
-        while at < end:
-            y = hubs.members[at]
-            at = next_leader(listed, at + 1, end)
-            if seen[y] != x:
-                seen[y] = x
-                met[n] = y
-                n += 1
+        end = above(hubs, at, hubs.first[k + 1], farthest(hubs, hubs.first[k] + hubs.place[e], x))
+        n = _met_in_list(x, hubs, listed, (at, end), seen, met, n)
     heap_sort(met, 0, n)
     return n
 
@@ -105,8 +125,6 @@ def _gather_hub(x, hubs, met, found, n):
     """
     for y in met:
         low, high = min(x, y), max(x, y)
-        if not may_pair(hubs, low, high):
-            continue
         shared = shared_of(hubs, low, high)
         whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], hubs.criterion.measure)
         if shared < 0 or not _takes(shared, whole, hubs.criterion):

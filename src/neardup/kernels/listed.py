@@ -69,9 +69,3 @@ def next_set(bits, words, at, end):
         return found
     word = _next_bit(words, boundary >> 6, ((end - 1) >> 6) + 1)
     return _next_bit(bits, word << 6, end) if word << 6 < end else end
-
-
-@njit(cache=True, nogil=True)
-def next_leader(listed, at, end):
-    """The first place from ``at`` on and below ``end`` whose member leads; or end."""
-    return next_set(listed.leads, listed.words, at, end)

@@ -1,0 +1,70 @@
+"""Parities of sets: a few words for each, which tell of most unlike sets that they are, without reading them.
+
+Every element flips one bit, chosen by its hash. What two sets share cancels out in the xor of their words, and
+each bit that is set there was flipped by an element which only one of them has: |A Δ B| ≥ the number of these bits
+(Sandes, Teodoro and Melo 2020, "Bitmap filter"). Folding the upper half of the words onto the lower one gives the
+parities by one bit of the hash less, so that words of two lengths can be compared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.memory import bit_count
+
+_63 = np.int64(63)
+_ONE = np.uint64(1)
+_AT_ONCE = 8
+"""Words between two looks at whether the bound is reached."""
+
+_MOST_FOLDS = 4
+"""Of sets that differ more in size nothing is told: folding the larger one costs more than it tells."""
+
+
+@njit(cache=True, nogil=True)
+def parity_words(sizes):
+    """int64[n + 1]: where the words of each set of these ``sizes`` begin: a power of two, two bits an element."""
+    begin = np.zeros(sizes.size + 1, np.int64)
+    for x in range(sizes.size):
+        words = np.int64(1)
+        while 32 * words < sizes[x]:
+            words *= 2
+        begin[x + 1] = begin[x] + words
+    return begin
+
+
+@njit(cache=True, nogil=True)
+def fill_parities(hashes, starts, sizes, begin, words):
+    """Fill ``words`` (uint64, zeros) with the parities of sets, from ``begin[x]`` on (``parity_words``)."""
+    for x in range(starts.size):
+        mask = np.uint64(64 * (begin[x + 1] - begin[x]) - 1)
+        for i in range(starts[x], starts[x] + sizes[x]):
+            bit = np.int64(hashes[i] & mask)
+            words[begin[x] + (bit >> 6)] ^= _ONE << np.uint64(bit & _63)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def differ_in_more(words, begin, x, y, most):
+    """True when more than ``most`` elements are surely in one of the sets x and y only; False tells nothing."""
+    at_x, at_y = begin[x], begin[y]
+    length_x, length_y = begin[x + 1] - at_x, begin[y + 1] - at_y
+    apart = np.int64(0)
+    if length_x == length_y:
+        for i in range(length_x):
+            apart += bit_count(words[at_x + i] ^ words[at_y + i])
+            if i % _AT_ONCE == _AT_ONCE - 1 and apart > most:
+                return True
+        return apart > most
+    if length_x > length_y:
+        at_x, at_y, length_x, length_y = at_y, at_x, length_y, length_x
+    if length_y > _MOST_FOLDS * length_x:
+        return False
+    for i in range(length_x):
+        folded = words[at_x + i]
+        for k in range(i, length_y, length_x):
+            folded ^= words[at_y + k]
+        apart += bit_count(folded)
+        if apart > most:
+            return True
+    return False

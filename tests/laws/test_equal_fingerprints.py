@@ -1,0 +1,107 @@
+"""Thousands of texts with one SimHash fingerprint, alike to just below the threshold: all pairs, and soon.
+
+Marks outweigh the words, so that by characters all texts have one fingerprint, and all go to the exact join.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from random import Random
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+from grouped import Pair, pairs_of
+
+import neardup as nd
+
+MARKS = "!" * 4000
+
+
+def parts_of_a_page(n: int, sentences: int = 100, kept: int = 80, seed: int = 1) -> list[str]:
+    """Return texts that hold most sentences of one page, each another choice: every shingle is in most of them."""
+    random = Random(seed)
+    page = [" ".join(f"s{number}w{place}" for place in range(9)) for number in range(sentences)]
+    chosen = (sorted(random.sample(range(sentences), kept)) for _ in range(n))
+    return [" ".join(page[number] for number in numbers) + MARKS for numbers in chosen]
+
+
+def six_words(n: int, common: int = 5, each: int = 2) -> list[str]:
+    """Return texts of six words: ``common`` ones, and others that ``each`` texts have in another order."""
+    page = [f"c{number}" for number in range(common)]
+    texts = []
+    for k in range(n):
+        own = [f"w{k // each}x{number}" for number in range(6 - common)]
+        texts.append(" ".join([*page[: k % each], *own, *page[k % each :]]) + MARKS[:99])
+    return texts
+
+
+def few_words(n: int, seed: int = 2) -> list[str]:
+    """Return texts of five to seven words, all of them frequent."""
+    random, words = Random(seed), [f"v{number}" for number in range(12)]
+    texts = {" ".join(random.sample(words, random.randrange(5, 8))) + MARKS[:99]: None for _ in range(n)}
+    return list(texts)
+
+
+def all_pairs(texts: list[str], length: int, threshold: Fraction) -> set[Pair]:
+    sets = []
+    for text in texts:
+        words = text.rstrip("!").split()
+        sets.append({tuple(words[k : k + length]) for k in range(len(words) - length + 1)})
+    return {
+        (a, b)
+        for (a, x), (b, y) in combinations(enumerate(sets), 2)
+        if Fraction(len(x & y), len(x | y)) >= threshold
+    }
+
+
+def find(texts: list[str], **settings: Any) -> nd.Found:
+    return nd.find(texts, sketch="simhash", **settings)
+
+
+CROWDS = {
+    "parts of a page": (parts_of_a_page(130, 40, 34), 5),
+    "six words": (six_words(240, each=3), 1),
+    "four common words": (six_words(240, 4), 1),
+    "few words": (few_words(300), 1),
+}
+
+
+@pytest.mark.parametrize("threshold", ["0.5", "0.6", "0.7", "0.8"])
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_the_pairs_of_a_crowd_are_those_of_brute_force(crowd: str, threshold: str) -> None:
+    texts, length = CROWDS[crowd]
+    found = find(texts, length=length, threshold=float(threshold), pairs="all")
+    assert found.run["hubs"]["largest"] == len(texts)
+    assert pairs_of(found) == all_pairs(texts, length, Fraction(threshold))
+
+
+def test_the_crowds_have_pairs_at_some_thresholds_and_not_at_others() -> None:
+    for texts, length in CROWDS.values():
+        counts = [len(all_pairs(texts, length, Fraction(t, 10))) for t in (5, 6, 7, 8)]
+        assert counts[0] > counts[-1]
+
+
+def test_four_thousand_parts_of_a_page_below_the_threshold() -> None:
+    """They took 66 s of processor time: all were counted with all, three times; and 2 s now."""
+    texts = parts_of_a_page(4000)
+    assert len(np.unique(nd.SimHash().sketch(texts[:100]))) == 1
+    find(texts[:150])
+    start = process_time()
+    found = find(texts)
+    assert found.run["hubs"]["largest"] == 4000
+    assert found.pairs.num_rows == 0
+    assert process_time() - start < 25
+
+
+def test_fifty_thousand_texts_of_six_words_below_the_threshold() -> None:
+    """Five words in common are J = 5/7. 10⁹ pairs were looked at, for minutes; half a second now."""
+    texts = six_words(50_000)
+    find(texts[:150], length=1)
+    start = process_time()
+    found = find(texts, length=1)
+    assert found.run["hubs"]["largest"] == 50_000
+    assert pairs_of(found) == {(k, k + 1) for k in range(0, 50_000, 2)}
+    assert process_time() - start < 15
