@@ -30,7 +30,7 @@ from neardup.collection import Collection
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
-from neardup.fingerprints import shingle_sets
+from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
 from table import Report
 

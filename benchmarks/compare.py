@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import neardup as nd
-from neardup.matching import chunk_measures
-from neardup.units import words
+from neardup.comparison.matching import chunk_measures
+from neardup.text.units import words
 from table import Report, seconds
 
 VOCABULARY = 60_000

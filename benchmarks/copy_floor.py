@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 from table import Report
 
 COPY = """
-import sys, time
+import sys
+import time
 import pyarrow.parquet as pq
 begin = time.perf_counter()
 table = pq.read_table(sys.argv[1])
@@ -26,7 +27,8 @@ pq.write_table(table, sys.argv[2])
 print(read, time.perf_counter() - begin)
 """
 STREAM = """
-import sys, time
+import sys
+import time
 import pyarrow.parquet as pq
 begin = time.perf_counter()
 source = pq.ParquetFile(sys.argv[1])

@@ -38,13 +38,14 @@ BYTES_A_SHINGLE = 16.0
 EXPONENT = 1.15
 
 FINGERPRINT = """
-import json, sys
+import json
+import sys
 import numpy as np
-import neardup.dedup  # the code of a whole run takes memory too
-from neardup.account import Stages, peak_memory
-from neardup.corpus import Corpus, Part
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
+import neardup.run.find  # the code of a whole run takes memory too
+from neardup.run.account import Stages, peak_memory
+from neardup.join.corpus import Corpus, Part
+from neardup.runtime import Silent
+from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
 documents = open_documents(sys.argv[1])
 columns = choose_columns(documents, None, None)

@@ -23,15 +23,15 @@ import pyarrow.compute as pc
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import neardup as nd
-import shared_data
-from neardup.banding import band_probability
-from neardup.fingerprints import shingle_sets
+from neardup.io.readers import choose_columns, open_documents
 from neardup.kernels.shingles import mix_all
-from neardup.kernels.simhash import majority
-from neardup.keys import PUBLIC
-from neardup.readers import choose_columns, open_documents
+from neardup.kernels.sketch.simhash import majority
+from neardup.lsh.index import band_probability
 from neardup.settings import Settings
-from neardup.sketches import MinHash
+from neardup.sketch.documents import shingle_sets
+from neardup.sketch.minhash import MinHash
+from neardup.text.keys import PUBLIC
+from support import shared_data
 from table import Report, seconds
 
 BINS = ((0.2, 0.5), (0.5, 0.8), (0.8, 1.0))

@@ -21,12 +21,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import shared_data
-from neardup.plan import plan
-from neardup.recall import missed_with
-from neardup.resketch import SEEDS
-from simulated_families import runs_of, texts_of
-from simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel
+from neardup.join.missing import missed_with
+from neardup.join.resketch import SEEDS
+from neardup.lsh.bands import plan
+from support import shared_data
+from support.simulated_families import runs_of, texts_of
+from support.simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel
 from table import Report
 
 UNIONS = (2, 5, 10, 20, 50, 100, 150, 300, 700, 2000)

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from table import Report
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "src" / "neardup" / "demo" / "documents.jsonl"
+SAMPLE = ROOT / "src" / "neardup" / "cli" / "demo_documents" / "documents.jsonl"
 MEMOS = [str(ROOT / "tests" / "golden" / name) for name in ("memo_a.txt", "memo_b.txt")]
 PATIENCE = 600
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.fingerprints import fingerprint, sign
-from neardup.keys import new_key
 from neardup.settings import Settings
+from neardup.sketch.documents import fingerprint, sign
+from neardup.text.keys import new_key
 from table import Report, seconds
 
 SAMPLE_BYTES = 100_000_000

@@ -8,18 +8,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-from neardup.warming import LATER
+from neardup.kernels.warming import LATER
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "src" / "neardup" / "kernels" / "entries.txt"
-SAMPLE = ROOT / "src" / "neardup" / "demo" / "documents.jsonl"
+SAMPLE = ROOT / "src" / "neardup" / "cli" / "demo_documents" / "documents.jsonl"
 MEMOS = (ROOT / "tests" / "golden" / "memo_a.txt", ROOT / "tests" / "golden" / "memo_b.txt")
 QUERY = 'SIMILAR:TEXT:"The harbour office is closed on Friday; hand in all receipts for March before noon"_50'
 
 RECORD = """
 import sys
 from neardup.kernels import linked
-from neardup.warming import line_of
+from neardup.kernels.warming import line_of
 seen = []
 insert = linked.Kernel.add_overload
 def add_overload(kernel, made):
@@ -89,6 +89,12 @@ def _large(folder: Path) -> tuple[Path, Path]:
     return made
 
 
+def is_ours(line: str) -> bool:
+    """Whether a line names a kernel of the package, and not one of Numba or of the sample."""
+    module = line.partition(":")[0]
+    return LIST.parent.joinpath(*module.split(".")).with_suffix(".py").exists()
+
+
 def main() -> None:
     """Run everything, and write the list."""
     used: dict[str, list[str]] = {}
@@ -100,7 +106,7 @@ def main() -> None:
             if done.returncode:
                 sys.exit(f"{run}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
             for line in out.read_text(encoding="utf-8").splitlines():
-                if "?" not in line and line.partition("\t")[0].count(".") == 0:
+                if "?" not in line and is_ours(line):
                     commands = used.setdefault(line, [])
                     commands.extend([command] * (command not in commands))
             print(f"{command}: {len(used)} kernels", flush=True)

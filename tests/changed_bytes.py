@@ -106,11 +106,11 @@ def outcomes(kind: str, seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 def outcome(path: Path, folder: Path) -> str:
     """What a whole run over a file does."""
-    from neardup.dedup import run
     from neardup.errors import NeardupError
-    from neardup.progress import Silent
-    from neardup.readers import choose_columns, open_files
-    from neardup.save import save
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.run.find import run
+    from neardup.run.save import save
+    from neardup.runtime import Silent
     from neardup.settings import Settings
 
     try:

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
+from support.drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
 
 # of one user, for whoever runs the tests as another one could not write to it
 _user = os.getuid() if hasattr(os, "getuid") else 0

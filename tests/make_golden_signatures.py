@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from pathlib import Path
 from typing import Any
 
-import reference
+from support import reference
+from support.paths import GOLDEN
 
-FILE = Path(__file__).with_name("golden") / "signatures.json"
+FILE = GOLDEN / "signatures.json"
 FORMAT, UNICODE = 1, "15.0.0"
 LENGTH, SLOTS = 5, 128
 FIRST = 3

@@ -12,34 +12,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neardup.errors import FormatError, InputError, NeardupError, OutputError, QueryError, SettingError
-
-# not lazy: the first import of the module `neardup.plan`, by whatever room, would put the module where the
-# function belongs; it needs nothing but the standard library
-from neardup.plan import Plan, plan
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
-    from neardup.banding import LSH
-    from neardup.blocks import hamming_plan
     from neardup.collection import Collection
-    from neardup.dedup import find
-    from neardup.families import (
-        BBit,
-        BottomK,
-        BucketMinHash,
-        ModP,
-        MultiplyShift,
-        SampledShingles,
-        from_datasketch,
-        read_signatures,
-        write_signatures,
-    )
-    from neardup.hamming import HammingIndex, hamming_pairs
-    from neardup.measures import Comparison, compare
-    from neardup.report import Found, load
-    from neardup.simhash import SimHash
-    from neardup.sketches import MinHash
+    from neardup.comparison.compare import Comparison, compare
+    from neardup.lsh.bands import Plan, plan
+    from neardup.lsh.hamming.index import HammingIndex
+    from neardup.lsh.hamming.pairs import hamming_pairs
+    from neardup.lsh.hamming.tables import hamming_plan
+    from neardup.lsh.index import LSH
+    from neardup.run.find import find
+    from neardup.run.found import Found, load
+    from neardup.sketch.bucketed import BucketMinHash
+    from neardup.sketch.minhash import MinHash
+    from neardup.sketch.sampled import BottomK, SampledShingles
+    from neardup.sketch.simhash import SimHash
+    from neardup.sketch.stored import from_datasketch, read_signatures, write_signatures
+    from neardup.sketch.textbook import BBit, ModP, MultiplyShift
     from neardup.walkthrough import explain
 
     __version__: str
@@ -82,30 +73,32 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
 ]
 
 _LAZY = {
+    "Plan": "neardup.lsh.bands",
+    "plan": "neardup.lsh.bands",
     "Advice": "neardup.advice",
-    "BBit": "neardup.families",
-    "BottomK": "neardup.families",
-    "BucketMinHash": "neardup.families",
+    "BBit": "neardup.sketch.textbook",
+    "BottomK": "neardup.sketch.sampled",
+    "BucketMinHash": "neardup.sketch.bucketed",
     "Collection": "neardup.collection",
-    "Comparison": "neardup.measures",
-    "Found": "neardup.report",
-    "HammingIndex": "neardup.hamming",
-    "LSH": "neardup.banding",
-    "MinHash": "neardup.sketches",
-    "ModP": "neardup.families",
-    "MultiplyShift": "neardup.families",
-    "SampledShingles": "neardup.families",
-    "SimHash": "neardup.simhash",
+    "Comparison": "neardup.comparison.compare",
+    "Found": "neardup.run.found",
+    "HammingIndex": "neardup.lsh.hamming.index",
+    "LSH": "neardup.lsh.index",
+    "MinHash": "neardup.sketch.minhash",
+    "ModP": "neardup.sketch.textbook",
+    "MultiplyShift": "neardup.sketch.textbook",
+    "SampledShingles": "neardup.sketch.sampled",
+    "SimHash": "neardup.sketch.simhash",
     "advise": "neardup.advice",
-    "compare": "neardup.measures",
+    "compare": "neardup.comparison.compare",
     "explain": "neardup.walkthrough",
-    "find": "neardup.dedup",
-    "from_datasketch": "neardup.families",
-    "hamming_pairs": "neardup.hamming",
-    "hamming_plan": "neardup.blocks",
-    "load": "neardup.report",
-    "read_signatures": "neardup.families",
-    "write_signatures": "neardup.families",
+    "find": "neardup.run.find",
+    "from_datasketch": "neardup.sketch.stored",
+    "hamming_pairs": "neardup.lsh.hamming.pairs",
+    "hamming_plan": "neardup.lsh.hamming.tables",
+    "load": "neardup.run.found",
+    "read_signatures": "neardup.sketch.stored",
+    "write_signatures": "neardup.sketch.stored",
 }
 
 

@@ -12,17 +12,20 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from neardup.errors import SettingError
-from neardup.hints import near_miss, of_features, of_keep, of_share
 from neardup.setting_rules import (
     KEEP_ORDERS,
     Rule,
     is_delimiter,
     is_encoding,
     keep_policy,
+    near_miss,
     number,
+    of_features,
+    of_keep,
+    of_share,
     one_of,
     similarity,
 )
@@ -31,6 +34,10 @@ from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_
 CHUNK_MEASURES = ("chunk-longest", "chunk-union")
 TEXT_MEASURES = (*CHUNK_MEASURES, "lcs")
 MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *TEXT_MEASURES)
+
+Features = Literal["shingles", "words", "occurrences", "bag", "tokens"]
+"""What of a text: its distinct shingles, its distinct words, its shingles with repeats, its tokens with repeats,
+its tokens in order."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+FORMAT_VERSION = 1
+"""Version of the fingerprint: tokens, hashes, coefficients and slot rule together."""
+
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 UInt64s = NDArray[np.uint64]

@@ -98,7 +98,7 @@ def _fail(store: Store) -> None:
 
 
 def test_postings_of_the_transaction_are_seen_in_it(store: Store) -> None:
-    from made_collections import made
+    from support.made_collections import made
 
     with store.writing() as transaction:
         entries = made({"dog": TEXTS["dog"]}, store.settings)

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import reference
-from made_collections import made, numbers, put
 from neardup.collection.contract import KEPT, Store
 from neardup.collection.packing import unpack
 from neardup.collection.store import SqliteStore
 from neardup.errors import InputError, OutputError
+from support import reference
+from support.made_collections import made, numbers, put
 
 Opens = Callable[[], Store]
 

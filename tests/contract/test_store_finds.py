@@ -10,14 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store import TEXTS, ids, open_store, remove, store
 
-import reference
-import shared_data
-from made_collections import numbers, put
-from neardup import text as plain
 from neardup.collection.contract import OPERATORS, Operator, Store
 from neardup.collection.facts import facts, holds
 from neardup.errors import InputError
-from strategies import any_text
+from neardup.text import normalise as plain
+from support import reference, shared_data
+from support.made_collections import numbers, put
+from support.strategies import any_text
 
 __all__ = ["open_store", "store"]
 

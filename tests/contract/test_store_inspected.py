@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store import STORES
 
-from made_collections import put
 from neardup.collection.contract import Store
 from neardup.collection.facts import facts
-from neardup.text import tokens
-from strategies import any_text
+from neardup.text.normalise import tokens
+from support.made_collections import put
+from support.strategies import any_text
 
 
 @pytest.fixture(params=STORES)

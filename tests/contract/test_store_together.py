@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from test_store import TEXTS, Opens, ids, open_store, remove, store
 
-from made_collections import made, numbers, put
 from neardup.collection.contract import Store
 from neardup.errors import LimitError, OutputError
+from support.made_collections import made, numbers, put
 
 __all__ = ["open_store", "store"]
 

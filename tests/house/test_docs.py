@@ -13,7 +13,7 @@ import pytest
 
 import neardup
 from neardup.cli.options import COMMANDS
-from neardup.report import Found
+from neardup.run.found import Found
 from neardup.settings import FIELDS, MEASURES
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ def test_the_unicode_notice_goes_with_the_tables() -> None:
     licence = (ROOT / "LICENSES" / "Unicode-3.0.txt").read_text(encoding="utf-8")
     assert licence.startswith("UNICODE LICENSE V3\n\nCOPYRIGHT AND PERMISSION NOTICE\n")
     assert licence.rstrip().endswith("authorization of the copyright holder.")
-    (tables,) = (ROOT / "src" / "neardup").glob("*.npz")
+    (tables,) = (ROOT / "src" / "neardup").rglob("*.npz")
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     assert str(tables.relative_to(ROOT)) in notice
     assert "LICENSES/Unicode-3.0.txt" in notice

@@ -28,11 +28,6 @@ def test_an_unknown_name_is_refused() -> None:
         _ = neardup.nothing  # type: ignore[attr-defined]
 
 
-def test_plan_stays_the_function_after_its_module_is_imported() -> None:
-    code = "import neardup.plan, neardup; from importlib import import_module; import_module('neardup.plan')\n"
-    loaded_by(code + "assert callable(neardup.plan)")
-
-
 def test_importing_costs_nothing_heavy() -> None:
     assert loaded_by("import neardup") == set()
 

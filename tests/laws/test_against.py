@@ -8,15 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from grouped import expected_groups, groups_of, rank_of
-from made_texts import Writer
 
 import neardup as nd
-import shared_data
-from neardup.dedup import run
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
-from neardup.save import save
+from neardup.io.readers import choose_columns, open_documents
+from neardup.run.find import run
+from neardup.run.save import save
+from neardup.runtime import Silent
+from support import shared_data
+from support.grouped import expected_groups, groups_of, rank_of
+from support.made_texts import Writer
 
 CERTAIN = 0.999999
 
@@ -121,7 +121,7 @@ def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_groups_of_real_texts_with_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third text is old. With hubs of two documents and more, the exact join has to do it all."""
-    monkeypatch.setattr("neardup.candidates.lsh.HUB", hub)
+    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", hub)
     threshold = 0.7
     least, first = Fraction(repr(threshold)), shared_data.firsts(name)
     numbers = [k for k, its_first in enumerate(first) if its_first == k]

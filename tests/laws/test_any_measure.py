@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, rank_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_texts import Writer
 
 import neardup as nd
-import reference_measured
-from neardup import chunk_join, common_text, lcs_join
-from neardup.dedup import run
 from neardup.errors import SettingError
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.join import chunk_join, common_text, lcs_join
+from neardup.run.find import run
+from neardup.runtime import Silent
 from neardup.settings import Settings
-from reference_measured import MEASURES, counted_pairs, different, different_tokens
+from support import reference_measured
+from support.grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, rank_of
+from support.made_texts import Writer
+from support.reference_measured import MEASURES, counted_pairs, different, different_tokens
 
 SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 EVERY = pytest.mark.parametrize(("measure", "matching"), MEASURES)
@@ -247,7 +247,7 @@ def test_an_audit_lists_a_lost_pair_with_all_its_numbers(monkeypatch: pytest.Mon
     form: dict[str, Any] = {"measure": "multiset", "threshold": 0.5}
     whole = nd.find(different("django_docs"), **form)
     with monkeypatch.context() as patch:
-        patch.setattr("neardup.kernels.hubs.hub_pairs", lambda *arguments: np.zeros((0, 3), np.int64))
+        patch.setattr("neardup.kernels.join.prefix_index.hub_pairs", lambda *arguments: np.zeros((0, 3), np.int64))
         lossy = nd.find(different("django_docs"), **form, audit=1000)
     assert lossy.missed is not None
     assert lossy.missed.num_rows > 0

@@ -17,11 +17,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import reference
-import shared_data
 from neardup.collection import Collection, Near
 from neardup.errors import InputError
-from reference_groups import Naive, bundle, replayed, resemblance
+from support import reference, shared_data
+from support.reference_groups import Naive, bundle, replayed, resemblance
 
 IDS = [f"d{number}" for number in range(9)]
 STEMS = ["a b c d e f g h i j", "k l m n o p q r s t", "a b c d e p q r s t"]

@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from made_texts import Writer, punctuated
 
 import neardup as nd
-import reference
-import reference_audit
-import shared_data
-from neardup import dedup, search
-from neardup.audit.sample import SEED, Strata, allocate, draw
 from neardup.intervals import Sampled, share_of_totals
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.join import search
+from neardup.run import find as dedup
+from neardup.run.audit.sample import SEED, Strata, allocate, draw
+from neardup.runtime import Silent
+from support import reference, reference_audit, shared_data
+from support.made_texts import Writer, punctuated
 
 EVERYTHING = 1_000_000
 WEAK: dict[str, Any] = {"method": "lsh", "threshold": 0.5, "recall": 0.5, "slots": 8, "pairs": "all"}

@@ -16,14 +16,14 @@ from functools import cache, lru_cache
 
 import pytest
 
-import shared_data
-from memory_collection import MemoryCollection
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import canonical, parse
 from neardup.collection.query.plan import Plan, plan
 from neardup.collection.query.promise import fewest_lookups, passing
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query, Stored, percentage
 from neardup.tables import Int64s
+from support import shared_data
+from support.memory_collection import MemoryCollection
 
 SETS = ("django_docs", "law_de", "license_texts", "site_policy")
 OVERLAPS, PROBABILITIES = ("5", "20", "50", "80"), ("80", "95", "99")

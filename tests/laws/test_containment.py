@@ -6,25 +6,24 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
-import made_sets
 import numpy as np
 import pyarrow as pa
 import pytest
-from grouped import groups_by_leader, groups_of, pairs_of, rank_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_sets import THRESHOLDS, MadeStore
-from made_texts import Writer
 
 import neardup as nd
-import shared_data
 from neardup.errors import SettingError
-from neardup.group import group
-from neardup.hubs import HubSearch, join_hubs, no_hubs
-from neardup.hubs import pairs_of as hub_pairs_of
-from neardup.kernels.hubs import Hubs
+from neardup.group.leaders import group
+from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs
+from neardup.join.prefix_join import pairs_of as hub_pairs_of
+from neardup.kernels.join.prefix_index import Hubs
 from neardup.kernels.sets import CONTAINMENT, OVERLAP
 from neardup.settings import Settings
+from support import made_sets, shared_data
+from support.grouped import groups_by_leader, groups_of, pairs_of, rank_of
+from support.made_sets import THRESHOLDS, MadeStore
+from support.made_texts import Writer
 
 SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 EITHER = pytest.mark.parametrize("measure", [CONTAINMENT, OVERLAP])

@@ -14,19 +14,19 @@ from functools import cache
 from typing import Any
 
 import pytest
-from grouped import HOWS, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
-from made_texts import Writer, edited, shingles
 
 import neardup as nd
-import neardup.group
-import neardup.hubs
-import shared_data
-from neardup.candidates import lsh
-from neardup.dedup import run
-from neardup.kernels import hubs as hub_kernels
-from neardup.kernels import leaders as leader_kernels
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
+import neardup.group.leaders
+import neardup.join.prefix_join
+from neardup.io.readers import choose_columns, open_documents
+from neardup.join import lsh_candidates as lsh
+from neardup.kernels.group import leaders as leader_kernels
+from neardup.kernels.join import prefix_index as hub_kernels
+from neardup.run.find import run
+from neardup.runtime import Silent
+from support import shared_data
+from support.grouped import HOWS, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
+from support.made_texts import Writer, edited, shingles
 
 CERTAIN = 0.999999
 
@@ -119,7 +119,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     with monkeypatch.context() as patch:
         for name, kernel in searching_kernels().items():
             counting_kernel = counting(name, kernel.py_func)
-            for module in (hub_kernels, leader_kernels, neardup.group, neardup.hubs):
+            for module in (hub_kernels, leader_kernels, neardup.group.leaders, neardup.join.prefix_join):
                 if vars(module).get(name) is kernel:
                     patch.setattr(module, name, counting_kernel)
         yield calls
@@ -161,8 +161,8 @@ def test_comparisons_of_sets_are_linear(corpus: str, how: str, monkeypatch: pyte
     that there are comparisons that find no pair: as many again are allowed. All pairs would be 500 and 1 000
     comparisons a document. (Looks at the sizes of two, which are cheap, are counted and shown only.)
     """
-    monkeypatch.setattr("neardup.group.CROWD", LIMIT)
-    monkeypatch.setattr("neardup.kernels.leaders.MOST_LEADERS", LIMIT)
+    monkeypatch.setattr("neardup.group.leaders.CROWD", LIMIT)
+    monkeypatch.setattr("neardup.kernels.group.leaders.MOST_LEADERS", LIMIT)
     work = {n: work_of(CORPORA[corpus](n), monkeypatch, groups=how) for n in (1000, 2000)}
     for n, calls in work.items():
         print(f"{corpus}, {how}, {n} documents: {dict(calls)}")
@@ -196,7 +196,7 @@ def test_the_pairs_left_out_of_popular_documents_are_not_overstated(monkeypatch:
     """The leader has four members and two partners that are nearer to another leader: only these are left out."""
     for room in ("group", "account"):
         monkeypatch.setattr(f"neardup.{room}.CROWD", 5)
-    monkeypatch.setattr("neardup.candidates.lsh.HUB", 1)
+    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", 1)
     words = Writer(seed=3).words(240)
     leader, between = words[:200], words[18:225]
     members = [[*leader, *(f"own{k}x{word}" for word in range(9))] for k in range(4)]
@@ -230,9 +230,9 @@ def test_hubs_and_crowds_of_any_size_give_the_same(
     how: str, pairs: str, hub: int, crowd: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Smaller limits send more documents through the exact join, and leave more pairs unlooked at."""
-    monkeypatch.setattr("neardup.candidates.lsh.HUB", hub)
-    monkeypatch.setattr("neardup.group.CROWD", crowd)
-    monkeypatch.setattr("neardup.account.CROWD", crowd)
+    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", hub)
+    monkeypatch.setattr("neardup.group.leaders.CROWD", crowd)
+    monkeypatch.setattr("neardup.run.account.CROWD", crowd)
     texts = mixture()
     units = [plain_words(text) for text in texts]
     check_against_brute_force(
@@ -250,9 +250,9 @@ def plain_words(text: str) -> list[str]:
 def test_real_texts_through_hubs_and_crowds(
     name: str, threshold: float, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.candidates.lsh.HUB", 1)
-    monkeypatch.setattr("neardup.group.CROWD", 5)
-    monkeypatch.setattr("neardup.account.CROWD", 5)
+    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", 1)
+    monkeypatch.setattr("neardup.group.leaders.CROWD", 5)
+    monkeypatch.setattr("neardup.run.account.CROWD", 5)
     numbers = [k for k, first in enumerate(shared_data.firsts(name)) if first == k]
     texts = list(shared_data.documents(name).values())
     check_against_brute_force(

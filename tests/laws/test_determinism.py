@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_texts import Writer, edited, punctuated
 
 import neardup as nd
-import shared_data
-from neardup.dedup import run
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
-from neardup.save import save
-from neardup.text import tokens
+from neardup.io.readers import choose_columns, open_documents
+from neardup.run.find import run
+from neardup.run.save import save
+from neardup.runtime import Silent
+from neardup.text.normalise import tokens
+from support import shared_data
+from support.made_texts import Writer, edited, punctuated
 
 TABLES = ("pairs.parquet", "groups.parquet", "copies.parquet", "ranks.parquet", "not_judged.parquet")
 ROWS = tuple[tuple[int, str, float], ...]

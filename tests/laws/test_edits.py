@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from made_texts import WORDS, Writer, punctuated, resemblance, shingles
 
 import neardup as nd
+from support.made_texts import WORDS, Writer, punctuated, resemblance, shingles
 
 DOCUMENTS = 400
 CERTAIN = 0.95

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grouped import Pair, pairs_of
 
 import neardup as nd
+from support.grouped import Pair, pairs_of
 
 MARKS = "!" * 4000
 

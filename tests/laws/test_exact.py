@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import neardup as nd
-import shared_data
+from support import shared_data
 
 SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 

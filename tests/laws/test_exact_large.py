@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import neardup as nd
-import real_corpora
-import reference
-import reference_join
-from reference_join import Joined
+from support import real_corpora, reference, reference_join
+from support.reference_join import Joined
 
 THRESHOLDS = (0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
 LOWEST = Fraction(3, 10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulated_families import runs_of
+from support.simulated_families import runs_of
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-import reference
-from forged import FORGED, VICTIM, colliding_tokens, thue_morse, twins
 from neardup.collection import Collection
-from reference_measured import MEASURES
+from support import reference
+from support.forged import FORGED, VICTIM, colliding_tokens, thue_morse, twins
+from support.reference_measured import MEASURES
 
 RUNS: list[dict[str, Any]] = [
     *({"measure": measure, "matching": matching} for measure, matching in MEASURES),

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
-import shared_data
-from made_files import docx_of, drawn, eml_of, html_of, msg_of, packed_stream, pdf_of, pdf_of_streams
-from neardup.formats import extract
-from neardup.text import tokens
+from neardup.io.formats import extract
+from neardup.text.normalise import tokens
+from support import shared_data
+from support.made_files import docx_of, drawn, eml_of, html_of, msg_of, packed_stream, pdf_of, pdf_of_streams
 
 LINES_A_PAGE = 55
 MAKERS = {".html": html_of, ".docx": docx_of, ".eml": eml_of, ".msg": msg_of}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from grouped import HOWS, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
-from made_texts import Writer, resemblance, shingles
 
 import neardup as nd
-import shared_data
+from support import shared_data
+from support.grouped import HOWS, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
+from support.made_texts import Writer, resemblance, shingles
 
 CERTAIN = 0.999999
 """The recall that these tests ask for, so that the groups do not depend on a missed pair."""
@@ -244,7 +244,7 @@ def test_between_leaders_that_are_equally_similar_the_better_ranked_one_wins(
     how: str, hub: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the input order: a and b are each 96/116 like d, and 96/136 like each other."""
-    monkeypatch.setattr("neardup.candidates.lsh.HUB", hub)
+    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", hub)
     words = Writer(seed=15).words(100)
     texts = {
         "a": [*words, *(f"a{k}" for k in range(20))],

@@ -16,10 +16,9 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-import reference
-import shared_data
-from neardup.candidates.hamming import candidates
-from neardup.hamming.index import HammingIndex
+from neardup.join.hamming_candidates import candidates
+from neardup.lsh.hamming.index import HammingIndex
+from support import reference, shared_data
 
 SIGMAS = 6.2
 NOT_NORMAL = 0.004

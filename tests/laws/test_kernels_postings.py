@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from neardup.kernels import postings as kernels
 from neardup.tables import Int64s, UInt8s, UInt64s
-from reference_postings import encoded
+from support.reference_postings import encoded
 
 LARGEST = (1 << 32) - 1
 KEYS = st.integers(0, 40) | st.integers(0, LARGEST) | st.just(LARGEST)
@@ -84,7 +84,7 @@ def test_every_flipped_bit_is_told(postings: list[tuple[int, int]], shift: int, 
 
 def sealed(data: bytes) -> UInt8s:
     """A block that somebody made with the right checksum."""
-    from reference_postings import checksum
+    from support.reference_postings import checksum
 
     return np.frombuffer(checksum(data) + data, np.uint8)
 

@@ -8,16 +8,18 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from made_texts import Writer
 from test_determinism import made_rows, of_tables, real_rows, without_costs, written
 
 import neardup as nd
-import shared_data
-from neardup import choose, group, keys
-from neardup.corpus import Corpus
-from neardup.hubs import lookups
+from neardup.group import leaders as group
+from neardup.join import method as choose
+from neardup.join.corpus import Corpus
+from neardup.join.prefix_join import lookups
 from neardup.settings import Settings
-from reference_measured import MEASURES
+from neardup.text import keys
+from support import shared_data
+from support.made_texts import Writer
+from support.reference_measured import MEASURES
 
 KEYS = tuple(f"{number:064x}" for number in (0, 1, 2**255 + 12345))
 TEXTS = [text for _, text, _ in (*made_rows()[::3], *real_rows()[::4])]
@@ -81,7 +83,7 @@ def test_near_the_limit_every_key_chooses_alike(monkeypatch: pytest.MonkeyPatch)
         counts.add(lookups)
         return reconsider(choice, search, lookups)
 
-    monkeypatch.setattr("neardup.search.reconsider", noted)
+    monkeypatch.setattr("neardup.join.search.reconsider", noted)
     for limit, alike in ((10, False), (38_000, True)):
         monkeypatch.setattr(choose, "FREE_LOOKUPS", limit)
         counts.clear()
@@ -103,7 +105,7 @@ def test_boilerplate_that_is_everywhere_leaves_the_choice_alone(monkeypatch: pyt
         counts.append(lookups(hubs, limit))
         return counts[-1]
 
-    monkeypatch.setattr("neardup.search.lookups", noted)
+    monkeypatch.setattr("neardup.join.search.lookups", noted)
     monkeypatch.setattr(choose, "FREE_LOOKUPS", 1_400_000)
     methods = set()
     for number in range(5):

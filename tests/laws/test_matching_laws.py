@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup import matching
-from reference_matching import Tokens, shingles, windows
-from strategies import edited_pair, mixed_text
+from neardup.comparison import matching
+from support.reference_matching import Tokens, shingles, windows
+from support.strategies import edited_pair, mixed_text
 
 W = 5
 

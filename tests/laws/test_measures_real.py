@@ -3,9 +3,9 @@
 import pytest
 
 import neardup as nd
-from neardup.measures import Comparison
-from reference_matching import information, lcs, literal, upper_bound
-from shared_data import PROSE, documents, published_pairs
+from neardup.comparison.compare import Comparison
+from support.reference_matching import information, lcs, literal, upper_bound
+from support.shared_data import PROSE, documents, published_pairs
 
 SOME = 40
 

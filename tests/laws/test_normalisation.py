@@ -7,13 +7,13 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from grouped import groups_of, pairs_of
 
 import neardup as nd
-import shared_data
-from neardup.dedup import run
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.run.find import run
+from neardup.runtime import Silent
+from support import shared_data
+from support.grouped import groups_of, pairs_of
 
 Variant = Callable[[str], str]
 

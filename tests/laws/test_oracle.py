@@ -9,14 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from made_texts import chance
 
 import neardup as nd
-import reference
-import shared_data
-from neardup.fingerprints import ShingleSets, shingle_sets
-from neardup.keys import new_key
 from neardup.settings import Settings
+from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.text.keys import new_key
+from support import reference, shared_data
+from support.made_texts import chance
 
 PLANNED = 0.99
 LEAST_TAIL = 1e-9

@@ -21,12 +21,11 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from made_texts import Writer, chance, edited, punctuated, resemblance
 
 import neardup as nd
-import reference
-import shared_data
-from neardup.candidates.lsh import candidates
+from neardup.join.lsh_candidates import candidates
+from support import reference, shared_data
+from support.made_texts import Writer, chance, edited, punctuated, resemblance
 
 SLACK = 0.015
 LEAST_TAIL = 1e-9

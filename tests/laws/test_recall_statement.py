@@ -17,12 +17,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from made_texts import Writer
 
 import neardup as nd
-from neardup.plan import plan
-from neardup.recall import missed_with
-from simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel
+from neardup.join.missing import missed_with
+from neardup.lsh.bands import plan
+from support.made_texts import Writer
+from support.simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel
 
 PLANS = ((0.5, 128), (0.7, 128), (0.8, 64), (0.9, 256))
 UNIONS = (2, 10, 40, 100, 200, 500, 2000)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from grouped import HOWS, expected_groups, groups_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_texts import Writer, resemblance
 
 import neardup as nd
-import shared_data
-from neardup.criterion import NUMBERS, shared_by, similarity_of
+from neardup.join.criterion import NUMBERS, shared_by, similarity_of
 from neardup.settings import Settings
+from support import shared_data
+from support.grouped import HOWS, expected_groups, groups_of
+from support.made_texts import Writer, resemblance
 
 CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "removed", "not_judged")
@@ -111,7 +111,7 @@ def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: s
     lower, higher = sorted((one / 10, other / 10))
     with pytest.MonkeyPatch.context() as patch:
         # giving back memory takes longer than all the rest of so small a run
-        patch.setattr("neardup.dedup.release_memory", lambda: None)
+        patch.setattr("neardup.run.find.release_memory", lambda: None)
         low, high = (
             exactly(documents, threshold, length=1, groups=how, **against, **rules)
             for threshold in (lower, higher)

@@ -12,7 +12,7 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis.errors import Unsatisfiable  # noqa: E402
 
-from made_service import serving  # noqa: E402
+from support.made_service import serving  # noqa: E402
 
 TOKEN = "t" * 20
 EXAMPLES = 15

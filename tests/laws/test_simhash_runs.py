@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from grouped import HOWS, Pair, expected_groups, groups_of, pairs_of, rank_of
-from made_texts import Writer, punctuated, resemblance
 
 import neardup as nd
-import shared_data
-from closed_pairs import closed
-from neardup.account import Outcome
-from neardup.dedup import run
-from neardup.progress import Silent
-from neardup.readers import choose_columns, open_documents
-from reference_measured import counted_pairs, different
+from neardup.io.readers import choose_columns, open_documents
+from neardup.run.account import Outcome
+from neardup.run.find import run
+from neardup.runtime import Silent
+from support import shared_data
+from support.closed_pairs import closed
+from support.grouped import HOWS, Pair, expected_groups, groups_of, pairs_of, rank_of
+from support.made_texts import Writer, punctuated, resemblance
+from support.reference_measured import counted_pairs, different
 
-HUB = "neardup.candidates.hamming.HUB"
+HUB = "neardup.join.hamming_candidates.HUB"
 SHAPES = [
     (64, "char:4", 0),
     (64, "char:4", 3),

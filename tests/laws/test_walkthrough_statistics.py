@@ -9,20 +9,20 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, product
 from math import comb, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neardup.sketches import estimate
-from neardup.text import shingles
+from neardup.sketch.minhash import estimate
+from neardup.text.normalise import shingles
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.families import FAMILIES
+from support.paths import DOCS
 
 SEEDS, SIGMAS = 500, 6.2
 SLOTS = (50, 100, 200, 400)
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "walkthrough.md"
+PAGE = DOCS / "explanation" / "walkthrough.md"
 SETS = [shingles(text, 3) for text in EXAMPLE]
 HELD = np.array([[row in found for found in SETS] for row in sorted(set().union(*SETS))])
 PAIRS = list(combinations(range(3), 2))

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import ROWS, Result, Run, write_rows
 
 from neardup.cli import compiling, main
+from support.command_line import ROWS, Result, Run, write_rows
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import BASE, NEAR, OTHER, Run, write_rows
 
 from neardup.collection import Collection
+from support.command_line import BASE, NEAR, OTHER, Run, write_rows
 
 
 @pytest.fixture

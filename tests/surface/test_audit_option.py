@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import Run, write_rows
 
-import shared_data
+from support import shared_data
+from support.command_line import Run, write_rows
 
 
 @pytest.mark.parametrize("command", ["dedup", "group"])

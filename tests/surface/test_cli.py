@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import ROWS, Run, write_rows
+
+from support.command_line import ROWS, Run, write_rows
 
 TABLES = ["copies.parquet", "groups.parquet", "not_judged.parquet", "pairs.parquet", "ranks.parquet"]
 ALWAYS = [*TABLES, "run.json"]
@@ -169,7 +170,7 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("place", ["neardup.dedup.run", "neardup.save.fill"])
+@pytest.mark.parametrize("place", ["neardup.run.find.run", "neardup.run.save.fill"])
 def test_interrupted_means_nothing_was_written(
     run: Run, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

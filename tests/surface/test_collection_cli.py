@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import BASE, ROWS, Run, write_rows
 
 from neardup.cli.options import CREATION
 from neardup.collection import Collection
 from neardup.collection.settings import CollectionSettings
+from support.command_line import BASE, ROWS, Run, write_rows
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import BASE, OTHER, Run
 
-from made_files import docx, docx_of, eml_of, html_of, msg_of, pdf_of
 from neardup.collection import Collection
+from support.command_line import BASE, OTHER, Run
+from support.made_files import docx, docx_of, eml_of, html_of, msg_of, pdf_of
 
 PROPERTIES = "<dc:title>A title</dc:title><dc:creator>Ann Lee</dc:creator>"
 MAIL = b"""\

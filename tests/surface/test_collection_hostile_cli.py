@@ -5,12 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line import BASE, Run
 
-from hostile_ids import HOSTILE
-from made_collections import write_documents
-from neardup import views
+from neardup import display
 from neardup.collection.query.syntax import quoted
+from support.command_line import BASE, Run
+from support.hostile_ids import HOSTILE
+from support.made_collections import write_documents
 
 TYPED = tuple(id for id in HOSTILE if "\x00" not in id)
 """An argument cannot hold a NUL."""
@@ -34,7 +34,7 @@ def test_every_hostile_id_from_the_first_command_to_the_last(run: Run, path: Pat
     for k, id in enumerate(TYPED):
         found = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--limit", 1000)
         assert (found.status, found.err) == (0, "")
-        assert found.out.startswith(f"{views.counted(len(TYPED) - k - 1, 'document')} found")
+        assert found.out.startswith(f"{display.counted(len(TYPED) - k - 1, 'document')} found")
         why = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--why-not", id)
         assert "it is the query document" in why.out
         explained = run("search", path, f"EXPLAIN FINGERPRINT:{quoted(id)}_90 AND sender:{quoted(id)}")

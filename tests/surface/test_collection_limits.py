@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from command_line import Run
 
-from made_service import serving
 from neardup.collection import Collection, adding, limits
 from neardup.collection.limits import metadata_fault
 from neardup.errors import InputError
+from support.command_line import Run
+from support.made_service import serving
 
 
 def deep(levels: int) -> Any:

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command_line import Run
 
 import neardup as nd
-from made_files import docx_of
 from neardup.cli import compare as command
+from support.command_line import Run
+from support.made_files import docx_of
+from support.paths import GOLDEN, ROOT
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-README = Path(__file__).parents[2] / "README.md"
+README = ROOT / "README.md"
 A, B = GOLDEN / "memo_a.txt", GOLDEN / "memo_b.txt"
 TEXTS = (A.read_text(encoding="utf-8"), B.read_text(encoding="utf-8"))
 SENTENCES = ("The night is dark and the moon is red.", "The night is dark and the moon was pale.")
@@ -109,7 +109,7 @@ def test_only_pages_are_overwritten(run: Run, tmp_path: Path) -> None:
 
 def test_nothing_is_left_when_it_fails(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.html"
-    monkeypatch.setattr("neardup.measures.Comparison.html", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("neardup.comparison.compare.Comparison.html", lambda *_, **__: 1 / 0)
     assert run("compare", A, B, "--html", page).status == 2
     assert list(tmp_path.iterdir()) == []
     missing = run("compare", A, B, "--html", tmp_path / "no" / "page.html")

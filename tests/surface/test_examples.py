@@ -3,14 +3,13 @@
 import doctest
 import pkgutil
 from importlib import import_module
-from pathlib import Path
 
 import pytest
-from command_line import Run
 
 import neardup
+from support.command_line import Run
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 MODULES = sorted(
     found.name
     for found in pkgutil.walk_packages(neardup.__path__, "neardup.")

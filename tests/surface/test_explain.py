@@ -8,12 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command_line import Run
 
 import neardup as nd
 from neardup.walkthrough import EXAMPLE
+from support.command_line import Run
+from support.paths import DOCS
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "walkthrough.md"
+PAGE = DOCS / "explanation" / "walkthrough.md"
 
 
 @pytest.fixture

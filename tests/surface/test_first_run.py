@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
 
-from neardup import warming
 from neardup.cli import compiling
-from neardup.kernels import compile_cache
+from neardup.kernels import compile_cache, warming
 from neardup.kernels.compile_cache import READY, STARTED
+from support.command_line import Run
+from support.paths import GOLDEN
 
 NOWHERE = compile_cache.Folders((), None, ("no folder can keep compiled code: …",))
 RECORD = """
 import sys
 from neardup.kernels import linked
-from neardup.warming import line_of
+from neardup.kernels.warming import line_of
 seen, insert = [], linked.Kernel.add_overload
 def add_overload(kernel, made):
     insert(kernel, made)
@@ -155,7 +155,7 @@ def test_warm_needs_a_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def memos() -> Iterator[list[str]]:
-    golden = Path(__file__).parents[1] / "golden"
+    golden = GOLDEN
     return [str(golden / "memo_a.txt"), str(golden / "memo_b.txt")]
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import Run
 
-import made_mails
+from support import made_mails
+from support.command_line import Run
+from support.paths import DOCS
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "mail.md"
+PAGE = DOCS / "howto" / "mail.md"
 
 
 def shown() -> Iterator[tuple[str, list[str]]]:

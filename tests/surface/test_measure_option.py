@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import Run, write_rows
 
 import neardup as nd
+from support.command_line import Run, write_rows
 
 SENTENCE = "Please hand in your travel costs for March with all receipts to the office upstairs by Friday noon"
 ROWS = [

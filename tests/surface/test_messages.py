@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import Run, write_rows
 
 from neardup.cli import messages
+from support.command_line import Run, write_rows
 
 
 def test_several_wrong_settings_are_reported_together(run: Run, mails: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import BASE, NEAR, Run, write_rows
 
 import neardup as nd
-from made_files import msg, pdf, zip_of
+from support.command_line import BASE, NEAR, Run, write_rows
+from support.made_files import msg, pdf, zip_of
 
 SCAN = pdf(
     [

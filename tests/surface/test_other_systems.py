@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from neardup import memory
-
-ROOT = Path(__file__).parents[2]
+from neardup import runtime as memory
+from support.paths import ROOT
 
 
 def test_the_core_runs_without_what_windows_has_not(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import ROWS, Run, write_rows
 
 from neardup.advice import Advice
 from neardup.advice.record import BandChoice, Bin, Recommendation, Step, Taken, Trap
-from neardup.demo import documents_path
+from neardup.cli.demo_documents import documents_path
+from support.command_line import ROWS, Run, write_rows
+from support.paths import DOCS
 
-PAGES = Path(__file__).parents[2] / "docs"
+PAGES = DOCS
 
 SECTIONS = [
     "The documents",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_line import Run
+
+from support.command_line import Run
 
 
 def test_the_plan_of_the_web(run: Run) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import BASE, NEAR, Run
 
 import neardup as nd
-from neardup.writers import common_access
-from neardup.writers.access import restrict
+from neardup.io.writers import common_access
+from neardup.io.writers.access import restrict
+from support.command_line import BASE, NEAR, Run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions there are those of the folder")
 

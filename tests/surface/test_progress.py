@@ -8,7 +8,7 @@ from rich.console import Console
 
 from neardup.cli import shown
 from neardup.cli.scarcity import Noted
-from neardup.progress import Silent
+from neardup.runtime import Silent
 
 
 class Terminal(io.StringIO):

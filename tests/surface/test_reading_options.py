@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from command_line import Run
+
+from support.command_line import Run
 
 WORDS = "Grüße aus der schönen Stadt Köln am Rhein, wo es täglich regnet und man Kölsch trinkt"
 TABLE = pa.table(

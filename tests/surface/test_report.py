@@ -6,9 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from neardup.display import aligned, printable
 from neardup.errors import InputError
-from neardup.report import Found
-from neardup.views import aligned, group_lines, printable, summary
+from neardup.run.found import Found
+from neardup.run.show import group_lines, summary
 
 RUN: dict[str, Any] = {
     "neardup": "0.1.0",

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import BASE, NEAR, OTHER
 from typer.testing import CliRunner
 
-from made_collections import write_documents
 from neardup.cli.app import app
 from neardup.collection import Collection
+from support.command_line import BASE, NEAR, OTHER
+from support.made_collections import write_documents
 
 Search = Callable[..., tuple[int, str, str]]
 

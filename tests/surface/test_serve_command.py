@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Run
-from serve_command import Server, ask, serving
 
 from neardup.collection import Collection
+from support.command_line import Run
+from support.serve_command import Server, ask, serving
 
 TOKEN = "t" * 24
 TEXT = "the harbour office {0} is closed on friday {0} and nobody {0} answers the telephone {0} until monday"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serve_command import Server, serving
 
 from neardup.collection import Collection
+from support.serve_command import Server, serving
 
 resource = pytest.importorskip("resource", reason="needs POSIX")
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")

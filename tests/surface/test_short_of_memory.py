@@ -9,12 +9,12 @@ from typing import NoReturn
 
 import pyarrow as pa
 import pytest
-from command_line import Run
 
-from neardup import memory
+from neardup import runtime as memory
+from neardup.display import size
 from neardup.errors import InputError
-from neardup.readers.base import failure_text
-from neardup.views import size
+from neardup.io.readers.base import failure_text
+from support.command_line import Run
 
 resource = pytest.importorskip("resource", reason="this system has no limit of the address space")
 
@@ -58,7 +58,7 @@ def test_a_limit_of_the_address_space_is_said_as_such(mails: Path, tmp_path: Pat
 def test_native_code_that_aborts_leaves_no_partial_output(mails: Path, tmp_path: Path) -> None:
     """As LLVM does where memory is short, and C++ where nobody catches bad_alloc."""
     program = (
-        "import os, sys\nimport neardup.dedup as module\nmodule.run = lambda *a, **k: os.abort()\n"
+        "import os, sys\nimport neardup.run.find as module\nmodule.run = lambda *a, **k: os.abort()\n"
         f"sys.argv = ['neardup', 'dedup', {str(mails)!r}, '-o', {str(tmp_path / 'out')!r}]\n"
         "from neardup.cli import main\nmain()\n"
     )
@@ -94,8 +94,8 @@ def test_however_a_library_says_it(
     def failing(*documents: object, **settings: object) -> NoReturn:
         raise InputError("It cannot be read") from failure
 
-    monkeypatch.setattr("neardup.dedup.open_documents", failing)
-    monkeypatch.setattr("neardup.dedup.run", failing)
+    monkeypatch.setattr("neardup.run.find.open_documents", failing)
+    monkeypatch.setattr("neardup.run.find.run", failing)
     said = run("dedup", mails, "-o", tmp_path / "out")
     assert said.status == 2
     assert said.err.startswith("error: There is not enough memory for neardup dedup\n")

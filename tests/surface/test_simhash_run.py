@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import ROWS, Run, write_rows
 
 import neardup as nd
-import shared_data
-from closed_pairs import closed
-from neardup.demo import documents_path
+from neardup.cli.demo_documents import documents_path
+from support import shared_data
+from support.closed_pairs import closed
+from support.command_line import ROWS, Run, write_rows
+from support.paths import DOCS
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "explanation" / "simhash.md"
+PAGE = DOCS / "explanation" / "simhash.md"
 OF_THE_MOMENT = ("time", "memory", "written")
 
 
@@ -91,7 +91,7 @@ def ids_in_found(found: nd.Found) -> set[tuple[str, str]]:
 
 def test_keys_of_such_a_run_are_documented(run: Run, sample: Path) -> None:
     told = json.loads(run("group", sample, "--dry-run", "--json", "--sketch", "simhash").out)
-    page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8").partition("## run.json")[2]
+    page = (DOCS / "reference" / "files.md").read_text(encoding="utf-8").partition("## run.json")[2]
     keys = [*told["recall"], *told["hubs"], *told["choice"], *told["plan"], told["choice"]["method"]]
     assert not [key for key in keys if f"`{key}`" not in page]
 

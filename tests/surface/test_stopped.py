@@ -17,7 +17,8 @@ if os.name == "nt":
     pytest.skip("Windows has no such signals", allow_module_level=True)
 
 ENDLESS = """
-import sys, time
+import sys
+import time
 from pathlib import Path
 import {module} as module
 
@@ -59,7 +60,7 @@ def under_way(module: str, function: str, *arguments: object) -> Iterator[subpro
 def test_a_signal_leaves_no_partial_folder(
     mails: Path, tmp_path: Path, number: signal.Signals, status: int, said: str
 ) -> None:
-    with under_way("neardup.dedup", "run", "dedup", mails, "-o", tmp_path / "out") as process:
+    with under_way("neardup.run.find", "run", "dedup", mails, "-o", tmp_path / "out") as process:
         assert any(path.name.startswith(".out.partial-") for path in tmp_path.iterdir())
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
@@ -69,7 +70,7 @@ def test_a_signal_leaves_no_partial_folder(
 
 def test_a_signal_leaves_no_partial_page(mails: Path, tmp_path: Path) -> None:
     arguments = ("compare", mails, mails, "--html", tmp_path / "page.html")
-    with under_way("neardup.measures", "compare", *arguments) as process:
+    with under_way("neardup.comparison.compare", "compare", *arguments) as process:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 143
     assert list(tmp_path.iterdir()) == [mails]

@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import ROWS, Run, write_rows
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError, SettingError
-from sealed import seal
+from support.command_line import ROWS, Run, write_rows
+from support.sealed import seal
 
 TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 

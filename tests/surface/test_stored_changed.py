@@ -20,7 +20,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, NeardupError
-from sealed import seal
+from support.sealed import seal
 
 TABLES = ("pairs", "groups", "copies", "ranks", "missed")
 FILES = (*(f"{name}.parquet" for name in TABLES), "run.json", "problems.jsonl", "manifest.json")

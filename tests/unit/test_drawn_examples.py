@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
+from support.paths import TESTS
 
 DRAW = """
 import sys
-from drawn_examples import choose_examples
+from support.drawn_examples import choose_examples
 
 choose_examples()
 for name in sys.argv[1:]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import reference_audit
 from neardup.intervals import Sampled, Share, least_share, share_of_totals, wilson
+from support import reference_audit
 
 Population = list[tuple[np.ndarray, np.ndarray]]
 """Of each stratum: hits and counts of all its documents."""

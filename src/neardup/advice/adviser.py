@@ -11,18 +11,21 @@ import pyarrow as pa
 
 from neardup.advice.boilerplate import boilerplate
 from neardup.advice.choices import TRIED_BYTES, band_choices, shingle_choices, unit_counts
+from neardup.advice.page import html
+from neardup.advice.plot import svg
 from neardup.advice.recommend import recommend
-from neardup.advice.record import Advice, Boilerplate, Taken
+from neardup.advice.record import AdviceRecord, Boilerplate, Taken
 from neardup.advice.sample import Sample, take
+from neardup.advice.shown import lines
 from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
 from neardup.advice.traps import numbers_only, traps
 from neardup.errors import InputError, SettingError
-from neardup.plan import plan
-from neardup.progress import Progress, Silent
-from neardup.readers import choose_columns, open_documents
-from neardup.readers.base import Documents
-from neardup.readers.columns import Chosen
-from neardup.report import Found
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen
+from neardup.lsh.bands import plan
+from neardup.run.found import Found
+from neardup.runtime import Progress, Silent
 from neardup.settings import Settings
 
 NOT_TOLD = ("encoding", "delimiter", "threads")
@@ -30,6 +33,20 @@ ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups",
 """The settings that advice can be asked for."""
 
 LEAST_THRESHOLD = 0.1
+
+
+class Advice(AdviceRecord):
+    """What :func:`advise` returns: the record, which prints as text and shows itself in a notebook."""
+
+    def svg(self) -> str:
+        """Pairs by resemblance and documents removed by threshold, as an SVG image."""
+        return svg(self)
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self))
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def advise(

@@ -9,7 +9,7 @@ from neardup.advice.choices import sets_of
 from neardup.advice.record import Boilerplate
 from neardup.settings import Settings
 from neardup.tables import UInt64s
-from neardup.text import tokens
+from neardup.text.normalise import tokens
 
 COMMON = 0.2
 """A passage in a larger share of the documents is boilerplate."""

@@ -10,15 +10,15 @@ import pyarrow as pa
 from neardup.advice.record import BandChoice, ShingleChoice
 from neardup.advice.sample import Sample
 from neardup.advice.spread import alike, exactly
-from neardup.criterion import every_pair
 from neardup.errors import SettingError
-from neardup.fingerprints import ShingleSets, shingle_sets, sign
+from neardup.join.criterion import every_pair
+from neardup.join.missing import missed_with
 from neardup.kernels.sets import RESEMBLANCE, verify_pairs
-from neardup.keys import process_key
-from neardup.plan import Plan, plan
-from neardup.recall import missed_with
+from neardup.lsh.bands import Plan, plan
 from neardup.settings import Settings, ratio
+from neardup.sketch.documents import ShingleSets, shingle_sets, sign
 from neardup.tables import Floats, Int64s, column
+from neardup.text.keys import process_key
 
 SLOTS = (64, 128, 256)
 RECALLS = (0.9, 0.99, 0.999)

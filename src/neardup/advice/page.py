@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from html import escape
 
 from neardup.advice.plot import svg
-from neardup.advice.record import Advice
+from neardup.advice.record import AdviceRecord
 from neardup.advice.sections import Section, sections
 
 
-def html(advice: Advice) -> str:
+def html(advice: AdviceRecord) -> str:
     """One ``div`` with everything."""
     body = "".join(part for section in sections(advice) for part in _section(section))
     return f"<div>{svg(advice)}{body}<pre>{escape(advice.recommended.command)}</pre></div>"

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from neardup.advice.record import Advice
+from neardup.advice.record import AdviceRecord
 from neardup.advice.sections import scale, shingle_words
-from neardup.views import counted, number, percent
+from neardup.display import counted, number, percent
 
 WIDTH, PANEL, HEIGHT = 760, 240, 170
 """Width of the image, height of a panel and of its longest bar."""
@@ -52,7 +52,7 @@ class Bars:
     bars: tuple[tuple[str, int, float, bool], ...]
 
 
-def svg(advice: Advice) -> str:
+def svg(advice: AdviceRecord) -> str:
     """The image as text."""
     near = advice.near
     panels = (_pairs(advice), _removed(advice))
@@ -79,7 +79,7 @@ def svg(advice: Advice) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _pairs(advice: Advice) -> Bars:
+def _pairs(advice: AdviceRecord) -> Bars:
     bins, threshold = advice.histogram, advice.near.threshold
     shares = scale([part.pairs for part in bins], [part.low >= 0.5 for part in bins])
     return Bars(
@@ -92,7 +92,7 @@ def _pairs(advice: Advice) -> Bars:
     )
 
 
-def _removed(advice: Advice) -> Bars:
+def _removed(advice: AdviceRecord) -> Bars:
     steps = advice.thresholds
     shares = scale([step.removed for step in steps], [True] * len(steps))
     return Bars(

@@ -9,8 +9,8 @@ from typing import Any
 
 from neardup.advice.record import BandChoice, Bin, Near, Recommendation, ShingleChoice, Taken
 from neardup.advice.traps import ALIKE_AT_RANDOM
+from neardup.display import counted, percent, similarity
 from neardup.settings import FIELDS, Settings
-from neardup.views import counted, percent, similarity
 
 MOSTLY = 0.5
 """From this share of short documents on other shingles are recommended."""

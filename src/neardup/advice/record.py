@@ -1,4 +1,4 @@
-"""What the adviser says, as plain frozen records; ``Advice`` is the whole."""
+"""What the adviser says, as plain frozen records; ``AdviceRecord`` is the whole."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Advice:
+class AdviceRecord:
     """All the adviser says about a sample of documents. Counts are exact, expectations are called so.
 
     ``histogram`` pairs by resemblance; ``thresholds`` what a run at each would do; ``near`` the pairs close to the
@@ -164,19 +164,3 @@ class Advice:
     def as_dict(self) -> dict[str, Any]:
         """The advice as plain data."""
         return asdict(self)
-
-    def svg(self) -> str:
-        """Pairs by resemblance and documents removed by threshold, as an SVG image."""
-        from neardup.advice.plot import svg
-
-        return svg(self)
-
-    def __str__(self) -> str:
-        from neardup.advice.shown import lines
-
-        return "\n".join(lines(self))
-
-    def _repr_html_(self) -> str:
-        from neardup.advice.page import html
-
-        return html(self)

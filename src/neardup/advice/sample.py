@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.progress import Progress
-from neardup.readers.base import Documents, Problem, Rows
-from neardup.readers.columns import Chosen
+from neardup.display import counted, number
+from neardup.io.readers.base import Documents, Problem, Rows
+from neardup.io.readers.columns import Chosen
+from neardup.runtime import Progress
 from neardup.tables import Int64s
-from neardup.views import counted, number
 
 MOST_DOCUMENTS = 100_000
 MOST_BYTES = {"word": 200_000_000, "char": 40_000_000}

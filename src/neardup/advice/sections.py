@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neardup.advice.record import Advice, BandChoice, ShingleChoice, SideBySide
-from neardup.views import counted, number, percent, printable, similarity, size
+from neardup.advice.record import AdviceRecord, BandChoice, ShingleChoice, SideBySide
+from neardup.display import counted, number, percent, printable, similarity, size
 
 MEASURES = {
     "resemblance": "resemblance",
@@ -45,7 +45,7 @@ class Section:
     after: tuple[str, ...] = ()
 
 
-def sections(advice: Advice) -> Iterator[Section]:
+def sections(advice: AdviceRecord) -> Iterator[Section]:
     """Everything the adviser says, in the order in which it is read."""
     yield _sample(advice)
     yield _histogram(advice)
@@ -58,7 +58,7 @@ def sections(advice: Advice) -> Iterator[Section]:
     yield Section("Recommended", advice.recommended.reasons)
 
 
-def shingle_words(advice: Advice) -> str:
+def shingle_words(advice: AdviceRecord) -> str:
     """What a shingle is, for a sentence."""
     return f"{advice.settings['length']} {NOUNS[advice.settings['unit']]} in a row"
 
@@ -73,7 +73,7 @@ def scale(counts: list[int], weighty: list[bool]) -> list[float]:
     return [count / (top or max(counts, default=0) or 1) for count in counts]
 
 
-def _sample(advice: Advice) -> Section:
+def _sample(advice: AdviceRecord) -> Section:
     taken = advice.sample
     read, text = counted(taken.documents, "document"), f"{size(taken.bytes)} of text"
     said = [f"{read}, {text}; all read."]
@@ -91,7 +91,7 @@ def _sample(advice: Advice) -> Section:
     return Section("The documents", (" ".join(said), *notes))
 
 
-def _histogram(advice: Advice) -> Section:
+def _histogram(advice: AdviceRecord) -> Section:
     bins, threshold = advice.histogram, advice.near.threshold
     counts = [part.pairs for part in bins]
     bars = scale(counts, [part.low >= 0.5 for part in bins])
@@ -116,7 +116,7 @@ def _histogram(advice: Advice) -> Section:
     )
 
 
-def _thresholds(advice: Advice) -> Section:
+def _thresholds(advice: AdviceRecord) -> Section:
     steps, threshold = advice.thresholds, advice.near.threshold
     return Section(
         "What each threshold would do",
@@ -141,7 +141,7 @@ def _thresholds(advice: Advice) -> Section:
     )
 
 
-def _near(advice: Advice) -> Section:
+def _near(advice: AdviceRecord) -> Section:
     near = advice.near
     low, high = max(near.threshold - near.width, 0), min(near.threshold + near.width, 1)
     upwards = f"from {near.threshold:g} to {high:g}" if high > near.threshold else f"at {high:g}"
@@ -187,7 +187,7 @@ def _cut(name: str, width: int = 36) -> str:
     return name if len(name) <= width else f"{name[: width // 2 - 2]}…{name[-width // 2 + 1 :]}"
 
 
-def _shingles(advice: Advice) -> Section:
+def _shingles(advice: AdviceRecord) -> Section:
     tried = advice.shingles[0].documents
     part = "" if tried == advice.sample.documents else f" Tried on the first {number(tried)} documents."
     return Section(
@@ -215,7 +215,7 @@ def _shingle_row(choice: ShingleChoice) -> tuple[str, ...]:
     )
 
 
-def _bands(advice: Advice) -> Section:
+def _bands(advice: AdviceRecord) -> Section:
     settings = advice.settings
     return Section(
         f"Recall and cost of the fast method (lsh), at threshold {advice.near.threshold:g}",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from neardup.advice.record import Advice
+from neardup.advice.record import AdviceRecord
 from neardup.advice.sections import Section, sections
 
 WIDTH = 79
 LONGEST, SHORTEST = 40, 10
 
 
-def lines(advice: Advice) -> Iterator[str]:
+def lines(advice: AdviceRecord) -> Iterator[str]:
     """The advice, line by line; the recommended command is the last and the only one that is not folded."""
     for section in sections(advice):
         yield from _section(section)

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from neardup.advice.record import Bin, Near, SideBySide, Step
 from neardup.advice.sample import Sample
-from neardup.criterion import at_least
-from neardup.dedup import find
+from neardup.comparison.compare import compare
+from neardup.join.criterion import at_least
 from neardup.kernels.sets import RESEMBLANCE, Criterion
-from neardup.measures import compare
-from neardup.report import Found
+from neardup.run.find import find
+from neardup.run.found import Found
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from neardup.advice.boilerplate import COMMON
 from neardup.advice.choices import LETTERS, sturdy_from
 from neardup.advice.record import Boilerplate, ShingleChoice, Taken, Trap
+from neardup.display import counted, number, percent, similarity
 from neardup.settings import Settings
-from neardup.views import counted, number, percent, similarity
 
 ALIKE_AT_RANDOM = 0.1
 """Resemblance of random pairs from which the lower part of the scale means nothing."""

@@ -20,6 +20,6 @@ def main() -> None:
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """As memory.py says, of which perhaps not even that much could be loaded."""
+    """As runtime.py says, of which perhaps not even that much could be loaded."""
     said = str(error).lower()
     return isinstance(error, MemoryError) or "failed to map" in said or "cannot allocate" in said

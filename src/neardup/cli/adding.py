@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.options import CREATION
 from neardup.cli.shown import watcher
@@ -39,11 +39,11 @@ def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **type
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
     else:
         for note in added.notes:
-            typer.echo(views.printable(note))
-        replaced = f", {views.number(added.replaced)} replaced" if typed["replace"] else ""
+            typer.echo(display.printable(note))
+        replaced = f", {display.number(added.replaced)} replaced" if typed["replace"] else ""
         typer.echo(
-            f"{views.counted(added.added, 'document')} added{replaced}; "
-            f"{views.printable(path)} holds {views.number(total)}"
+            f"{display.counted(added.added, 'document')} added{replaced}; "
+            f"{display.printable(path)} holds {display.number(total)}"
         )
         for line in _repeats(added):
             typer.echo(line)
@@ -56,8 +56,8 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
     """What was added, and how many documents there are now."""
     from neardup.collection import Collection
     from neardup.collection.collection import own_files
-    from neardup.readers import choose_columns, open_files
-    from neardup.writers import ProblemList, access_of, creating
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.io.writers import ProblemList, access_of, creating
 
     settings = {
         option.name.removeprefix("new_"): value for option in CREATION if (value := typed[option.name]) is not None
@@ -118,22 +118,22 @@ def _repeats(added: Added) -> Iterator[str]:
     if added.recall is None:
         return
     sure = "complete" if added.recall == 1 else f"recall {added.recall:g} or more"
-    parts = [f"{views.counted(added.repeats, 'document')} near a stored one ({sure})"]
-    parts += [f"{views.number(added.linked)} linked"] * bool(added.linked)
-    parts += [f"{views.number(added.left_out)} not stored"] * bool(added.left_out)
+    parts = [f"{display.counted(added.repeats, 'document')} near a stored one ({sure})"]
+    parts += [f"{display.number(added.linked)} linked"] * bool(added.linked)
+    parts += [f"{display.number(added.left_out)} not stored"] * bool(added.left_out)
     yield ", ".join(parts)
     for one in added.near[:_SHOWN_NEAR]:
         group = "" if one.group is None else f", group {one.group}"
-        similar = views.similarity(one.resemblance, 4)
-        yield f"  {views.printable(one.id)} repeats {views.printable(one.of)}, {similar}: {one.action}{group}"
+        similar = display.similarity(one.resemblance, 4)
+        yield f"  {display.printable(one.id)} repeats {display.printable(one.of)}, {similar}: {one.action}{group}"
     if added.repeats > _SHOWN_NEAR:
-        yield f"  and {views.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
+        yield f"  and {display.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
 
 
 def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
     them = "it" if added.rejected == 1 else "them"
-    where = f"; {views.printable(listed)} lists {them}" if listed else ""
-    yield f"{views.counted(added.rejected, 'row')} rejected{where}. The first:"
+    where = f"; {display.printable(listed)} lists {them}" if listed else ""
+    yield f"{display.counted(added.rejected, 'row')} rejected{where}. The first:"
     for problem in added.problems[:_SHOWN_PROBLEMS]:
         row = "" if problem.row is None else f" row {problem.row}"
-        yield f"{views.printable(problem.source)}{row}: {views.printable(problem.reason)}"
+        yield f"{display.printable(problem.source)}{row}: {display.printable(problem.reason)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.options import COMMANDS
 from neardup.cli.shown import show_groups, show_summary, watcher
@@ -17,7 +17,7 @@ from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
-    from neardup.report import Found
+    from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
 
@@ -94,10 +94,10 @@ def _refuse_unusable_out(order: Order) -> None:
 
 
 def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
-    from neardup.dedup import run
-    from neardup.readers import choose_columns, open_files
-    from neardup.save import check_before, fill
-    from neardup.writers import OutputFolder, common_access
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.io.writers import OutputFolder, common_access
+    from neardup.run.find import run
+    from neardup.run.save import check_before, fill
 
     documents = open_files(order.inputs, reading=settings.reading)
     columns = choose_columns(documents, order.text, order.id)
@@ -134,8 +134,8 @@ def _refuse_other_options(explicit: frozenset[str]) -> None:
 
 
 def _regroup_and_save(stored: Path, threshold: float, order: Order) -> Found:
-    from neardup.report import load, write_result
-    from neardup.writers import OutputFolder
+    from neardup.io.writers import OutputFolder
+    from neardup.run.found import load, write_result
 
     if order.out is None or order.dry_run:
         return load(stored).at(threshold)
@@ -172,6 +172,6 @@ def _rejected(found: Found, where: str) -> str:
     first = found.problems[0]
     row = "" if first.row is None else f" row {first.row}"
     return (
-        f"{views.counted(found.run['counts']['rejected'], 'row')} rejected{where}.\n"
-        f"The first: {views.printable(first.source)}{row}: {views.printable(first.reason)}"
+        f"{display.counted(found.run['counts']['rejected'], 'row')} rejected{where}.\n"
+        f"The first: {display.printable(first.source)}{row}: {display.printable(first.reason)}"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.messages import DONE, ERROR, error
 from neardup.cli.shown import watcher
 
@@ -29,7 +29,8 @@ def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
         typer.echo(notation.dumps({"removed": removed, "documents": left}, indent=2))
     else:
         typer.echo(
-            f"{views.counted(removed, 'document')} removed; {views.printable(path)} holds {views.number(left)}"
+            f"{display.counted(removed, 'document')} removed; "
+            f"{display.printable(path)} holds {display.number(left)}"
         )
     return DONE
 
@@ -41,7 +42,7 @@ def info(path: Path, json: bool) -> int:
     if json:
         typer.echo(notation.dumps(known, indent=2, ensure_ascii=False))
         return DONE
-    for line in views.aligned(list(_facts(known))):
+    for line in display.aligned(list(_facts(known))):
         typer.echo(line)
     return DONE
 
@@ -56,9 +57,9 @@ def check(path: Path, json: bool) -> int:
     if json:
         typer.echo(notation.dumps({"documents": total, "faults": faults}, indent=2, ensure_ascii=False))
     elif not faults:
-        typer.echo(f"{views.counted(total, 'document')} checked, no fault found")
+        typer.echo(f"{display.counted(total, 'document')} checked, no fault found")
     if faults:
-        error("\n".join(map(views.printable, faults)) + "\nRestore the collection from a copy.")
+        error("\n".join(map(display.printable, faults)) + "\nRestore the collection from a copy.")
     return ERROR if faults else DONE
 
 
@@ -75,8 +76,8 @@ def compact(path: Path, upgrade: bool, wait: float, json: bool) -> int:
         typer.echo(notation.dumps({"documents": total, "before": before, "after": after}, indent=2))
     else:
         typer.echo(
-            f"{views.printable(path)} has {views.size(after)}, {views.size(before)} before; "
-            f"it holds {views.counted(total, 'document')}"
+            f"{display.printable(path)} has {display.size(after)}, {display.size(before)} before; "
+            f"it holds {display.counted(total, 'document')}"
         )
     return DONE
 
@@ -91,12 +92,12 @@ def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collecti
     return Collection(path, wait=wait, upgrade=upgrade)
 
 
-def _facts(known: dict[str, Any]) -> Iterator[views.Line]:
+def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
     size = known["bytes"]
-    yield "documents", views.number(known["documents"])
-    yield "tokens", views.number(known["tokens"])
-    yield "shingles", f"{views.number(known['shingles'])}, {views.number(known['postings'])} of them sampled"
-    yield "texts", f"{views.size(size['text'])}, {views.size(size['text_packed'])} as stored"
-    yield "groups", views.number(known["groups"])
-    yield "file", views.size(size["file"])
+    yield "documents", display.number(known["documents"])
+    yield "tokens", display.number(known["tokens"])
+    yield "shingles", f"{display.number(known['shingles'])}, {display.number(known['postings'])} of them sampled"
+    yield "texts", f"{display.size(size['text'])}, {display.size(size['text_packed'])} as stored"
+    yield "groups", display.number(known["groups"])
+    yield "file", display.size(size["file"])
     yield "settings", ", ".join(f"{name} {value}" for name, value in known["settings"].items())

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.documents import naming, refuse_second_input
 from neardup.cli.messages import warn
 from neardup.cli.shown import WIDTH
 from neardup.errors import OutputError
 
 if TYPE_CHECKING:
-    from neardup.measures import Comparison
+    from neardup.comparison.compare import Comparison
 
 LITERAL = ("A", "B")
 """Names of texts that were typed."""
@@ -50,8 +50,8 @@ def compare(**typed: Any) -> int:
     """
     order = Order(**{name: typed.pop(name) for name in Order.__dataclass_fields__})
     _refuse_overwriting_input(order)
-    from neardup.measures import compare as compared
-    from neardup.writers import OutputPage, common_access
+    from neardup.comparison.compare import compare as compared
+    from neardup.io.writers import OutputPage, common_access
 
     texts = (order.a, order.b) if order.literal else _texts(order)
     names = LITERAL if order.literal else (_name(order.a), _name(order.b))
@@ -73,7 +73,7 @@ def _refuse_overwriting_input(order: Order) -> None:
     for name in (order.a, order.b):
         if os.path.exists(name) and os.path.exists(order.html) and os.path.samefile(name, order.html):
             raise OutputError(
-                f"{views.printable(name)} is a document and the page",
+                f"{display.printable(name)} is a document and the page",
                 "A page of another name",
                 "Choose another name after --html",
             )
@@ -85,7 +85,7 @@ def _texts(order: Order) -> tuple[str, str]:
 
 
 def _read(name: str) -> str:
-    from neardup.readers import read_document, read_stream
+    from neardup.io.readers import read_document, read_stream
 
     if name == "-":
         return read_stream(sys.stdin.buffer)
@@ -98,7 +98,7 @@ def _name(typed: str) -> str:
 
 
 def _show(found: Comparison, names: tuple[str, str], order: Order) -> None:
-    from neardup.comparison import as_text, facts_of, notes_on
+    from neardup.comparison.show import as_text, facts_of, notes_on
 
     colour = _has_colour()
     width = order.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
@@ -109,7 +109,7 @@ def _show(found: Comparison, names: tuple[str, str], order: Order) -> None:
     elif order.html is None:
         _print(as_text(found, names, width, colour=colour, full=order.full))
     else:
-        _print([*facts_of(found, width), "", f"written  {views.printable(order.html)}"])
+        _print([*facts_of(found, width), "", f"written  {display.printable(order.html)}"])
 
 
 def _has_colour() -> bool:

@@ -14,7 +14,7 @@ import typer
 
 from neardup.cli.messages import warn
 from neardup.kernels import compile_cache
-from neardup.warming import Spare, entries_of, helped
+from neardup.kernels.warming import Spare, entries_of, helped
 
 PATIENCE = 1.0
 """Seconds of compiling before anything is said."""

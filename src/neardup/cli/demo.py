@@ -17,8 +17,8 @@ What to try next:
 
 def demo(json: bool) -> int:
     """Find the near copies in a small sample, and say why."""
-    from neardup.dedup import find
-    from neardup.demo import documents_path
+    from neardup.cli.demo_documents import documents_path
+    from neardup.run.find import find
 
     with watcher() as progress:
         found = find(documents_path(), text="text", id="id", progress=progress)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from neardup import views
+from neardup import display
 from neardup.errors import InputError
 
 NAME_SHOWN = 60
@@ -26,7 +26,7 @@ def naming(name: str) -> Iterator[None]:
     except InputError as error:
         if "://" in name or os.path.exists(name):
             raise
-        shown = views.printable(name if len(name) <= NAME_SHOWN else name[:NAME_SHOWN] + "…")
+        shown = display.printable(name if len(name) <= NAME_SHOWN else name[:NAME_SHOWN] + "…")
         raise InputError(
             f'There is no file "{shown}"',
             "The arguments are names of files, or - for standard input",

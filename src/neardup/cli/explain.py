@@ -78,7 +78,7 @@ def _documents(given: Given) -> Any:
 
 
 def _read(name: str) -> list[tuple[str, str]]:
-    from neardup.readers import open_files
+    from neardup.io.readers import open_files
     from neardup.walkthrough import CHARACTERS, read_small
 
     if name == "-":

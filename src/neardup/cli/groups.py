@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE
 from neardup.errors import SettingError
@@ -56,15 +56,15 @@ def decide(path: Path, wait: float, **said: Any) -> int:
             typer.echo("withdrawn" if was else "nothing was decided about them")
         else:
             collection.decide(a, b, verdict, by=said["by"], note=said["note"])
-            typer.echo(f"{views.printable(a)} and {views.printable(b)} are {verdict}")
+            typer.echo(f"{display.printable(a)} and {display.printable(b)} are {verdict}")
     return DONE
 
 
 def _lines(group: Group) -> Iterator[str]:
-    yield f"group {group.id}: {views.counted(group.size, 'document')}, threshold {group.threshold:g}"
+    yield f"group {group.id}: {display.counted(group.size, 'document')}, threshold {group.threshold:g}"
     for member in group.members[:_SHOWN]:
-        held = member.held_by if member.held_by == "representative" else views.similarity(member.resemblance, 4)
+        held = member.held_by if member.held_by == "representative" else display.similarity(member.resemblance, 4)
         decided = ", held by a decision" if member.held_by == "decision" else ""
-        yield f"  {views.printable(member.id)}  {held}{decided}"
+        yield f"  {display.printable(member.id)}  {held}{decided}"
     if group.size > _SHOWN:
-        yield f"  and {views.number(group.size - _SHOWN)} more"
+        yield f"  and {display.number(group.size - _SHOWN)} more"

@@ -14,7 +14,7 @@ import typer
 from neardup.cli.scarcity import drop_frames, limit, limited, no_memory
 from neardup.cli.stopping import StoppedError, stoppable
 from neardup.errors import NeardupError
-from neardup.memory import is_memory_failure
+from neardup.runtime import is_memory_failure
 
 DONE, REJECTED, ERROR, INTERRUPTED = 0, 1, 2, 130
 SIGNALLED = 128

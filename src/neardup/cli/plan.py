@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.shown import watcher
 from neardup.errors import InputError, OutputError, SettingError
@@ -21,7 +21,7 @@ from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
     from neardup.advice import Advice
-    from neardup.plan import Plan
+    from neardup.lsh.bands import Plan
 
 BAR = 40
 STEPS = 20
@@ -53,15 +53,15 @@ def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
     advice = _advice(sample, **typed) if svg is None else _drawn(svg, sample, typed)
     typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if json else str(advice))
     if advice.sample.rejected:
-        rows = views.counted(advice.sample.rejected, "row")
-        warn(f"{rows} rejected.\nThe first: {views.printable(advice.sample.first_problem)}")
+        rows = display.counted(advice.sample.rejected, "row")
+        warn(f"{rows} rejected.\nThe first: {display.printable(advice.sample.first_problem)}")
         return REJECTED
     return DONE
 
 
 def _drawn(svg: Path, sample: list[str], typed: dict[str, Any]) -> Advice:
     """Advice that is in an image, too."""
-    from neardup.writers import OutputImage, common_access
+    from neardup.io.writers import OutputImage, common_access
 
     # the image is opened before the work, so that one that cannot be written is known at once
     with OutputImage(svg, access=common_access(sample)) as image:
@@ -73,7 +73,7 @@ def _drawn(svg: Path, sample: list[str], typed: dict[str, Any]) -> Advice:
 def _advice(sample: list[str], text: str | None, id: str | None, **settings: Any) -> Advice:
     from neardup.advice import advise_on
     from neardup.advice.adviser import checked
-    from neardup.readers import choose_columns, open_files
+    from neardup.io.readers import choose_columns, open_files
 
     chosen = checked(settings)
     documents = open_files(sample, reading=chosen.reading)
@@ -105,7 +105,7 @@ def _plan_simhash(sample: list[str], json: bool, given: dict[str, int], typed: d
 
 def _plan(json: bool, typed: dict[str, Any]) -> int:
     """The bands alone."""
-    from neardup.plan import plan as planned
+    from neardup.lsh.bands import plan as planned
 
     _refuse_without_documents(typed)
     chosen = planned(**{name: typed[name] for name in PLANNED})
@@ -134,11 +134,11 @@ def _lines(chosen: Plan) -> Iterator[str]:
         ("bands", f"{len(chosen.bands)}: {_bands(chosen.bands)}; {chosen.slots} slots, all used"),
         (
             "recall",
-            f"{views.similarity(found, 4)} planned at resemblance {chosen.threshold:g} "
-            f"({views.similarity(chosen.recall, 4)} asked for), more above it",
+            f"{display.similarity(found, 4)} planned at resemblance {chosen.threshold:g} "
+            f"({display.similarity(chosen.recall, 4)} asked for), more above it",
         ),
     ]
-    yield from views.aligned(facts)
+    yield from display.aligned(facts)
     yield ""
     yield "resemblance   becomes a candidate with probability"
     points = {step / STEPS for step in range(2, STEPS + 1)} | {chosen.threshold}
@@ -146,7 +146,7 @@ def _lines(chosen: Plan) -> Iterator[str]:
         probability = chosen.probability(similarity)
         bar = "#" * round(BAR * probability)
         mark = f"{bar:<{BAR}}  <- threshold" if similarity == chosen.threshold else bar
-        yield f"       {similarity:<6g} {views.similarity(probability, 4)}  {mark}".rstrip()
+        yield f"       {similarity:<6g} {display.similarity(probability, 4)}  {mark}".rstrip()
     yield ""
     yield "Every candidate is then compared exactly: a low probability below the threshold saves time,"
     yield "and no pair below it is reported."
@@ -155,4 +155,4 @@ def _lines(chosen: Plan) -> Iterator[str]:
 def _bands(bands: tuple[int, ...]) -> str:
     """Equal bands together: 14 of 7 rows, 5 of 6 rows."""
     counts = Counter(bands).items()
-    return ", ".join(f"{count} of {views.counted(rows, 'row')}" for rows, count in counts)
+    return ", ".join(f"{count} of {display.counted(rows, 'row')}" for rows, count in counts)

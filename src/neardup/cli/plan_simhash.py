@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.errors import SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.blocks import Design, HammingPlan
+    from neardup.lsh.hamming.tables import Design, HammingPlan
 
 BAR = 40
 DOCUMENTS = 1_000_000
@@ -25,7 +25,7 @@ def show(json: bool, given: dict[str, int], settings: dict[str, Any]) -> int:
     for name in OF_MINHASH:
         if settings[name] != FIELDS[name].default:
             raise SettingError(f"--{name} belongs to MinHash", "--simhash takes --bits, --distance, --documents")
-    from neardup.blocks import hamming_plan
+    from neardup.lsh.hamming.tables import hamming_plan
 
     plan = hamming_plan(**{"documents": DOCUMENTS, **given})
     if json:
@@ -39,33 +39,33 @@ def show(json: bool, given: dict[str, int], settings: dict[str, Any]) -> int:
 def _lines(plan: HammingPlan) -> Iterator[str]:
     design = plan.design
     looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to look at in each"
-    yield from views.aligned(
+    yield from display.aligned(
         [
             ("search", f"all within {plan.distance} of {plan.bits} bits; none is missed"),
-            ("tables", f"{views.number(design.tables)}: {_cut(design)}, prefixes of {_prefixes(design)} bits"),
-            ("a query", f"{views.counted(design.tables, 'probe')}, {looked_at}, if the bits are random"),
+            ("tables", f"{display.number(design.tables)}: {_cut(design)}, prefixes of {_prefixes(design)} bits"),
+            ("a query", f"{display.counted(design.tables, 'probe')}, {looked_at}, if the bits are random"),
         ]
     )
     yield ""
-    yield f"designs for {views.number(plan.documents)} fingerprints"
+    yield f"designs for {display.number(plan.documents)} fingerprints"
     rows = [("tables", "prefix bits", "a probe looks at", "a query costs", "blocks")]
     for other in plan.alternatives:
         mark = "  <- least work" if other == design else ""
         looked_at = _few(other.candidates / other.tables)
-        cells = (views.number(other.tables), _prefixes(other), looked_at, _few(other.work), _cut(other) + mark)
+        cells = (display.number(other.tables), _prefixes(other), looked_at, _few(other.work), _cut(other) + mark)
         rows.append(cells)
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row in rows:
         yield "  " + "  ".join(f"{row[column]:>{widths[column]}}" for column in range(4)) + f"  {row[4]}"
     yield ""
     yield f"resemblance   within {plan.distance} of {plan.bits} bits with probability"
-    from neardup.blocks import POINTS
+    from neardup.lsh.hamming.tables import POINTS
 
     for point in POINTS:
         probability = plan.probability(point)
-        yield f"       {point:<6g} {views.similarity(probability, 4)}  {'#' * round(BAR * probability)}".rstrip()
+        yield f"       {point:<6g} {display.similarity(probability, 4)}  {'#' * round(BAR * probability)}".rstrip()
     yield ""
-    half = views.similarity(plan.half_found())
+    half = display.similarity(plan.half_found())
     yield f"At resemblance {half} half of the pairs are within the distance, below it fewer."
     yield "It is the resemblance of the features, for two sets of one size: of shingles, if these are the"
     yield "features. Windows of characters of the same texts have another one."
@@ -83,7 +83,9 @@ def _cut(design: Design) -> str:
     """How the bits are cut: 6 blocks, 3 chosen."""
     if not design.levels:
         return "all with all"
-    return ", then ".join(f"{views.counted(blocks, 'block')}, {chosen} chosen" for blocks, chosen in design.levels)
+    return ", then ".join(
+        f"{display.counted(blocks, 'block')}, {chosen} chosen" for blocks, chosen in design.levels
+    )
 
 
 def _prefixes(design: Design) -> str:
@@ -97,4 +99,4 @@ def _few(amount: float) -> str:
     >>> _few(2.049), _few(0.0012), _few(122070.3), _few(29.8)
     ('2', '0.0012', '122,070', '30')
     """
-    return f"{amount:.2g}" if amount < 1 else views.number(round(amount))
+    return f"{amount:.2g}" if amount < 1 else display.number(round(amount))

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from neardup import views
-from neardup.progress import Advance, Progress
+from neardup import display
+from neardup.runtime import Advance, Progress
 
 resource: Any
 try:
@@ -77,7 +77,7 @@ def no_memory(command: str, given: str = "There is not enough memory for neardup
     return "\n".join(
         (
             f"{given} {command}{during}",
-            f"{_allowed()}; loading neardup alone takes about {views.size(LOADED)} of address space",
+            f"{_allowed()}; loading neardup alone takes about {display.size(LOADED)} of address space",
             "Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads",
         )
     )
@@ -104,16 +104,16 @@ def _allowed() -> str:
     """How much memory this process may have."""
     address_space = limit()
     if address_space is not None:
-        return f"This process may take {views.size(address_space)} of address space (ulimit -v)"
+        return f"This process may take {display.size(address_space)} of address space (ulimit -v)"
     for name in _CGROUPS:
         try:
             said = int(Path(name).read_text())
         except (OSError, ValueError):
             continue
         if said < 1 << 60:
-            return f"This container may take {views.size(said)} (cgroup)"
+            return f"This container may take {display.size(said)} (cgroup)"
     try:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return "This machine has no more"
-    return f"This machine has {views.size(whole)}"
+    return f"This machine has {display.size(whole)}"

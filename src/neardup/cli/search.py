@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE
 from neardup.errors import InputError
@@ -36,7 +36,7 @@ def search(
     from neardup.collection import search as searching
     from neardup.collection.query import describe, parse
     from neardup.collection.why import why_not as asked_why_not
-    from neardup.readers import read_document
+    from neardup.io.readers import read_document
 
     asked = parse(query)
     if why_not is not None and (explain or asked.explain or after is not None):
@@ -44,7 +44,7 @@ def search(
     with opened(path) as collection, collection.view() as lookups:
         if why_not is not None:
             answer = asked_why_not(lookups, asked, why_not, include_self=include_self, open_file=read_document)
-            _say(answer.as_dict() if json else [views.printable(line) for line in str(answer).splitlines()])
+            _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
         elif explain or asked.explain:
             plan = searching.explain(lookups, asked, read_document)
             _say(describe.as_dict(plan) if json else describe.describe(plan))
@@ -64,8 +64,8 @@ def _say(answer: dict[str, Any] | list[str]) -> None:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    sure = "complete" if page.plan.recall == 1 else f"recall {views.similarity(page.plan.recall, 4)} or more"
-    number = views.counted(page.found or 0, "document")
+    sure = "complete" if page.plan.recall == 1 else f"recall {display.similarity(page.plan.recall, 4)} or more"
+    number = display.counted(page.found or 0, "document")
     yield f"{number} found ({sure})" + (
         "" if page.found else "; EXPLAIN in front of the query says how it is meant"
     )
@@ -76,15 +76,15 @@ def _lines(page: Page) -> Iterator[str]:
 
 
 def _of_hit(hit: Hit) -> Iterator[str]:
-    yield views.printable(hit.id)
+    yield display.printable(hit.id)
     found = hit.evidence
     if found is None:
         return
     yield (
-        f"  holds {views.similarity(found.containment_a)} of the query document ({found.shared:,} of "
-        f"{views.counted(found.size_a, 'shingle')}), is held {views.similarity(found.containment_b)} "
-        f"(of {found.size_b:,}), resemblance {views.similarity(found.resemblance)}"
+        f"  holds {display.similarity(found.containment_a)} of the query document ({found.shared:,} of "
+        f"{display.counted(found.size_a, 'shingle')}), is held {display.similarity(found.containment_b)} "
+        f"(of {found.size_b:,}), resemblance {display.similarity(found.resemblance)}"
     )
     if found.passage:
-        shown = views.printable(" ".join(found.passage.text.split()))
-        yield f"  {views.counted(found.passage.words, 'word')} in a row: {shown}"
+        shown = display.printable(" ".join(found.passage.text.split()))
+        yield f"  {display.counted(found.passage.words, 'word')} in a row: {shown}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, warn
 from neardup.errors import InputError
@@ -50,4 +50,4 @@ def serve(
 
 
 def _tell(address: str) -> None:
-    typer.echo(f"listening at {views.printable(address)}")
+    typer.echo(f"listening at {display.printable(address)}")

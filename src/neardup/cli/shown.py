@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.compiling import compiling_now, shown_by_bars
 from neardup.cli.messages import warn
 from neardup.cli.scarcity import Noted
-from neardup.progress import Advance, Progress, Silent
+from neardup.run import show
+from neardup.runtime import Advance, Progress, Silent
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
-    from neardup.report import Group
+    from neardup.run.records import Group
 
 WIDTH = 80
 """Columns of what is printed to anything but a terminal."""
@@ -29,17 +30,17 @@ WIDTH = 80
 
 def show_groups(groups: Sequence[Group], total: int) -> None:
     """Print groups."""
-    for line in views.group_lines(groups, total):
+    for line in show.group_lines(groups, total):
         typer.echo(line)
 
 
-def show_summary(run: Mapping[str, Any], *more: views.Line) -> None:
+def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
     """Print what a run did and ``more`` lines, then its warnings, where they are seen last."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in views.aligned([*views.summary(run), *more], width):
+    for line in display.aligned([*show.summary(run), *more], width):
         typer.echo(line)
     for text in run["warnings"]:
-        warn(views.printable(text))
+        warn(display.printable(text))
 
 
 class Shown:
@@ -95,5 +96,5 @@ def _bars(console: Console) -> Bars:
 
 def _rate(done: int, speed: float | None, unit: str) -> str:
     if unit == "bytes":
-        return views.size(done) + (f", {views.size(int(speed))}/s" if speed else "")
-    return f"{views.number(done)} {unit}" + (f", {views.number(int(speed))}/s" if speed else "")
+        return display.size(done) + (f", {display.size(int(speed))}/s" if speed else "")
+    return f"{display.number(done)} {unit}" + (f", {display.number(int(speed))}/s" if speed else "")

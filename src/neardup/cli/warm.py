@@ -8,11 +8,11 @@ from time import monotonic
 
 import typer
 
-from neardup import views
+from neardup import display
 from neardup.cli.messages import DONE, warn
 from neardup.cli.shown import watcher
 from neardup.errors import OutputError
-from neardup.progress import Advance
+from neardup.runtime import Advance
 
 
 def warm(every: bool) -> int:
@@ -22,7 +22,15 @@ def warm(every: bool) -> int:
     NEARDUP_CACHE_DIR names, else in the cache folder of the user.
     """
     from neardup.kernels import compile_cache, compiled
-    from neardup.warming import COMMON, all_commands, compile_entry, entries_of, helped, missing, processors
+    from neardup.kernels.warming import (
+        COMMON,
+        all_commands,
+        compile_entry,
+        entries_of,
+        helped,
+        missing,
+        processors,
+    )
 
     folders = compile_cache.folders()
     if not compiled.KEEPS:
@@ -69,7 +77,9 @@ def _wait(helpers: list[Popen[str]], advance: Advance) -> None:
 
 
 def _tell(todo: int, left: int, seconds: float, folder: str) -> None:
-    what = f"{views.counted(todo - left, 'kernel')} compiled in {seconds:.1f} s" if todo else "nothing to compile"
-    typer.echo(f"{what}; what is compiled is kept in {views.printable(folder)}")
+    what = (
+        f"{display.counted(todo - left, 'kernel')} compiled in {seconds:.1f} s" if todo else "nothing to compile"
+    )
+    typer.echo(f"{what}; what is compiled is kept in {display.printable(folder)}")
     if left:
-        warn(f"{views.counted(left, 'kernel')} could not be compiled; the command that needs them says why")
+        warn(f"{display.counted(left, 'kernel')} could not be compiled; the command that needs them says why")

@@ -28,10 +28,9 @@ from neardup.collection.near import Near
 from neardup.collection.portions import require_time, streams
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
-from neardup.formats import METADATA
-from neardup.parallel import ordered_map
-from neardup.progress import Progress
-from neardup.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
+from neardup.io.formats import METADATA
+from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
+from neardup.runtime import Progress, ordered_map
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 

@@ -30,8 +30,8 @@ from neardup.collection.stored import entries_again, loaded
 from neardup.collection.view import View
 from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
-from neardup.progress import Progress, Silent
-from neardup.readers import Problem, open_documents
+from neardup.io.readers import Problem, open_documents
+from neardup.runtime import Progress, Silent
 
 _PAGE = 1000
 

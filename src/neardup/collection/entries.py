@@ -14,12 +14,12 @@ from neardup.collection.contract import Entries
 from neardup.collection.packing import pack
 from neardup.collection.portions import PORTION, portioned, require_time
 from neardup.collection.settings import CollectionSettings
-from neardup.families import SampledShingles
-from neardup.fingerprints import ShingleSets, shingle_sets, sign, text_batch
-from neardup.kernels.samples import ALL
-from neardup.kernels.streams import token_streams
+from neardup.kernels.sketch.samples import ALL
+from neardup.kernels.text.streams import token_streams
+from neardup.sketch.documents import ShingleSets, shingle_sets, sign, text_batch
+from neardup.sketch.sampled import SampledShingles
 from neardup.tables import Int64s, UInt32s, UInt64s
-from neardup.unicode_data import unicode_tables
+from neardup.text.unicode_data import unicode_tables
 
 
 def entries_of(

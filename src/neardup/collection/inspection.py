@@ -15,7 +15,7 @@ from neardup.collection.groups.checking import faults as group_faults
 from neardup.collection.stored import entries_again
 from neardup.errors import FormatError
 from neardup.kernels.shingles import mix_all
-from neardup.progress import Progress
+from neardup.runtime import Progress
 from neardup.tables import Int64s, UInt64s
 
 _PAGE = 500

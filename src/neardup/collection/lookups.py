@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from neardup.collection.contract import Operator, Value
-from neardup.kernels.keyed import Key
+from neardup.kernels.text.keyed import Key
 from neardup.tables import Int64s, UInt64s
 
 

@@ -8,7 +8,7 @@ with the promised probability; any m − h + 1 of the m find it, so the rarest a
 Where a document is too short for that, the k smallest shingles of its sample are looked up, k the floor of the
 sample: each of the k smallest shingles of both documents together is shared with probability t or more, and one
 that is shared is in both samples, so a miss has at most probability (1 − t)ᵏ. Where even that is not enough, and
-for recall 1, look-ups are complete (``query/plan.py``).
+for recall 1, look-ups are complete (``collection/query/plan.py``).
 """
 
 from __future__ import annotations

@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.coefficients import classic_coefficients
 from neardup.collection.contract import too_long
 from neardup.collection.settings import CollectionSettings
-from neardup.fingerprints import shingle_sets, text_batch
-from neardup.kernels.keyed import Key
-from neardup.kernels.order import sort_distinct
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.sketch import sketch_sets
-from neardup.kernels.streams import token_streams
-from neardup.keys import PUBLIC
+from neardup.kernels.sketch.minhash import sketch_sets
+from neardup.kernels.sorting import sort_distinct
+from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.streams import token_streams
+from neardup.sketch.coefficients import classic_coefficients
+from neardup.sketch.documents import shingle_sets, text_batch
 from neardup.tables import Bools, UInt8s, UInt32s, UInt64s
-from neardup.unicode_data import unicode_tables
+from neardup.text.keys import PUBLIC
+from neardup.text.unicode_data import unicode_tables
 
 PORTION = 1 << 20
 """Bytes of a portion; it is longer where the text cannot be cut."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup import matching
 from neardup.collection.evaluate import Counts, Evaluation
 from neardup.collection.lookups import Lookups
 from neardup.collection.pages import Cursor, Evidence, Hit, Page, Passage, read_token, search_digest
@@ -12,10 +11,11 @@ from neardup.collection.query import Query, parse
 from neardup.collection.query.plan import FingerprintStep, Plan, plan
 from neardup.collection.query.syntax import clause_text
 from neardup.collection.query.target import Open
+from neardup.comparison import matching
 from neardup.errors import InputError, SettingError
-from neardup.kernels.passages import longest_run
+from neardup.kernels.match.passages import longest_run
 from neardup.tables import Floats, Int64s
-from neardup.units import Units, words
+from neardup.text.units import Units, words
 
 LIMIT, MOST_LIMIT = 20, 1_000
 PASSAGE_SHOWN = 240

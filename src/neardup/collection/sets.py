@@ -12,9 +12,9 @@ import pyarrow as pa
 from neardup.collection.contract import Store, in_time
 from neardup.collection.packing import unpack
 from neardup.collection.stored import loaded
-from neardup.fingerprints import shingle_sets
 from neardup.kernels.sets import RESEMBLANCE, Criterion, verify_pairs
 from neardup.settings import ratio
+from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
 
 _BATCH = 256

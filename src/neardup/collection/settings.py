@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from neardup.errors import SettingError
-from neardup.families import SampledShingles
-from neardup.kernels.keyed import Key
-from neardup.keys import key_of, new_secret
+from neardup.kernels.text.keyed import Key
 from neardup.settings import Settings
+from neardup.sketch.sampled import SampledShingles
+from neardup.text.keys import key_of, new_secret
 
 # Measured on documents of 3 kB: a tenth of the text for the postings; a shingle look-up that the sample cannot
 # serve goes to the full-text index, so a denser sample would buy speed for bytes, not completeness.

@@ -14,9 +14,9 @@ from neardup.collection.packing import unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
-from neardup.fingerprints import shared_shingles
 from neardup.kernels.postings import tally
-from neardup.parallel import ordered_map
+from neardup.runtime import ordered_map
+from neardup.sketch.documents import shared_shingles
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300

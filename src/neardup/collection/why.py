@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from neardup import views
+from neardup import display
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.lookups import Lookups
 from neardup.collection.query import Query, parse
@@ -55,7 +55,7 @@ class WhyNot:
         }.get(self.reason, "is not among the hits")
         lines = [f"{quoted(self.id)} {head}."]
         return "\n".join(
-            [*lines, *(f"  {views.printable(cause.clause)}: {cause.sentence}" for cause in self.causes)]
+            [*lines, *(f"  {display.printable(cause.clause)}: {cause.sentence}" for cause in self.causes)]
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class _Inquiry:
         shared, size, n = int(counts.shared[0]), int(counts.sizes[0]), step.target.n
         whole = n + size - shared if step.clause.symmetric else n
         of_what = f"the {whole:,} of both" if step.clause.symmetric else f"the {n:,} of {step.target.name}"
-        return f"it shares {shared:,} of {of_what}, {views.percent(shared, whole)}"
+        return f"it shares {shared:,} of {of_what}, {display.percent(shared, whole)}"
 
     def _cause(self, reason: Reason, step: FingerprintStep, sentence: str) -> Cause:
         counts = self.evaluation.counts(step, self.document)

@@ -1,7 +1,1 @@
-"""A comparison as people see it: lines on a terminal, and a page for the browser, for print and for notebooks."""
-
-from neardup.comparison.lines import as_text, facts_of
-from neardup.comparison.page import as_fragment, as_page
-from neardup.comparison.words import notes_on
-
-__all__ = ["as_fragment", "as_page", "as_text", "facts_of", "notes_on"]
+"""Two documents: every measure of them, what they have in common, and how that is shown."""

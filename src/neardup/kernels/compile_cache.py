@@ -155,9 +155,10 @@ def state() -> str:
     from numba.core import config
 
     whole = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.iterdir()):
-        if path.suffix in (".py", ".pyc"):
-            whole.update(path.name.encode() + b"\0" + path.read_bytes())
+    here = Path(__file__).parent
+    for path in sorted(here.rglob("*.py*")):
+        if path.suffix in (".py", ".pyc") and path.parent.name != "__pycache__":
+            whole.update(path.relative_to(here).as_posix().encode() + b"\0" + path.read_bytes())
     name, features = (getattr(config, choice, None) for choice in ("CPU_NAME", "CPU_FEATURES"))
     choices = (
         "OPT",

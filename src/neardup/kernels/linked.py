@@ -159,7 +159,7 @@ class Kernel(CPUDispatcher):
     def _foreign_source(self) -> str:
         """The digest of the source of a kernel that is not one of these, whose state nobody else looks at."""
         source = Path(inspect.getfile(self.py_func))
-        if source.parent == _SOURCES:
+        if _SOURCES in source.parents:
             return ""
         code = self.py_func.__code__
         # a function that was typed has no file

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.kernels.bits import bit_count
 from neardup.kernels.compiled import njit
-from neardup.kernels.memory import bit_count
 
 _63 = np.int64(63)
 _ONE = np.uint64(1)

@@ -3,7 +3,7 @@
 A shingle hash is a multilinear sum Σ kⱼ·tokenⱼ mod 2⁶⁴ with odd kⱼ, finalised by a bijective mix (Lemire and Kaser
 2010: n-gram hashes must be finalised before their bits are used as ranks). The sum carries no dependency from
 one shingle to the next, so it runs in vector lanes, unlike a rolling hash. Published hashes have published kⱼ, one
-for every position; what is counted has those of a key (keyed.py).
+for every position; what is counted has those of a key (text/keyed.py).
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response
 
-from neardup import measures
 from neardup.collection.query import Query as Parsed
 from neardup.collection.query import describe
 from neardup.collection.query.syntax import Fingerprint, Pasted
 from neardup.collection.search import LIMIT, explain, search
 from neardup.collection.view import View
 from neardup.collection.why import why_not
+from neardup.comparison import compare as measures
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown

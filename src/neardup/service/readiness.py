@@ -9,9 +9,9 @@ from subprocess import TimeoutExpired
 from time import monotonic
 
 from neardup.kernels import compile_cache
+from neardup.kernels.warming import LATER, compile_entry, entries_of, helped, missing, share
 from neardup.service import logs
 from neardup.service.desk import Desk
-from neardup.warming import LATER, compile_entry, entries_of, helped, missing, share
 
 COMMAND = "serve"
 _STEP = 0.5

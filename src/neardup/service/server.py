@@ -17,8 +17,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from neardup import measures
 from neardup.collection import Collection, Near
+from neardup.comparison import compare as measures
 from neardup.errors import NeardupError, OutputError, SettingError
 from neardup.service import logs
 from neardup.service.app import make_app

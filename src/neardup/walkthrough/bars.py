@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neardup.views import counted, similarity
+from neardup.display import counted, similarity
 from neardup.walkthrough.tables import Drawing, Section
 
 if TYPE_CHECKING:
-    from neardup.sketches import Estimate
-    from neardup.walkthrough.record import Explanation
+    from neardup.sketch.minhash import Estimate
+    from neardup.walkthrough.record import ExplanationRecord
 
 WIDEST, SHOWN_PAIRS = 51, 6
 SCALES = (0.2, 0.4, 1.0)
@@ -23,7 +23,7 @@ def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
 
     | is the exact value, * both in one place.
 
-    >>> from neardup.sketches import estimate
+    >>> from neardup.sketch.minhash import estimate
     >>> bar(estimate(8, 16), 0.3, 41)
     '           [|-------o--------]           '
     """
@@ -40,7 +40,7 @@ def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
     return "".join(line)
 
 
-def bar_section(explained: Explanation, width: int) -> Section:
+def bar_section(explained: ExplanationRecord, width: int) -> Section:
     """The error bars of the most similar pairs, a line for each family and number of slots."""
     several = len({drawn.family for drawn in explained.drawn}) > 1
     names = [f"{drawn.family} {drawn.slots}" if several else str(drawn.slots) for drawn in explained.drawn]

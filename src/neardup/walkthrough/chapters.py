@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from neardup.terminal import tail
-from neardup.views import counted, number, printable, similarity
+from neardup.display import counted, number, printable, similarity, tail
 from neardup.walkthrough.bars import bar_section
 from neardup.walkthrough.tables import Section, Table
 
 if TYPE_CHECKING:
-    from neardup.walkthrough.record import Bands, Drawn, Exact, Explanation
+    from neardup.walkthrough.record import Bands, Drawn, Exact, ExplanationRecord
 
 NARROWEST = 72
 WIDE = 1000
@@ -24,7 +23,7 @@ FEW = 16
 SHOWN_BANDS, FORMULAS = 16, 4
 
 
-def text(explained: Explanation, width: int) -> Iterator[str]:
+def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
     """The lines of all sections, blank lines between them."""
     width = max(width, NARROWEST)
     for i, section in enumerate(sections(explained, width)):
@@ -34,12 +33,12 @@ def text(explained: Explanation, width: int) -> Iterator[str]:
         yield from section.text(width)
 
 
-def html(explained: Explanation) -> str:
+def html(explained: ExplanationRecord) -> str:
     """All sections as HTML; every text is escaped."""
     return f"<div>{''.join(section.html() for section in sections(explained, WIDE))}</div>"
 
 
-def sections(explained: Explanation, width: int) -> Iterator[Section]:
+def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
     """All sections for lines of ``width`` columns."""
     yield _documents(explained)
     yield _held(explained)
@@ -56,21 +55,21 @@ def sections(explained: Explanation, width: int) -> Iterator[Section]:
         yield _chunks(explained)
 
 
-def of_family(explained: Explanation, drawn: Drawn) -> str:
+def of_family(explained: ExplanationRecord, drawn: Drawn) -> str:
     """The family and slots, where there are several to tell apart."""
     return f" ({drawn.family}, {counted(drawn.slots, 'slot')})" if len(explained.drawn) > 1 else ""
 
 
-def pair_of(explained: Explanation, pair: Exact) -> str:
+def pair_of(explained: ExplanationRecord, pair: Exact) -> str:
     """The letters of a pair."""
     return f"{explained.documents[pair.a].label} {explained.documents[pair.b].label}"
 
 
-def _labels(explained: Explanation) -> tuple[str, ...]:
+def _labels(explained: ExplanationRecord) -> tuple[str, ...]:
     return tuple(document.label for document in explained.documents)
 
 
-def _documents(explained: Explanation) -> Section:
+def _documents(explained: ExplanationRecord) -> Section:
     rows = tuple(
         (
             document.label,
@@ -87,7 +86,7 @@ def _documents(explained: Explanation) -> Section:
     )
 
 
-def _held(explained: Explanation) -> Section:
+def _held(explained: ExplanationRecord) -> Section:
     run = counted(explained.length, "word" if explained.unit == "word" else "character")
     # a space at the end of a shingle of characters would not be seen
     space = " " if explained.unit == "word" else "␣"
@@ -107,7 +106,7 @@ def _held(explained: Explanation) -> Section:
     )
 
 
-def _functions(explained: Explanation, drawn: Drawn, width: int) -> Section:
+def _functions(explained: ExplanationRecord, drawn: Drawn, width: int) -> Section:
     values = [[str(value) for value in row] for row in drawn.permutations.tolist()]
     if drawn.chosen is not None:
         marks = ("*" if chosen else " " for row in drawn.chosen for chosen in row)
@@ -130,7 +129,7 @@ def _functions(explained: Explanation, drawn: Drawn, width: int) -> Section:
     )
 
 
-def _signatures(explained: Explanation, drawn: Drawn, width: int) -> Section:
+def _signatures(explained: ExplanationRecord, drawn: Drawn, width: int) -> Section:
     shown = min(drawn.slots, FEW)
     smallest = "For each function a document keeps the smallest value among its rows: its MinHash."
     if drawn.chosen is not None:
@@ -153,7 +152,7 @@ def _signatures(explained: Explanation, drawn: Drawn, width: int) -> Section:
     )
 
 
-def _signature_tables(explained: Explanation, drawn: Drawn, shown: int, width: int) -> Iterator[Table]:
+def _signature_tables(explained: ExplanationRecord, drawn: Drawn, shown: int, width: int) -> Iterator[Table]:
     """One table with the rows the values come from, or without where it is too wide, or a few tables."""
     labels = _labels(explained)
     pairs = zip(drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist(), strict=True)
@@ -174,7 +173,7 @@ def _widest(cells: list[list[str]]) -> int:
     return max(len(cell) for line in cells for cell in line)
 
 
-def _similarities(explained: Explanation) -> Section:
+def _similarities(explained: ExplanationRecord) -> Section:
     rows: tuple[tuple[str, ...], ...] = tuple(
         (pair_of(explained, pair), number(pair.shared), number(pair.union), similarity(pair.resemblance))
         for pair in explained.pairs
@@ -196,7 +195,7 @@ def _similarities(explained: Explanation) -> Section:
     )
 
 
-def _not_shown(explained: Explanation) -> Iterator[str]:
+def _not_shown(explained: ExplanationRecord) -> Iterator[str]:
     if len(explained.drawn) > 1 and any(drawn.slots > FEW for drawn in explained.drawn):
         yield (
             f"Tables 2 and 3 are left out for more than {FEW} slots; choose one family and one number of slots to "
@@ -210,7 +209,7 @@ def _estimates(drawn: Drawn) -> Iterator[tuple[str, str, str]]:
         yield f"{number(equal)} of {number(drawn.slots)}", similarity(found.value), ends
 
 
-def _bands(explained: Explanation, drawn: Drawn, bands: Bands) -> Section:
+def _bands(explained: ExplanationRecord, drawn: Drawn, bands: Bands) -> Section:
     count = len(bands.buckets)
     labels = _labels(explained)
     buckets = tuple(
@@ -249,7 +248,7 @@ def _span(band: int, rows: int) -> str:
     return f"h{first}" if rows == 1 else f"h{first}–h{last}"
 
 
-def _chunks(explained: Explanation) -> Section:
+def _chunks(explained: ExplanationRecord) -> Section:
     w, chunks = explained.length, explained.chunks
     held = f"n − {w - 1}" if w > 1 else "n"
     few = min(5, len(chunks))

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError, SettingError
-from neardup.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
-from neardup.sketches import estimate
+from neardup.sketch.minhash import estimate
 from neardup.tables import Bools, UInt64s
-from neardup.text import Unit, shingles, tokens
+from neardup.text.normalise import Unit, shingles, tokens
+from neardup.walkthrough import chapters
 from neardup.walkthrough.families import FAMILIES, NOTHING, Coefficients
 from neardup.walkthrough.record import (
     SHOWN_FUNCTIONS,
@@ -22,7 +23,7 @@ from neardup.walkthrough.record import (
     Document,
     Drawn,
     Exact,
-    Explanation,
+    ExplanationRecord,
     contributions,
 )
 
@@ -37,6 +38,20 @@ DOCUMENTS, CHARACTERS, ROWS, SLOTS = 10, 1_000_000, 10_000, 1024
 """At most so many documents, characters of text in all, distinct shingles, and slots."""
 BEGINNING = 200
 LETTERS = "ABCDEFGHIJ"
+
+
+class Explanation(ExplanationRecord):
+    """What :func:`explain` returns: the tables, which print as text and show themselves in a notebook."""
+
+    def text(self, width: int = 80) -> str:
+        """All tables as text of lines of at most ``width`` columns (72 or more)."""
+        return "\n".join(chapters.text(self, width))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return chapters.html(self)
 
 
 def explain(

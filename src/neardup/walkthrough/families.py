@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from neardup.errors import SettingError
-from neardup.sketches import MinHash
+from neardup.sketch.minhash import MinHash
 from neardup.tables import Bools, Int64s, UInt64s
 
 Coefficients = Sequence[tuple[int, int]]

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.sketches import Estimate
+from neardup.sketch.minhash import Estimate
 from neardup.tables import Bools, Int64s, UInt64s
-from neardup.walkthrough import chapters
 from neardup.walkthrough.families import NOTHING
 
 SHOWN_ROWS, SHOWN_FUNCTIONS = 200, 16
@@ -120,13 +119,12 @@ def contributions(length: int) -> tuple[Chunk, ...]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class ExplanationRecord:
     """The tables of ``explain``.
 
     ``documents``, ``shingles`` (the text of the first rows), ``rows`` (how many distinct shingles there are),
     ``held`` (bool[shown rows, documents]), ``pairs`` (exact integers), ``drawn`` (one for each family and
-    number of slots), ``chunks`` (none for shingles of characters), ``notes``. Prints as text; a notebook
-    shows it as tables.
+    number of slots), ``chunks`` (none for shingles of characters), ``notes``.
     """
 
     documents: tuple[Document, ...]
@@ -140,10 +138,6 @@ class Explanation:
     drawn: tuple[Drawn, ...]
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...]
-
-    def text(self, width: int = 80) -> str:
-        """All tables as text of lines of at most ``width`` columns (72 or more)."""
-        return "\n".join(chapters.text(self, width))
 
     def as_dict(self) -> dict[str, Any]:
         """All tables as plain data, without what ``notes`` says is cut."""
@@ -165,15 +159,9 @@ class Explanation:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         drawn = ", ".join(f"{drawn.family} {drawn.slots}" for drawn in self.drawn)
         return f"Explanation({len(self.documents)} documents, {self.rows} shingles; {drawn})"
-
-    def _repr_html_(self) -> str:
-        return chapters.html(self)
 
     def _labels(self, pair: Exact) -> dict[str, Any]:
         return {"a": self.documents[pair.a].label, "b": self.documents[pair.b].label}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
-from neardup.terminal import columns, shortened
+from neardup.display import columns, shortened
 
 GAP = 2
 

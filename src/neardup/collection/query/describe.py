@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from neardup import views
+from neardup import display
 from neardup.collection.query.plan import AllStep, AnyStep, FingerprintStep, Leaf, NotStep, Plan, Step, WordsStep
 from neardup.collection.query.syntax import canonical, clause_text
 
@@ -18,10 +18,10 @@ def describe(plan: Plan) -> list[str]:
     Candidates are expected ones, from the lengths of the postings; the recall is a lower bound.
     """
     return [
-        f"query: {views.printable(canonical(plan.query.root))}",
+        f"query: {display.printable(canonical(plan.query.root))}",
         *_lines(plan.root, ""),
         f"{_sure(plan.recall)}: {_promised(plan.recall)}; what is given fits, for it is compared with the text",
-        f"candidates: about {_about(plan.candidates)} of {views.counted(plan.total, 'document')}",
+        f"candidates: about {_about(plan.candidates)} of {display.counted(plan.total, 'document')}",
     ]
 
 
@@ -72,16 +72,16 @@ def _leaf(step: Leaf) -> Iterator[str]:
     if isinstance(step, FingerprintStep):
         yield from _fingerprint(step)
     elif isinstance(step, WordsStep):
-        words = views.printable(" ".join(step.tokens))
+        words = display.printable(" ".join(step.tokens))
         what = "the word" if len(step.tokens) == 1 else "one after the other the words"
         yield f"documents with {what} {words} (about {_about(step.candidates)})"
     else:
-        yield f"documents with metadata {views.printable(clause_text(step.clause))}"
+        yield f"documents with metadata {display.printable(clause_text(step.clause))}"
 
 
 def _fingerprint(step: FingerprintStep) -> Iterator[str]:
     target = step.target
-    name = views.printable(target.name)
+    name = display.printable(target.name)
     if target.overlap is None:
         yield f"documents that share a shingle with {name}"
     elif step.clause.symmetric:
@@ -96,7 +96,7 @@ def _fingerprint(step: FingerprintStep) -> Iterator[str]:
             "words overlap it; to find texts that hold these words, search for them as a phrase"
         )
     yield STEP + _lookups(step)
-    expected = f"about {views.counted(round(step.candidates), 'candidate')}"
+    expected = f"about {display.counted(round(step.candidates), 'candidate')}"
     yield f"{STEP}{_sure(step.recall)}, {_asked(step)}; {expected}"
 
 
@@ -131,7 +131,7 @@ def _asked(step: FingerprintStep) -> str:
 
 
 def _sure(recall: float) -> str:
-    return "complete" if recall == 1 else f"recall {views.similarity(recall, 4)} or more"
+    return "complete" if recall == 1 else f"recall {display.similarity(recall, 4)} or more"
 
 
 def _promised(recall: float) -> str:

@@ -23,7 +23,7 @@ from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, 
 from neardup.collection.query.target import Open, Target, target_of
 from neardup.errors import QueryError
 from neardup.tables import Bools, Int64s, UInt64s
-from neardup.text import tokens
+from neardup.text.normalise import tokens
 
 Way = Literal["one hit", "several hits", "one hit or words", "complete", "every document"]
 """One hit or several among sampled shingles; some by their words; complete look-ups; every document compared."""

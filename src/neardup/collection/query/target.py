@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from neardup import views
+from neardup import display
 from neardup.collection.lookups import Lookups
 from neardup.collection.query.grammar import PERCENTAGE
 from neardup.collection.query.syntax import (
@@ -24,10 +24,10 @@ from neardup.collection.query.syntax import (
     readings,
 )
 from neardup.errors import InputError, QueryError
-from neardup.kernels.keyed import Key
 from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.text.keyed import Key
 from neardup.tables import Int64s, UInt64s
-from neardup.units import Units, words
+from neardup.text.units import Units, words
 
 Open = Callable[[str], str]
 """Gives the text of a file."""
@@ -175,4 +175,4 @@ def _quoted(reading: Reading) -> str:
 
 def _meaning(reading: Reading) -> str:
     overlap = "any overlap" if reading.overlap is None else f"{reading.overlap:f} %"
-    return f"{overlap} of document {views.printable(_shown(reading.id))}"
+    return f"{overlap} of document {display.printable(_shown(reading.id))}"

@@ -12,15 +12,15 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
-from neardup.coefficients import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import log, schema
 from neardup.collection.store.failures import damaged, explained, not_a_collection
 from neardup.collection.store.holding import Held
 from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
-from neardup.keys import BYTES
-from neardup.unicode_data import UNICODE_VERSION
+from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
+from neardup.text.keys import BYTES
+from neardup.text.unicode_data import UNICODE_VERSION
 
 _PAGE = 8192
 """Bytes of a page: in half of it a text of 2 kB would be alone, and a fifth of the file empty (measured)."""

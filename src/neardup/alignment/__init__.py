@@ -1,6 +1,0 @@
-"""Two texts side by side: rows of equal, changed, one-sided and moved text, from which both can be read whole."""
-
-from neardup.alignment.rows import Alignment, Match, align
-from neardup.alignment.table import Piece, Row
-
-__all__ = ["Alignment", "Match", "Piece", "Row", "align"]

@@ -1,0 +1,230 @@
+"""Every measure of two documents, and the evidence: what is common, where it stands, what is only estimated.
+
+The names, here and everywhere: *resemblance*, *containment*, *overlap*, *bag of words* and *multiset* compare
+sets; *chunk-longest* and *chunk-union* compare text that matches in runs of w or more tokens, each counted in two
+ways (``matching.py``); *lcs* compares text in order; *minhash* and *simhash* are what a sketch would say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from time import monotonic
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from neardup.comparison import matching
+from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
+from neardup.comparison.show import as_fragment, as_page, as_text
+from neardup.errors import LimitError
+from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
+from neardup.kernels.sets import shared_at_least
+from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.sketch.minhash import sketch_sets
+from neardup.kernels.sorting import sort_distinct
+from neardup.settings import Settings
+from neardup.sketch.coefficients import classic_coefficients
+from neardup.sketch.minhash import estimate
+from neardup.sketch.simhash import distance, of_codepoints
+from neardup.tables import UInt64s
+from neardup.text.keys import PUBLIC
+from neardup.text.stop_words import stop_word_hashes
+from neardup.text.units import Reading, Units, read
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SLOTS = 128
+"""Slots of the MinHash that is compared."""
+
+
+class Comparison(ComparisonRecord):
+    """What :func:`compare` returns: the record, which prints as text and shows itself in a notebook."""
+
+    def text(self, width: int = 80, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
+        """Both texts with their differences and the measures, in lines of at most ``width`` columns (60 or more).
+
+        Two columns from 100 columns on. ``full``: long equal stretches are not folded. ``print`` shows it.
+        """
+        return "\n".join(as_text(self, names, width, colour=False, full=full))
+
+    def html(self, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
+        """A page that needs nothing else: both texts side by side, the list of differences, the measures."""
+        return as_page(self, names, full=full)
+
+    def _repr_html_(self) -> str:
+        return as_fragment(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def compare(
+    a: str,
+    b: str,
+    *,
+    length: int = 5,
+    unit: str = "word",
+    min_chunk: int | None = None,
+    stop_words: str | Collection[str] | None = None,
+    ignore_numbers: bool = False,
+    seconds: float | None = None,
+) -> Comparison:
+    """Compare two texts by every measure, with the evidence.
+
+    A shingle is ``length`` units (``word``: tokens; ``char``: characters); a matching chunk has at least
+    ``min_chunk`` of them (``length`` when not given). ``stop_words``, a language ("en") or the words, are left out
+    of the bag of words, which always is of words. ``ignore_numbers`` leaves out tokens that are only digits,
+    before everything else. Two texts without a token are equal; one without is like nothing else.
+
+    Raises SettingError for a setting that is not possible, InputError for what is no str, LimitError when it takes
+    longer than ``seconds``: it is stopped between two steps, of which there are fourteen.
+
+    >>> found = compare("The night is dark and the moon is red.", "I can see: the moon is red; the night is dark")
+    >>> found.measures["shared"], found.measures["shingles_a"], found.measures["shingles_b"]
+    (0, 5, 7)
+    >>> found = compare("The night is dark and the moon is red.", "the moon is red; the night is dark", length=3)
+    >>> found.measures["chunk_longest_literal"], found.tiles.tolist()
+    (0.8888888888888888, [[0, 4, 4], [5, 0, 4]])
+    >>> [chunk["text_b"] for chunk in found.chunks()]
+    ['the night is dark', 'the moon is red']
+    """
+    checked = Settings.of(length=length, unit=unit)
+    if min_chunk is not None:
+        matching.check_length("min_chunk", min_chunk)
+    left_out = stop_word_hashes(stop_words)
+    settings: dict[str, Any] = {
+        "length": checked.shingles.length,
+        "unit": checked.shingles.unit,
+        "min_chunk": min_chunk or checked.shingles.length,
+        "ignore_numbers": bool(ignore_numbers),
+        "stop_words": stop_words if isinstance(stop_words, str) else len(left_out),
+    }
+    in_time = _Clock(seconds)
+    readings = (in_time(read)(a, ignore_numbers=ignore_numbers), in_time(read)(b, ignore_numbers=ignore_numbers))
+    return _compare(*readings, settings, left_out, in_time)
+
+
+class _Clock:
+    """Begins a step only while there is time. Raises LimitError."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds, self._begun = seconds, monotonic()
+
+    def __call__(self, step: Callable[P, T]) -> Callable[P, T]:
+        if self._seconds is not None and monotonic() - self._begun > self._seconds:
+            raise LimitError(
+                f"The comparison takes longer than {max(0.0, self._seconds):.3g} seconds",
+                "",
+                "Compare shorter texts, or give it more time",
+            )
+        return step
+
+
+def _compare(
+    reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s, in_time: _Clock
+) -> Comparison:
+    length, min_chunk, by_word = settings["length"], settings["min_chunk"], settings["unit"] == "word"
+    a, b = (in_time(Reading.units)(reading, by_word) for reading in (reading_a, reading_b))
+    pair = in_time(matching.pair_of)(a.hashes, b.hashes, (a.rank, b.rank))
+    in_time(pair.windows)(min_chunk)
+    literal = in_time(matching.literal)(pair, min_chunk)
+    information = in_time(matching.information)(pair, min_chunk)
+    in_order, lcs_capped = in_time(matching.lcs)(pair, literal.tiles)
+    measures = {
+        **_set_measures(in_time(matching.shingle_counts)(pair, length), len(a), len(b)),
+        "bag_of_words": in_time(_bag_of_words)(reading_a, reading_b, left_out),
+        **_chunk_measures(literal, information, len(a), len(b)),
+        "lcs": _ratio(2 * in_order, len(a) + len(b)),
+        "minhash": in_time(_minhash)(a, b, length),
+        "simhash_distance": distance(*(in_time(of_codepoints)(r.codepoints) for r in (reading_a, reading_b))),
+    }
+    return Comparison(
+        settings,
+        {name: measures[name] for name in DESCRIPTIONS},
+        a,
+        b,
+        literal.tiles,
+        information.redundant_a,
+        information.redundant_b,
+        information.covered_a & ~information.redundant_a,
+        information.covered_b & ~information.redundant_b,
+        tuple([TILING_CAP] * literal.capped + [LCS_CAP] * lcs_capped),
+    )
+
+
+def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]:
+    """The measures on two sets of anything: features of one's own, row numbers, ids.
+
+    >>> set_measures({1, 2, 3, 4}, {2, 4, 5})["resemblance"]
+    0.4
+    """
+    in_a, in_b = set(a), set(b)
+    both, either = len(in_a & in_b), len(in_a | in_b)
+    counts = matching.SetCounts(len(in_a), len(in_b), both, both, either)
+    found = _set_measures(counts, len(in_a), len(in_b))
+    return {name: found[name] for name in ("shared", "resemblance", "containment_a", "containment_b", "overlap")}
+
+
+def _ratio(part: int, whole: int) -> float:
+    """The share, 1 of nothing: two documents without a token are equal."""
+    return part / whole if whole else 1.0
+
+
+def _set_measures(counts: matching.SetCounts, tokens_a: int, tokens_b: int) -> dict[str, Any]:
+    a, b, shared = counts.size_a, counts.size_b, counts.shared
+    alike = a == b == 0  # an empty set is contained in every set, but an empty document is like no other
+    return {
+        "tokens_a": tokens_a,
+        "tokens_b": tokens_b,
+        "shingles_a": a,
+        "shingles_b": b,
+        "shared": shared,
+        "resemblance": _ratio(shared, a + b - shared),
+        "containment_a": float(alike) if a == 0 else shared / a,
+        "containment_b": float(alike) if b == 0 else shared / b,
+        "overlap": float(alike) if min(a, b) == 0 else shared / min(a, b),
+        "multiset": _ratio(counts.least, counts.most),
+    }
+
+
+def _chunk_measures(
+    literal: matching.Literal, information: matching.Information, tokens_a: int, tokens_b: int
+) -> dict[str, Any]:
+    common, common_new = literal.common, information.common
+    new_a, new_b = information.new_a, information.new_b
+    return {
+        "chunk_longest_literal": _ratio(common, max(tokens_a, tokens_b)),
+        "chunk_union_literal": _ratio(common, tokens_a + tokens_b - common),
+        "chunk_longest_information": _ratio(common_new, max(new_a, new_b)),
+        "chunk_union_information": _ratio(common_new, new_a + new_b - common_new),
+        "common_literal": common,
+        "common_literal_upper_bound": literal.upper_bound,
+        "common_information": common_new,
+        "chunks_literal": len(literal.tiles),
+    }
+
+
+def _bag_of_words(a: Reading, b: Reading, left_out: UInt64s) -> float:
+    bags = []
+    for reading in (a, b):
+        hashes = reading.token_hashes.copy()
+        distinct = hashes[: sort_distinct(hashes, len(hashes), np.empty_like(hashes))]
+        bags.append(distinct[~np.isin(distinct, left_out)] if len(left_out) else distinct)
+    sizes = [len(bag) for bag in bags]
+    shared = shared_at_least(np.concatenate(bags), 0, sizes[0], sizes[0], sum(sizes), 0)
+    return _ratio(int(shared), sum(sizes) - int(shared))
+
+
+def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:
+    """The estimate of the signatures that ``MinHash(slots=128, length=…)`` gives; of empty ones, what is true."""
+    sets = []
+    for units in (a, b):
+        hashes = np.empty(max(len(units), 1), np.uint64)
+        sets.append(hashes[: shingle_hashes(units.published, len(units), length, PUBLIC.shingles, hashes)])
+    offsets = np.array([0, len(sets[0]), len(sets[0]) + len(sets[1])], np.int64)
+    signatures, chosen = np.empty((2, SLOTS), np.uint32), np.empty((2, SLOTS), np.bool_)
+    sketch_sets(np.concatenate(sets), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
+    matches = int((signatures[0] == signatures[1]).sum()) if bool(len(a)) == bool(len(b)) else 0
+    found = estimate(matches, SLOTS)
+    return {"estimate": found.value, "low": found.low, "high": found.high, "slots": SLOTS}

@@ -1,0 +1,186 @@
+"""What a comparison of two documents holds: every measure, and the evidence as places in both texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from neardup.comparison.alignment import Alignment, align
+from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
+from neardup.tables import Bools, Int64s
+from neardup.text.units import Units
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a number is: ``kind`` exact, bound or estimate, and one sentence about it."""
+
+    kind: Literal["exact", "bound", "estimate"]
+    sentence: str
+
+
+_SENTENCES: dict[str, tuple[Literal["exact", "bound", "estimate"], str]] = {
+    "tokens_a": ("exact", "Tokens of A (characters, where characters are compared)."),
+    "tokens_b": ("exact", "Tokens of B (characters, where characters are compared)."),
+    "shingles_a": ("exact", "Different shingles (runs of consecutive tokens) of A."),
+    "shingles_b": ("exact", "Different shingles (runs of consecutive tokens) of B."),
+    "shared": ("exact", "Different shingles that both have."),
+    "resemblance": ("exact", "Of the shingles of either document, the share that both have."),
+    "containment_a": ("exact", "Of the shingles of A, the share that is in B."),
+    "containment_b": ("exact", "Of the shingles of B, the share that is in A."),
+    "overlap": (
+        "exact",
+        "Of the shingles of the document with fewer of them, the share that is in the other one.",
+    ),
+    "bag_of_words": ("exact", "Of the different words of either document, without stop words, the share in both."),
+    "multiset": ("exact", "Resemblance that counts a shingle as often as it occurs."),
+    "chunk_longest_literal": (
+        "exact",
+        "Common text, each token matched once, as a share of the longer document: who has read either document "
+        "has read at least this share of the other.",
+    ),
+    "chunk_union_literal": ("exact", "Common text, each token matched once, as a share of all text of the two."),
+    "chunk_longest_information": (
+        "exact",
+        "Common text as a share of the longer document, where text repeated inside a document counts once.",
+    ),
+    "chunk_union_information": (
+        "exact",
+        "Common text as a share of all text of the two, where text repeated inside a document counts once.",
+    ),
+    "common_literal": ("exact", "Tokens in matching chunks, each matched once, the longest chunks taken first."),
+    "common_literal_upper_bound": (
+        "bound",
+        "No choice of chunks has more common tokens; where it equals the common text, that is proven maximal.",
+    ),
+    "common_information": (
+        "exact",
+        "Tokens that repeat nothing of their own document and match the other one; the smaller of the two counts.",
+    ),
+    "chunks_literal": ("exact", "Matching chunks, each token matched once."),
+    "lcs": (
+        "exact",
+        "Tokens that can be read in the same order in both, as a share of both; blind to moved text.",
+    ),
+    "minhash": (
+        "estimate",
+        "Resemblance as a MinHash sketch tells it, with the 95 % interval (Wilson) of that estimate.",
+    ),
+    "simhash_distance": (
+        "estimate",
+        "Bits of 64 in which the SimHash fingerprints differ: near 0 for texts almost equal, near 32 for others.",
+    ),
+}
+DESCRIPTIONS: dict[str, Description] = {name: Description(*about) for name, about in _SENTENCES.items()}
+"""Every measure in the order of ``ComparisonRecord.measures``: whether it is exact, and a sentence about it.
+
+Where ``ComparisonRecord.caps`` names a measure's matching, the value is not the exact one but what could be found.
+"""
+
+_UNFINISHED = {
+    TILING_CAP: {
+        **dict.fromkeys(("chunk_longest_literal", "chunk_union_literal", "common_literal"), "lower bound"),
+        "chunks_literal": "as found",
+    },
+    LCS_CAP: {"lcs": "lower bound"},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonRecord:
+    """What two documents have in common: see :func:`compare`.
+
+    - ``measures``: every number of ``DESCRIPTIONS``, in that order.
+    - ``a``, ``b``: the units compared (tokens, or characters), with their places in the original texts.
+    - ``tiles`` int64[k, 3]: the literal match, (start in a, start in b, length) in units, in text order of a.
+    - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: which
+      repeat their own document, and which of the rest are in the other document.
+    - ``settings``: those of the call; ``stop_words`` is the language, or the number of different words.
+    - ``caps``: what was not worked out in full, as sentences; empty nearly always.
+    """
+
+    settings: dict[str, Any]
+    measures: dict[str, Any]
+    a: Units
+    b: Units
+    tiles: Int64s
+    redundant_a: Bools
+    redundant_b: Bools
+    matched_a: Bools
+    matched_b: Bools
+    caps: tuple[str, ...]
+
+    @property
+    def degraded(self) -> bool:
+        """Whether some matching was not worked out in full (``caps`` says which, and why)."""
+        return bool(self.caps)
+
+    @property
+    def proven(self) -> bool:
+        """Whether no literal match has more common text than the one found."""
+        return bool(self.measures["common_literal"] == self.measures["common_literal_upper_bound"])
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """The two texts in rows: equal, changed, only in one, moved (``neardup.comparison.alignment``)."""
+        return align(self.a, self.b, self.tiles)
+
+    def described(self) -> Iterator[tuple[str, Any, str, str]]:
+        """Every measure: its name, its value, what kind of number that is, and a sentence about it.
+
+        The kind is that of ``DESCRIPTIONS``; for what was not worked out in full "lower bound" or "as found".
+        """
+        unfinished = {name: kind for cap in self.caps for name, kind in _UNFINISHED[cap].items()}
+        for name, value in self.measures.items():
+            about = DESCRIPTIONS[name]
+            yield name, value, unfinished.get(name, about.kind), about.sentence
+
+    def chunks(self) -> list[dict[str, Any]]:
+        """The literal tiles as text: units and characters where they begin and end in both, and the two quotes."""
+        return [
+            {
+                "tokens": length,
+                "span_a": [int(self.a.spans[i, 0]), int(self.a.spans[i + length - 1, 1])],
+                "span_b": [int(self.b.spans[j, 0]), int(self.b.spans[j + length - 1, 1])],
+                "text_a": self.a.quote(i, i + length),
+                "text_b": self.b.quote(j, j + length),
+            }
+            for i, j, length in self.tiles.tolist()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON.
+
+        Spans are [begin, end) in characters of the original texts, one a unit; tiles are [start in a, start in b,
+        length]; the flags of the information match are runs [begin, end) of units.
+        """
+        flags = {name: getattr(self, name) for name in ("redundant_a", "redundant_b", "matched_a", "matched_b")}
+        return {
+            "settings": dict(self.settings),
+            "measures": dict(self.measures),
+            "degraded": self.degraded,
+            "caps": list(self.caps),
+            "proven": self.proven,
+            "evidence": {
+                "spans_a": self.a.spans.tolist(),
+                "spans_b": self.b.spans.tolist(),
+                "tiles": self.tiles.tolist(),
+                **{name: _runs(values) for name, values in flags.items()},
+            },
+        }
+
+    def __repr__(self) -> str:
+        names = ("resemblance", "chunk_longest_literal", "chunk_union_literal", "lcs")
+        shown = ", ".join(f"{name} {int(1000 * self.measures[name]) / 1000:.3f}" for name in names)
+        return f"Comparison({shown})"
+
+
+def _runs(flags: Bools) -> list[list[int]]:
+    """The runs [begin, end) of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(np.int8), [0]))))
+    runs: list[list[int]] = edges.reshape(-1, 2).tolist()
+    return runs

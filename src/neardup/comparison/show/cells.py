@@ -1,0 +1,140 @@
+"""The rows of two aligned texts as HTML: each text is escaped once as a whole, and rows are cut from that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neardup.comparison.alignment.table import ROW_KINDS
+from neardup.comparison.show.differences import WORDS, rows_that_differ
+from neardup.comparison.show.sheets import one_sided_matches
+from neardup.comparison.show.spelling import spelled
+from neardup.comparison.show.words import restyled, unit_of, way_to
+from neardup.display import counted, escaped_parts, number
+from neardup.kernels.show.rows import CHANGED, EQUAL_ROW, MOVED
+
+if TYPE_CHECKING:
+    from neardup.comparison.alignment.table import Pieces
+    from neardup.comparison.result import ComparisonRecord
+
+COLOURS = 6
+
+
+def escaped(text: str) -> str:
+    """Text of a document: what cannot be seen as an escape in a box, everything else as text."""
+    return "".join(
+        f'<code class="unseen">{escape(part)}</code>' if unseen else escape(part)
+        for part, unseen in escaped_parts(text)
+    )
+
+
+class _Side:
+    """One text, escaped, and where its pieces stand in that: those with markup around them, and the rows."""
+
+    def __init__(self, text: str, pieces: Pieces) -> None:
+        shown = spelled(text, escaped)
+        self.text = shown.text
+        self.rows: list[list[int]] = shown.at(pieces.spans_of_rows).tolist()
+        marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | pieces.opens)
+        columns = (pieces.kinds, *shown.at(pieces.spans).T, pieces.matches, pieces.opens)
+        self.marked = list(zip(*(column[marked].tolist() for column in columns), strict=True))
+        self.first: list[int] = np.searchsorted(marked, pieces.first).tolist()
+        self.filled: list[bool] = (np.diff(pieces.first) > 0).tolist()
+
+
+class TextRows:
+    """The rows of the table that holds the two texts; ``prefix`` makes ids unique."""
+
+    def __init__(self, found: ComparisonRecord, prefix: str) -> None:
+        alignment = self._alignment = found.alignment
+        self._id, self._unit = prefix, unit_of(found)
+        self._kinds = alignment.table.kinds.tolist()
+        self._other_style = restyled(alignment).tolist()
+        self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
+        self._count = len(rows_that_differ(alignment))
+        self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
+        texts = (alignment.text_a, alignment.text_b)
+        self._sides = [_Side(text, pieces) for text, pieces in zip(texts, alignment.table.sides, strict=True)]
+        self._alone = one_sided_matches(alignment)
+
+    def size(self, begin: int, end: int) -> int:
+        """How many characters of A the rows [begin, end) have that are equal in both."""
+        spans = self._alignment.table.a.spans_of_rows[begin:end]
+        return int(spans[-1, 1] - spans[0, 0]) if len(spans) else 0
+
+    def inside(self, begin: int, end: int) -> str:
+        """What a fold says of the equal rows in it."""
+        pieces, text = self._alignment.table.a, self._alignment.text_a
+        part = slice(pieces.first[begin], pieces.first[end])
+        matches = pieces.matches[part][pieces.opens[part]]
+        words = sum(len(text[first:last].split()) for first, last in pieces.spans_of_rows[begin:end].tolist())
+        said = f"{counted(words, 'equal word')} in {counted(end - begin, 'row')}"
+        if not len(matches):
+            return said
+        named = f"match {matches[0]}" if len(matches) == 1 else f"matches {matches.min()} to {matches.max()}"
+        return f"{said}, {named}"
+
+    def rows(self, begin: int, end: int) -> Iterator[str]:
+        """The rows [begin, end)."""
+        for row in range(begin, end):
+            kind: str = ROW_KINDS[self._kinds[row]]
+            head = identity = ""
+            if kind != "equal":
+                head, identity = self._steps(self._numbers[row], kind)
+            elif self._other_style[row]:
+                head = '<span class="mark" title="equal but for case or punctuation">≈</span>'
+            else:
+                kind = "equal same"
+            cells = f"{self._cell(row, 0)}{self._cell(row, 1)}"
+            yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
+
+    def _steps(self, n: int, kind: str) -> tuple[str, str]:
+        """The number of a difference with links to the next ones, and the attribute that makes it their target."""
+        words, mark = WORDS[kind]
+        steps = [(n - 1, "↑", "previous"), (n + 1, "↓", "next")]
+        links = "".join(
+            f'<a class="step" href="#{self._id}d{to}" aria-label="{which} difference">{arrow}</a>'
+            for to, arrow, which in steps
+            if 1 <= to <= self._count
+        )
+        label = f'<span class="unheard">{words}, difference </span>'
+        return f"<b>{mark}{label}{number(n)}</b>{links}", f' id="{self._id}d{n}"'
+
+    def _cell(self, row: int, which: int) -> str:
+        side, letter = self._sides[which], "AB"[which]
+        if not side.filled[row]:
+            ways = ", ".join(self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ()))
+            return f'<td class="nothing" data-side="{letter}">{ways}</td>'
+        (at, end), text, content = side.rows[row], side.text, ""
+        for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
+            content += text[at:begin]
+            if opens:
+                content += self._badge(match, which)
+            at = stop
+            if kind == CHANGED:
+                content += f"<ins>{text[begin:stop]}</ins>" if which else f"<del>{text[begin:stop]}</del>"
+            elif kind == MOVED:
+                content += f'<mark class="c{match % COLOURS}">{text[begin:stop]}</mark>'
+            else:
+                at = begin
+        content = (content + text[at:end]).rstrip("\n")
+        return f'<td dir="auto" lang="" data-side="{letter}">{content}</td>'
+
+    def _way(self, match: int, side: int) -> str:
+        """A link from where moved text is not to where it is."""
+        there = "ab"[1 - side]
+        return f'<a href="#{self._id}{there}{match}">match {match} {way_to(self._alignment, match, side)}</a>'
+
+    def _badge(self, match: int, which: int) -> str:
+        """The number of a match, which leads to the other half."""
+        moved, here, there = self._moved[match - 1], "ab"[which], "ab"[1 - which]
+        label = f"match {match}, {counted(self._units[match - 1], self._unit)}{', moved' * moved}"
+        label += f": go to it in {there.upper()}"
+        return (
+            f'<a class="match c{match % COLOURS}" id="{self._id}{here}{match}" '
+            f'href="#{self._id}{there}{match}" aria-label="{label}" title="{label}">'
+            f"{'~' * moved}{match}</a>"
+        )

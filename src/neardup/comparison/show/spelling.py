@@ -1,0 +1,55 @@
+"""Texts as they are shown: what cannot be shown as it is, is spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.kernels.text.wrapping import spell
+from neardup.tables import Int64s
+from neardup.text.codepoints import Codepoints, codepoints_of, of_each, text_of
+
+_RETURN, _FEED = ord("\r"), ord("\n")
+
+
+@dataclass(frozen=True, eq=False)
+class Spelled:
+    """A text spelled out: its code points, and where each character of the original begins; None: where it was."""
+
+    codepoints: Codepoints
+    begins: Int64s | None
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return text_of(self.codepoints)
+
+    def at(self, characters: Int64s) -> Int64s:
+        """Where these characters of the original begin."""
+        return characters if self.begins is None else self.begins[characters]
+
+
+def spelled(text: str, of: Callable[[str], str]) -> Spelled:
+    r"""Replace each character by what ``of`` says; two characters that end a line together by a line feed.
+
+    >>> spelled("a\r\n<b>", lambda char: "&lt;" if char == "<" else char).text
+    'a\n&lt;b>'
+    """
+    codepoints = codepoints_of(text)
+    words = [""]
+
+    def number_of(char: str) -> int:
+        word = of(char)
+        if word == char:
+            return 0
+        words.append(word)
+        return len(words)
+
+    spelling = of_each(codepoints, number_of, np.int32)
+    spelling[:-1][(codepoints[:-1] == _RETURN) & (codepoints[1:] == _FEED)] = 1
+    if not spelling.any():
+        return Spelled(codepoints, None)
+    bounds = np.cumsum([0, *map(len, words)])
+    return Spelled(*spell(codepoints, spelling, codepoints_of("".join(words)), bounds))

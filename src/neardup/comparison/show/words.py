@@ -1,0 +1,106 @@
+"""What is said about a comparison in words and numbers, the same on a terminal and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neardup.display import counted, number, similarity
+from neardup.kernels.show.rows import EQUAL_ROW
+from neardup.tables import Bools
+
+if TYPE_CHECKING:
+    from neardup.comparison.alignment import Alignment
+    from neardup.comparison.result import ComparisonRecord
+
+EQUAL_TEXTS = "A and B are the same text, character by character."
+EQUAL_TOKENS = "A and B have the same {}s in the same order: case, punctuation and layout are all that may differ."
+
+
+def value_of(measure: Any) -> tuple[str, str]:
+    """A measure as text, shares cut to three digits; and its 95 % interval, "" if it is no estimate.
+
+    >>> value_of(0.99999), value_of(1234)
+    (('0.999', ''), ('1,234', ''))
+    >>> value_of({"estimate": 0.5, "low": 0.41, "high": 0.59, "slots": 128})
+    ('0.500', '0.410 to 0.590')
+    """
+    if isinstance(measure, dict):
+        value, low, high = (similarity(measure[key]) for key in ("estimate", "low", "high"))
+        return value, f"{low} to {high}"
+    return number(measure) if isinstance(measure, int) else similarity(measure), ""
+
+
+def common_sentence(found: ComparisonRecord) -> str:
+    """How much text is common, and in how many matches."""
+    of, matches = found.measures, len(found.alignment.units)
+    moved = int(found.alignment.moved.sum())
+    in_moved = f", {number(moved)} of them moved" if moved else ""
+    common, all_a, all_b = (number(of[name]) for name in ("common_literal", "tokens_a", "tokens_b"))
+    in_matches = f"in {counted(matches, 'match', 'matches')}{in_moved}"
+    return f"{common} of {all_a} {unit_of(found)}s of A and {all_b} of B {in_matches}"
+
+
+def unit_of(found: ComparisonRecord) -> str:
+    """What the two are compared by."""
+    return "token" if found.settings["unit"] == "word" else "character"
+
+
+def differences_sentence(alignment: Alignment) -> str:
+    """How many rows differ, and how; moved text is counted where it is gone and where it is now."""
+    counts = {
+        "changed": alignment.kinds["changed"],
+        "only in A": alignment.kinds["only_a"],
+        "only in B": alignment.kinds["only_b"],
+        "halves of moved text": alignment.kinds["moved_a"] + alignment.kinds["moved_b"],
+    }
+    parts = [f"{number(count)} {words}" for words, count in counts.items() if count]
+    return f"{number(sum(counts.values()))}: {', '.join(parts)}" if parts else "none"
+
+
+def notes_on(found: ComparisonRecord) -> Iterator[str]:
+    """What the reader must know before the numbers: nothing to compare, nothing different, not all worked out."""
+    unit = unit_of(found)
+    sizes = {"A": len(found.a), "B": len(found.b)}
+    empty = [name for name, size in sizes.items() if not size]
+    if found.a.text == found.b.text:
+        yield EQUAL_TEXTS
+    elif not empty and same_units(found):
+        yield EQUAL_TOKENS.format(unit)
+    if len(empty) == 2:
+        yield f"A and B have no {unit}: there is nothing to compare, and they count as equal."
+    for name in empty if len(empty) == 1 else ():
+        yield f"{name} has no {unit}: it is like no other text."
+    short = [name for name, size in sizes.items() if 0 < size < found.settings["min_chunk"]]
+    if short and not empty and not same_units(found):
+        least = counted(found.settings["min_chunk"], unit)
+        yield f"{' and '.join(short)}: shorter than a match of {least}; only an identical text would match."
+    yield from (cap[0].upper() + cap[1:] + "." for cap in (*found.caps, *found.alignment.caps))
+
+
+def same_units(found: ComparisonRecord) -> bool:
+    """Whether the two are equal as they are compared."""
+    return len(found.a) == len(found.b) and bool((found.a.hashes == found.b.hashes).all())
+
+
+def restyled(alignment: Alignment) -> Bools:
+    """Whether the two sides of a row are equal and still differ, though not in white space alone; bool[rows]."""
+    table = alignment.table
+    found = np.zeros(len(table), np.bool_)
+    equal = np.flatnonzero(table.kinds == EQUAL_ROW)
+    spans_a, spans_b = (pieces.spans_of_rows[equal].tolist() for pieces in table.sides)
+    text_a, text_b = alignment.text_a, alignment.text_b
+    for row, (begin_a, end_a), (begin_b, end_b) in zip(equal.tolist(), spans_a, spans_b, strict=True):
+        a, b = text_a[begin_a:end_a], text_b[begin_b:end_b]
+        found[row] = a != b and a.split() != b.split()
+    return found
+
+
+def way_to(alignment: Alignment, match: int, side: int) -> str:
+    """Where the other half of a match stands, seen from side 0 (A) or 1 (B)."""
+    rows = alignment.rows_of_matches
+    here, there = rows[side][match], rows[1 - side][match]
+    where = "in the same row" if here == there else "further down" if here < there else "further up"
+    return f"in {'BA'[side]} {where}"

@@ -1,0 +1,201 @@
+"""Numbers, sizes and untrusted text as people read them, and the width of text on a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_DOWN, Decimal
+from functools import lru_cache
+from textwrap import fill
+from typing import TypeAlias
+from unicodedata import category, east_asian_width
+
+Line = tuple[str, str]
+"""A label and what is said under it."""
+
+
+WITHOUT_TEXT = "without text"
+"""The kind of documents without a token."""
+
+BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
+
+
+# Controls but tab and end of line; marks that turn the direction of text or are not seen at all; what is no
+# character. Joiners, soft hyphens and variation selectors stay: scripts and emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+)
+
+
+def printable(id: object) -> str:
+    r"""An id on one line, without the control characters with which a document could rule the terminal.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(id))
+
+
+def escaped_parts(text: str) -> Iterator[tuple[str, bool]]:
+    r"""A text of several lines in parts, each with whether it is an escape.
+
+    What cannot be seen, would rule the terminal or turn the direction of the text is written as an escape. Ends
+    of lines become a line feed.
+
+    >>> list(escaped_parts("pay\u202e 12\r\n"))
+    [('pay', False), ('\\u202e', True), (' 12\n', False)]
+    """
+    at, text = 0, text.replace("\r\n", "\n")
+    for found in _UNSEEN.finditer(text):
+        if found.start() > at:
+            yield text[at : found.start()], False
+        yield found[0].encode("unicode_escape").decode(), True
+        at = found.end()
+    if at < len(text):
+        yield text[at:], False
+
+
+def visible(text: str) -> str:
+    r"""A text of several lines as text that is safe to print: see ``escaped_parts``.
+
+    >>> visible("pay\u202e 12\x1b[2J\r\nnow")
+    'pay\\u202e 12\\x1b[2J\nnow'
+    """
+    return "".join(part for part, _ in escaped_parts(text))
+
+
+def number(count: int) -> str:
+    """An integer with thousands separators.
+
+    >>> number(1234567)
+    '1,234,567'
+    """
+    return f"{count:,}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """An integer and what it counts.
+
+    >>> counted(1, "group"), counted(2048, "near copy", "near copies")
+    ('1 group', '2,048 near copies')
+    """
+    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def similarity(value: float, digits: int = 3) -> str:
+    """A similarity rounded down: .9997 is not shown as 1, nor anything below a threshold as reaching it.
+
+    The decimal that is cut is the shortest one that names the float, so that 57/100 stays .570.
+
+    >>> similarity(0.99999), similarity(0.57), similarity(1)
+    ('0.999', '0.570', '1.000')
+    """
+    return str(Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_DOWN))
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in per cent with one decimal; a share that is not all is never shown as 100.
+
+    >>> percent(1, 3), percent(999_999, 1_000_000), percent(0, 0)
+    ('33.3 %', '99.9 %', '0.0 %')
+    """
+    return f"{similarity(100 * part / whole if whole else 0.0, 1)} %"
+
+
+def size(amount: int) -> str:
+    """An amount of bytes in decimal units.
+
+    >>> size(999), size(1_500_000)
+    ('999 bytes', '1.5 MB')
+    """
+    value, unit = float(amount), ""
+    for larger in BYTE_UNITS:
+        if value < 999.95:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.1f} {unit}" if unit else counted(amount, "byte")
+
+
+def duration(seconds: float) -> str:
+    """A time span in the unit that suits it.
+
+    >>> duration(0.0123), duration(4.21), duration(3723)
+    ('0.01 s', '4.2 s', '1 h 02 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def aligned(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:
+    """Labelled lines as text, the labels in a column of their own; long lines are folded to ``width``."""
+    column = max((len(label) for label, _ in lines), default=0) + 2
+    for label, said in lines:
+        line = f"{label:<{column}}{said}"
+        yield line if width is None else fill(line, max(width, 2 * column), subsequent_indent=" " * column)
+
+
+Fragment: TypeAlias = tuple[str, str]
+"""A piece of text and the name of its style, "" for none."""
+
+
+TAB = "    "
+
+
+_RESET = "\x1b[0m"
+
+
+_SOFT_HYPHEN = "\u00ad"  # a format character, but terminals give it a column
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: wide letters two, marks and joiners none.
+
+    >>> columns("東京 e\\u0301")
+    6
+    """
+    return len(text) if text.isascii() else sum(map(_column, text))
+
+
+@lru_cache(1 << 12)
+def _column(char: str) -> int:
+    if "\u1160" <= char <= "\u11ff":  # vowels and finals of Hangul are written into the syllable before
+        return 0
+    if category(char) in ("Mn", "Me", "Cf"):
+        return int(char == _SOFT_HYPHEN)
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, cut to ``width`` columns where it is longer.
+
+    >>> shortened("the night is dark", 12), shortened("dark", 12)
+    ('the night i…', 'dark')
+    """
+    if columns(text) <= width:
+        return text
+    while columns(text) >= width:
+        text = text[:-1]
+    return text + "…"
+
+
+def tail(text: str, width: int) -> str:
+    """The end of a text, where names of files differ.
+
+    >>> tail("reports/2001/march.txt", 12)
+    '…1/march.txt'
+    """
+    return text if columns(text) <= width else "…" + shortened(text[::-1], width)[-2::-1]
+
+
+def painted(line: Iterable[Fragment], codes: Mapping[str, str]) -> Iterator[str]:
+    r"""A line as strings, styles made colours (``codes``: SGR parameters by style; none: no colour).
+
+    >>> "".join(painted([("gone", "removed"), (" stays", "")], {"removed": "31"}))
+    '\x1b[31mgone\x1b[0m stays'
+    """
+    for text, style in line:
+        code = codes.get(style)
+        yield f"\x1b[{code}m{text}{_RESET}" if code else text

@@ -1,0 +1,226 @@
+"""Leaders of documents → the decision about every row: its group, its representative, kept or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.io.attachments import Carried, lacking_places
+from neardup.join.criterion import similarity_of
+from neardup.settings import ratio
+from neardup.tables import Bools, Floats, Int64s, column
+
+
+class Streams(Protocol):
+    """Rows and which of them are copies: the fingerprints of a run, or the rows of a stored result.
+
+    ``copy_of`` (int64[rows]) is the first row with the same unit stream; ``unique`` holds the rows that are
+    documents, in order, so that their index is the document number.
+    """
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def copy_of(self) -> Int64s:
+        """The first row with the same unit stream."""
+
+    @property
+    def unique(self) -> Int64s:
+        """The row of each document number."""
+
+    @property
+    def attachments(self) -> Carried:
+        """What rows carry besides their text."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Rows with the same unit stream, as one document each.
+
+    ``of_row`` is the document number of a row, −1 for an empty one; ``best_row`` is the row of a document
+    that the keep policy prefers, ``rank`` (a permutation) the order of documents by it.
+    """
+
+    of_row: Int64s
+    best_row: Int64s
+    rank: Int64s
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """One entry a member of a group, ordered by group, representative first, then input order.
+
+    ``similarity`` is NaN where the resemblance with the representative is not known: only in components made
+    from stored scores.
+    """
+
+    rows: Int64s
+    representative_row: Int64s
+    similarity: Floats
+    exact: Bools  # the row has the same unit stream as its representative
+    kept: Bools
+    none_goes: bool = False  # nothing was to be removed, so that staying needs no reason
+    dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
+
+    @property
+    def is_representative(self) -> Bools:
+        """Whether a member is the representative itself."""
+        same: Bools = self.rows == self.representative_row
+        return same
+
+    def all_kept(self) -> Decisions:
+        """The same groups with nothing removed."""
+        nothing = np.empty(0, np.int64)
+        return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing)
+
+    @property
+    def gone(self) -> Int64s:
+        """The rows that go."""
+        return np.concatenate((self.rows[~self.kept], self.dropped))
+
+
+def classes(prints: Streams, row_rank: Int64s) -> Classes:
+    """The documents of the rows, ranked by their best row."""
+    n_documents = len(prints.unique)
+    number = np.full(prints.rows, -1, np.int64)
+    number[prints.unique] = np.arange(n_documents)
+    of_row = number[prints.copy_of]
+    best = np.full(n_documents, prints.rows, np.int64)
+    full = of_row >= 0
+    np.minimum.at(best, of_row[full], row_rank[full])
+    row_at = np.empty(prints.rows, np.int64)
+    row_at[row_rank] = np.arange(prints.rows)
+    rank = np.empty(n_documents, np.int64)
+    rank[np.argsort(best)] = np.arange(n_documents)
+    return Classes(of_row, row_at[best], rank)
+
+
+def decide(
+    prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
+) -> Decisions:
+    """The groups as decisions about rows; ``pairs`` tells the similarity of the (document, leader) pairs.
+
+    The similarity of a member to its representative is by ``measure``, a number of ``criterion.NUMBERS``.
+    """
+    rows = np.arange(prints.rows)
+    has_text = documents.of_row >= 0
+    heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1) if len(leader) else rows * 0 - 1
+    heads = np.where(has_text, heads, _best_empty(prints.copy_of, has_text, row_rank))
+    members = np.bincount(heads, minlength=prints.rows)
+    grouped = rows[members[heads] > 1]
+    head = heads[grouped]
+    order = np.lexsort((grouped, grouped != head, head))
+    grouped, head = grouped[order], head[order]
+    exact = documents.of_row[grouped] == documents.of_row[head]
+    shared, own, other = _with_leader(documents, grouped, head, exact, pairs)
+    known = np.where(shared < 0, np.nan, similarity_of(shared, own, other, measure))
+    similarity = np.where(exact, 1.0, known)
+    return Decisions(grouped, head, similarity, exact, grouped == head)
+
+
+def settle(
+    decisions: Decisions,
+    documents: Classes,
+    pairs: pa.Table,
+    carried: Carried,
+    least_contained: float,
+    reference: int,
+) -> Decisions:
+    """The decisions under the rules of a run: what must be contained to go, and a reference set of rows.
+
+    Nothing goes with an attachment (``carried``) that stays nowhere.
+    """
+    if least_contained > 0:
+        decisions = only_contained(decisions, documents, pairs, least_contained)
+    decisions = with_attachments(decisions, documents, carried)
+    return new_only(decisions, reference) if reference else decisions
+
+
+def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
+    """Keep the near copies of which the representative holds less than ``least`` of the shingles.
+
+    Of a pair that is not in ``pairs`` nothing is known to be held.
+    """
+    heads = decisions.representative_row
+    shared, size, _ = _with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
+    numerator, denominator = ratio(least)
+    spared = ~decisions.exact & (shared * denominator < numerator * size)
+    return replace(decisions, kept=decisions.kept | spared)
+
+
+def with_attachments(decisions: Decisions, documents: Classes, carried: Carried) -> Decisions:
+    """Keep what has an attachment that its representative lacks; of exact copies of each other the best one."""
+    lost = lacking_places(decisions.rows, decisions.representative_row, carried)
+    kept = decisions.kept.copy()
+    lost = lost[~kept[lost]]
+    best = documents.best_row[documents.of_row[decisions.rows[lost]]]
+    kept[lost[best == decisions.rows[lost]]] = True
+    return replace(decisions, kept=kept)
+
+
+def new_only(decisions: Decisions, reference: int) -> Decisions:
+    """Without the reference rows that represent nothing new; the others of them stay as representatives."""
+    head = decisions.representative_row
+    has_new = np.zeros(int(head.max(initial=-1)) + 1, np.bool_)
+    has_new[head[decisions.rows >= reference]] = True
+    stays = has_new[head] & ((decisions.rows >= reference) | decisions.is_representative)
+    names = ("rows", "representative_row", "similarity", "exact", "kept")
+    return replace(decisions, **{name: getattr(decisions, name)[stays] for name in names})
+
+
+def leader_pairs(leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
+    """(a, b), a < b, of the documents whose pair with their leader is not in ``pairs``."""
+    number = np.arange(len(leader))
+    follows = leader != number
+    a, b = np.minimum(number, leader)[follows], np.maximum(number, leader)[follows]
+    missing = ~np.isin(_key(a, b), _key(column(pairs, "a"), column(pairs, "b")))
+    order = np.lexsort((b[missing], a[missing]))
+    return a[missing][order], b[missing][order]
+
+
+def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:
+    """For rows without text the preferred one of those that count as its copies; itself if none does."""
+    empty, heads = np.flatnonzero(~has_text), np.full(len(copy_of), -1, np.int64)
+    if len(empty):
+        best = np.full(len(copy_of), len(copy_of), np.int64)
+        np.minimum.at(best, copy_of[empty], row_rank[empty])
+        heads[empty] = np.argsort(row_rank)[best[copy_of[empty]]]
+    return heads
+
+
+def _with_leader(
+    documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
+) -> tuple[Int64s, Int64s, Int64s]:
+    """(shared, own size, size of the representative) of each row and its representative; 0 for exact copies.
+
+    Of a pair that is not in ``pairs``: −1, 0 and 0.
+    """
+    shared, size, head_size = (np.zeros(len(rows), np.int64) for _ in range(3))
+    near = np.flatnonzero(~exact)
+    own, other = documents.of_row[rows[near]], documents.of_row[heads[near]]
+    known, at = _places(_key(column(pairs, "a"), column(pairs, "b")), _key(*np.sort((own, other), axis=0)))
+    shared[near[~known]] = -1
+    near, own, other, at = near[known], own[known], other[known], at[known]
+    of_pair = {name: column(pairs, name)[at] for name in ("shared", "size_a", "size_b")}
+    shared[near] = of_pair["shared"]
+    size[near] = np.where(own < other, of_pair["size_a"], of_pair["size_b"])
+    head_size[near] = np.where(own < other, of_pair["size_b"], of_pair["size_a"])
+    return shared, size, head_size
+
+
+def _places(keys: Int64s, wanted: Int64s) -> tuple[Bools, Int64s]:
+    """(is it there, where) of each wanted number in the ascending ``keys``."""
+    at = np.searchsorted(keys, wanted)
+    known = np.zeros(len(wanted), np.bool_)
+    inside = at < len(keys)
+    known[inside] = keys[at[inside]] == wanted[inside]
+    return known, at
+
+
+def _key(a: Int64s, b: Int64s) -> Int64s:
+    return (a << 32) | b

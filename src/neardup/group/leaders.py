@@ -1,0 +1,159 @@
+"""Verified pairs, and hubs that are searched on demand → groups with a leader, and the pairs to report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.join.criterion import whole
+from neardup.join.prefix_join import HubSearch, pairs_of, verified
+from neardup.kernels.group.crowds import crowd_links, unite_by
+from neardup.kernels.group.leaders import Groups, Links, lead
+from neardup.kernels.join.prefix_index import Hubs, with_partners
+from neardup.kernels.union_find import best_of_tree, unite
+from neardup.settings import Settings
+from neardup.tables import Bools, Int64s, column, verified_table
+
+CROWD = 1000
+"""A document with more partners than this makes its group a crowd: its pairs are not all looked at."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A group whose leader has more than CROWD partners; ``left_out`` bounds the pairs within not reported."""
+
+    leader: int
+    members: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """``leader`` (int64[documents]) of each document, the pairs to report, the crowds among the groups.
+
+    ``popular`` are documents outside of crowds with more than CROWD partners each; of their pairs, too,
+    only those with leaders are reported. ``limited`` (bool[documents]) are these and the members of crowds.
+    """
+
+    leader: Int64s
+    pairs: pa.Table
+    crowds: tuple[Crowd, ...]
+    popular: Int64s
+    limited: Bools
+
+
+def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
+    """The partner lists of a VERIFIED table, each pair from both its ends."""
+    a, b = column(pairs, "a"), column(pairs, "b")
+    shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
+    ends, others = np.concatenate((a, b)), np.concatenate((b, a))
+    order = np.argsort(ends, kind="stable")
+    begin = np.zeros(documents + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=documents), out=begin[1:])
+    seen = whole(shared, size_a, size_b, measure), whole(shared, size_b, size_a, measure)
+    return Links(begin, others[order], np.concatenate((shared, shared))[order], np.concatenate(seen)[order])
+
+
+def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: Settings) -> Grouped:
+    """Group the documents by their verified ``pairs`` and the pairs among the hub documents.
+
+    ``rank`` (a permutation) says which document is the better one to keep (smaller is better); documents below
+    ``reference`` belong to the reference set and lead themselves. Groups are the same whether all pairs are
+    asked for or not.
+    """
+    how, threads = settings.grouping.groups, settings.work.threads
+    lists = partner_lists(pairs, len(rank), hubs.criterion.measure)
+    alive = with_partners(hubs)
+    groups = lead(np.argsort(rank), rank, lists, hubs, alive, reference, how == "complete")
+    every = settings.grouping.pairs == "all"
+    crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
+    left_out = ~alive | crowded[hubs.documents]
+    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, reference)
+    among_hubs, over = pairs_of(hubs, search, threads)
+    together = merged(pairs, _with_leader(groups, hubs), among_hubs)
+    popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
+    popular[hubs.documents[over]] = True
+    limited = crowded | popular
+    reported = together.filter(_reported(together, limited, groups.leader)) if limited.any() else together
+    grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
+    if how != "components":
+        return grouped
+    leader, linking = _components(together, hubs, limited, rank, search)
+    return replace(grouped, leader=leader, pairs=merged(reported, linking))
+
+
+def _crowded(leader: Int64s, lists: Links) -> Bools:
+    """bool[documents]: members of groups whose leader has more than CROWD partners."""
+    members = np.bincount(leader, minlength=len(leader)) - 1
+    partners = np.maximum(np.diff(lists.begin), members)
+    crowded: Bools = (partners[leader] > CROWD) & (members[leader] > 0)
+    return crowded
+
+
+def _partners_elsewhere(lists: Links, hubs: Hubs) -> Int64s:
+    """int64[hubs]: how many verified partners each hub document has that are no hub documents."""
+    outside = hubs.local[lists.partners] < 0
+    counted = np.concatenate(([0], np.cumsum(outside)))
+    elsewhere: Int64s = counted[lists.begin[hubs.documents + 1]] - counted[lists.begin[hubs.documents]]
+    return elsewhere
+
+
+def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
+    """The pairs of hub documents with their leaders, where both are hub documents."""
+    number = np.arange(len(groups.leader))
+    follows = number[(groups.leader != number) & (hubs.local >= 0)]
+    follows = follows[hubs.local[groups.leader[follows]] >= 0]
+    x, y = hubs.local[follows], hubs.local[groups.leader[follows]]
+    return verified(hubs, np.column_stack((x, y, groups.shared[follows])))
+
+
+def _components(
+    pairs: pa.Table, hubs: Hubs, limited: Bools, rank: Int64s, search: HubSearch
+) -> tuple[Int64s, pa.Table]:
+    """Leaders by any chain of pairs, and the pairs of ``limited`` documents that were needed for it."""
+    parent = np.arange(len(rank))
+    unite(parent, column(pairs, "a"), column(pairs, "b"))
+    linking = np.empty((0, 3), np.int64)
+    if limited[hubs.documents].any():
+        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference)
+    return best_of_tree(parent, rank), verified(hubs, linking)
+
+
+def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, reference: int) -> Int64s:
+    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
+
+    ``crowded`` bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
+    pairs that united something: the first ones by their components and places, not those whose lists come first.
+    """
+    links = crowd_links(hubs, crowded, parent, reference)
+    links = links[np.lexsort(links.T[::-1])]
+    linking: Int64s = links[unite_by(links, parent)][:, 2:]
+    return linking
+
+
+def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> pa.Array:
+    """Which pairs are reported: those without a ``limited`` end, and each member's with its leader."""
+    a, b = column(pairs, "a"), column(pairs, "b")
+    needed = (leader[a] == b) | (leader[b] == a)
+    return pa.array(needed | ~(limited[a] | limited[b]))
+
+
+def _crowds(leader: Int64s, crowded: Bools) -> tuple[Crowd, ...]:
+    heads, members = np.unique(leader[crowded], return_counts=True)
+    return tuple(
+        Crowd(int(head), int(count), int(count) * (int(count) - 1) // 2 - int(count) + 1)
+        for head, count in zip(heads, members, strict=True)
+    )
+
+
+def merged(*tables: pa.Table) -> pa.Table:
+    """VERIFIED tables as one, sorted, each pair once."""
+    together = pa.concat_tables(tables)
+    if all(table.num_rows == 0 for table in tables[1:]):
+        return tables[0]
+    a, b = column(together, "a"), column(together, "b")
+    _, once = np.unique((a << 32) | b, return_index=True)
+    kept = together.take(pa.array(once))
+    return verified_table(*(column(kept, name) for name in kept.column_names))

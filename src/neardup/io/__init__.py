@@ -1,0 +1,1 @@
+"""The only rooms that touch files: formats, readers, writers."""

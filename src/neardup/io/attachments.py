@@ -1,0 +1,147 @@
+"""What mails carry besides their text: part of what a mail is, though nothing of it is compared but its bytes.
+
+Few documents have attachments: they are held by row, and rows without any are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError
+from neardup.io.formats import Attachment
+from neardup.tables import Int64s, UInt64s
+
+ATTACHMENTS = "attachments"
+"""The column of readers and tables that holds them."""
+
+ATTACHMENTS_TYPE = pa.list_(
+    pa.struct([("name", pa.large_string()), ("size", pa.int64()), ("sha256", pa.large_string())])
+)
+
+Carried: TypeAlias = Mapping[int, tuple[Attachment, ...]]
+"""The attachments of rows that have some, in the order of their names."""
+
+SHOWN, SHOWN_LETTERS = 3, 60
+"""Names of attachments that a sentence holds, and as much of each."""
+
+
+def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:
+    """The attachments in a column of ``ATTACHMENTS_TYPE``, by place; places without any are left out."""
+    if column.null_count == len(column):
+        return {}
+    places = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    found = column.take(pa.array(places)).to_pylist()
+    return {
+        place: tuple(Attachment(**one) for one in listed)
+        for place, listed in zip(places.tolist(), found, strict=True)
+        if listed
+    }
+
+
+def column_of(found: Sequence[Sequence[Attachment]]) -> pa.Array:
+    """A column of ``ATTACHMENTS_TYPE``; null where there are none."""
+    return pa.array([[one._asdict() for one in listed] or None for listed in found], ATTACHMENTS_TYPE)
+
+
+def column_for(rows: Int64s, carried: Carried) -> pa.Array:
+    """The column ``attachments`` of these rows."""
+    return column_of([carried.get(row, ()) for row in rows.tolist()])
+
+
+def mix_in(keys: UInt64s, carried: Carried) -> None:
+    """Make the attachments part of the stream keys (uint64[n, 2]) of the texts at these places.
+
+    Two texts have one key only if they have one stream, and attachments of the same names, sizes and contents.
+    """
+    for place, listed in carried.items():
+        digest = hashlib.blake2b(keys[place].tobytes(), digest_size=16, person=b"attachments")
+        for one in listed:
+            name = one.name.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:%b%d:%b" % (len(name), name, one.size, one.sha256.encode("ascii", "replace")))
+        keys[place] = np.frombuffer(digest.digest(), np.uint64)
+
+
+def lacking(own: Sequence[Attachment], kept: Sequence[Attachment]) -> list[Attachment]:
+    """Those of ``own`` whose content is not among ``kept``, under whatever name."""
+    there = {one.sha256 for one in kept}
+    return [one for one in own if one.sha256 not in there]
+
+
+def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
+    """The places of ``rows`` that carry something their head lacks."""
+    if not carried:
+        return np.empty(0, np.int64)
+    having = np.flatnonzero(np.isin(rows, np.fromiter(carried, np.int64, len(carried)))).tolist()
+    found = [k for k in having if lacking(carried[int(rows[k])], carried.get(int(heads[k]), ()))]
+    return np.array(found, np.int64)
+
+
+def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> Iterator[tuple[int, str]]:
+    """(place, sentence) where a row or its head carries something: how the two differ in it.
+
+    ``labels`` are the names of the heads.
+    """
+    if not carried:
+        return
+    having = np.fromiter(carried, np.int64, len(carried))
+    for k in np.flatnonzero(np.isin(rows, having) | np.isin(heads, having)).tolist():
+        own, other = (carried.get(int(row), ()) for row in (rows[k], heads[k]))
+        yield k, _difference(own, other, labels[k].as_py())
+
+
+def in_words(found: Sequence[Attachment]) -> str:
+    """How many attachments, and the names of the first.
+
+    >>> in_words([Attachment("plan.pdf", 4, "88d4")])
+    '1 attachment: plan.pdf'
+    """
+    shown = (one.name[:SHOWN_LETTERS] + "…" * (len(one.name) > SHOWN_LETTERS) for one in found[:SHOWN])
+    names = ", ".join(shown) + ", …" * (len(found) > SHOWN)
+    return f"{len(found):,} attachment{'s' * (len(found) != 1)}: {names}"
+
+
+def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
+    """Of each pair of rows whether their attachments differ; null where neither carries any."""
+    said = []
+    for one, other in zip(a.tolist(), b.tolist(), strict=True):
+        own, theirs = carried.get(one, ()), carried.get(other, ())
+        said.append(own != theirs if own or theirs else None)
+    return pa.array(said, pa.bool_())
+
+
+def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
+    """The attachments of the rows of a stored table; none where it has no such column.
+
+    Raises InputError for attachments that lack a name, a size or a hash.
+    """
+    if ATTACHMENTS not in table.column_names:
+        return {}
+    column = pc.cast(table[ATTACHMENTS], ATTACHMENTS_TYPE)
+    each = pc.list_flatten(column)
+    parts = [each, *(pc.struct_field(each, field.name) for field in ATTACHMENTS_TYPE.value_type)]
+    if any(part.null_count for part in parts):
+        raise InputError(
+            "The attachments in this result are damaged",
+            "Attachments with a name, a size and a hash",
+            "Run neardup on the documents again",
+        )
+    return carried_by(column)
+
+
+def _difference(own: Sequence[Attachment], other: Sequence[Attachment], label: str) -> str:
+    if own == other:
+        return f"with the same {in_words(own)}"
+    missing, more = lacking(own, other), lacking(other, own)
+    if missing:
+        return f"has {in_words(missing).replace(':', f' that {label} lacks:', 1)}"
+    if more and own:
+        return f"all its attachments are in {label}, which has {len(more):,} more"
+    return (
+        f"has no attachments; {label} has {in_words(more)}" if more else "the same attachments under other names"
+    )

@@ -1,0 +1,138 @@
+"""The text of a document in the formats people have: PDF, DOCX, HTML, mail; plain text as it is.
+
+``read`` and ``extract`` work in this process and may take as long, or fail as badly, as the parser of the format
+lets a hostile file make it. ``Extractor`` does the same in a process of its own, which is ended when a file asks
+for too much.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal, TypeAlias
+
+from neardup.errors import InputError
+from neardup.io.formats.content import LISTS, METADATA, Attachment, Content, Metadata
+from neardup.io.formats.isolated import Extractor
+from neardup.io.formats.limits import FILE_BYTES
+
+__all__ = [
+    "LISTS",
+    "METADATA",
+    "SUFFIXES",
+    "Attachment",
+    "Content",
+    "DocumentFormat",
+    "Extractor",
+    "Metadata",
+    "extract",
+    "format_by_name",
+    "format_of",
+    "packages",
+    "read",
+    "refuse_size",
+]
+
+DocumentFormat: TypeAlias = Literal["text", "html", "pdf", "docx", "eml", "msg"]
+
+SUFFIXES: dict[str, DocumentFormat] = {
+    **dict.fromkeys((".txt", ".text", ".md", ".markdown"), "text"),
+    **dict.fromkeys((".html", ".htm"), "html"),
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".eml": "eml",
+    ".msg": "msg",
+}
+"""What each suffix stands for; files with another one are plain text."""
+
+_PLACES: dict[DocumentFormat, tuple[str, str]] = {
+    "html": ("web", "read_html"),
+    "pdf": ("pdf", "read_pdf"),
+    "docx": ("word", "read_docx"),
+    "eml": ("mail", "read_eml"),
+    "msg": ("outlook", "read_msg"),
+}
+
+_PACKAGES = ("pypdfium2", "olefile", "charset-normalizer")
+
+_PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+# PDF readers look for the header this far (ISO 32000-1, implementation note 13).
+_HEADER_BYTES = 1024
+
+
+def extract(data: bytes, name: str) -> str:
+    r"""Return the text of a document, given the bytes of the file and its name.
+
+    Plain text and Markdown are decoded as UTF-8 and otherwise left as they are. Raises InputError for a file
+    that is damaged, protected, not what its name says, or over one of :mod:`neardup.io.formats.limits`; and when
+    the package for its format is not installed.
+
+    >>> extract(b"# A title\n\ntext", "a.md"), extract(b"<h1>A title</h1>text", "a.html")
+    ('# A title\n\ntext', 'A title\ntext')
+    """
+    return read(data, name).text
+
+
+def read(data: bytes, name: str) -> Content:
+    r"""Return the text of a document as ``extract`` does, and what the file says of itself.
+
+    >>> read(b"From: Ann <ann@example.org>\nSubject: boats\n\nThree of them.", "a.eml").metadata
+    {'from': ['ann@example.org', 'Ann'], 'subject': 'boats'}
+    """
+    format = format_of(name, data)
+    if format == "text":
+        return Content(data.decode("utf-8", "replace"))
+    refuse_size(len(data))
+    _check_signature(format, data)
+    module, function = _PLACES[format]
+    read_it: Callable[[bytes], Content] = getattr(import_module(f"neardup.io.formats.{module}"), function)
+    return read_it(data)
+
+
+def format_by_name(name: str) -> DocumentFormat | None:
+    """Return the format that the suffix of a file name stands for, None if it stands for none."""
+    return SUFFIXES.get(os.path.splitext(name.lower())[1])
+
+
+def format_of(name: str, data: bytes) -> DocumentFormat:
+    """Return the format: by the suffix; without a known one a file that begins as a PDF is one, others are text.
+
+    >>> format_of("a.HTM", b""), format_of("download", b"%PDF-1.7"), format_of("a.txt", b"%PDF-1.7")
+    ('html', 'pdf', 'text')
+    """
+    return format_by_name(name) or ("pdf" if data.startswith(_PDF) else "text")
+
+
+def packages() -> dict[str, str]:
+    """Return the versions of the packages for formats that are installed: they may change what a text is."""
+    found = {}
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def refuse_size(size: int | None) -> None:
+    """Raise InputError for a file that is too large to be read as a whole."""
+    if size is not None and size > FILE_BYTES:
+        raise InputError(f"It has {size >> 20} MB", f"At most {FILE_BYTES >> 20} MB", "Split it, or leave it out")
+
+
+def _check_signature(format: DocumentFormat, data: bytes) -> None:
+    """Refuse a file that does not begin as its format must, with a word on what it is instead."""
+    if format == "pdf" and _PDF not in data[:_HEADER_BYTES]:
+        raise InputError("It is no PDF file", 'A file that begins with "%PDF-"', "Check what this file is")
+    if format == "docx" and data.startswith(_OLE):
+        raise InputError(
+            "It is protected by a password, or an old .doc file",
+            "A DOCX file that opens without a password",
+            "Open it in a word processor and save it as DOCX without one",
+        )
+    if format == "docx" and not data.startswith(_ZIP):
+        raise InputError("It is no DOCX file", "A DOCX file, which is a zip file", "Check what this file is")
+    if format == "msg" and not data.startswith(_OLE):
+        raise InputError("It is no Outlook message", "A .msg file as Outlook saves it", "Check what this file is")

@@ -1,0 +1,133 @@
+"""Extraction in a process of its own: a parser that hangs, crashes or eats memory costs that process only.
+
+The parsers of PDF are large native programs, and a thread cannot be stopped. The other process also has its own
+interpreter lock, so that worker threads extract side by side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import time
+from types import TracebackType
+
+from neardup.errors import InputError
+from neardup.io.formats.content import Attachment, Content
+from neardup.io.formats.limits import MEMORY_BYTES, SECONDS
+
+REQUEST = struct.Struct("<dQQ")  # seconds allowed, length of the name, length of the data; name and data follow
+ANSWER = struct.Struct(
+    "<cQQ"
+)  # TEXT or REFUSED, length of what follows, length of metadata and attachments behind it
+TEXT, REFUSED = b"T", b"R"
+PARTS = "\0"  # between the parts of an error
+
+
+class Extractor:
+    """Extracts one file after the other; one thread at a time. The process starts with the first file.
+
+    >>> with Extractor() as extractor:
+    ...     extractor.extract(b"<p>one<p>two", "a.html")
+    'one\\ntwo'
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def extract(self, data: bytes, name: str, seconds: float = SECONDS) -> str:
+        """Return what ``neardup.io.formats.extract`` does; InputError also when it takes too long or crashes."""
+        return self.read(data, name, seconds).text
+
+    def read(self, data: bytes, name: str, seconds: float = SECONDS) -> Content:
+        """Return what ``neardup.io.formats.read`` does; InputError also when it takes too long or crashes."""
+        process = self._process = self._process or _start()
+        begin = time.monotonic()
+        try:
+            answer = _ask(process, data, name, seconds)
+        except BaseException:
+            self.close()
+            raise
+        if answer is None:
+            took = time.monotonic() - begin
+            self.close()
+            raise _lost(process.returncode, took >= seconds, seconds)
+        kind, text, metadata = answer
+        if kind == REFUSED:
+            raise InputError(*text.split(PARTS))
+        said, attachments = json.loads(metadata)
+        return Content(text, said, tuple(Attachment(*attachment) for attachment in attachments))
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def __enter__(self) -> Extractor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    # -P: the folder the user happens to be in, perhaps one of hostile files, is no place for modules. The
+    # places of this process are handed over, for it may have found the package by a way of its own.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "neardup.io.formats"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+    except OSError as error:
+        raise InputError(
+            f"No process could be started to read it: {error}", "", "Free memory or processes, and try again"
+        ) from error
+
+
+def _ask(
+    process: subprocess.Popen[bytes], data: bytes, name: str, seconds: float
+) -> tuple[bytes, str, str] | None:
+    """Return the answer with metadata and attachments as JSON, or None if the process ended before it gave one."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    called = name.encode("utf-8", "replace")
+    try:
+        process.stdin.write(REQUEST.pack(seconds, len(called), len(data)) + called)
+        process.stdin.write(data)
+        process.stdin.flush()
+    except OSError:
+        return None
+    head = process.stdout.read(ANSWER.size)
+    if len(head) < ANSWER.size:
+        return None
+    kind, *lengths = ANSWER.unpack(head)
+    text, metadata = (process.stdout.read(length) for length in lengths)
+    whole = [len(text), len(metadata)] == lengths
+    return (kind, text.decode("utf-8"), metadata.decode("utf-8")) if whole else None
+
+
+def _lost(status: int, late: bool, seconds: float) -> InputError:
+    if late:
+        return InputError(
+            f"Reading it took more than {seconds:g} seconds",
+            "Documents that people write",
+            "Leave it out, or repair it",
+        )
+    return InputError(
+        f"The reader of its format crashed on it (status {status}), or needed more than {MEMORY_BYTES >> 30} GB",
+        "A file that is not damaged",
+        "Open it in its program and save it again",
+    )

@@ -1,0 +1,24 @@
+"""Errors that several formats share: a package that is not installed, a text that is too long."""
+
+from __future__ import annotations
+
+from neardup.errors import InputError
+from neardup.io.formats.limits import TEXT_CHARACTERS
+
+
+def missing(what: str, package: str) -> InputError:
+    """Return the error for a format whose package is not there.
+
+    >>> print(missing("A PDF file", "pypdfium2"))
+    A PDF file needs pypdfium2, which is not installed. Run: pip install "neardup[formats]".
+    """
+    return InputError(f"{what} needs {package}, which is not installed", "", 'Run: pip install "neardup[formats]"')
+
+
+def too_long() -> InputError:
+    """Return the error for a text that is longer than allowed."""
+    return InputError(
+        f"Its text has more than {TEXT_CHARACTERS // 10**6} million characters",
+        "Documents that people read",
+        "Split it, or leave it out",
+    )

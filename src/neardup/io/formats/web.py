@@ -1,0 +1,135 @@
+"""The visible text of a web page, its title and its author."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from neardup.io.formats.charsets import decode
+from neardup.io.formats.content import Content, described
+from neardup.io.formats.limits import VALUE_CHARACTERS
+
+# Elements whose content is no text of the page. noscript and iframe hold what is shown when something fails.
+_SKIPPED = frozenset(
+    {"script", "style", "title", "template", "noscript", "iframe", "object", "noembed", "noframes"}
+)
+
+# Elements within a line (HTML Standard, "Phrasing content"): the text goes on as if they were not there. All
+# others, known or not, end a word.
+_INLINE = frozenset(
+    (
+        *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
+        *("i", "ins", "kbd", "label", "mark", "nobr", "q", "rb", "ruby", "s", "samp", "small", "span", "strike"),
+        *("strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
+    )
+)
+
+_CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
+
+# As far as browsers look for a charset (HTML Standard, "prescan a byte stream").
+_HEAD_BYTES = 1024
+
+_COMMENT_END = re.compile(r"--!?>")
+
+
+def read_html(data: bytes) -> Content:
+    """Return the visible text of a page, its title and its author.
+
+    The charset is what the page says, else UTF-8 or Windows-1252.
+
+    >>> read_html(b"<title>A page</title><p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
+    Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
+    """
+    head = data[:_HEAD_BYTES]
+    found = _CHARSET.search(head) or _XML_ENCODING.match(head)
+    charset = found[1].decode("ascii") if found else None
+    # A page whose bytes could be searched for an ASCII name is not in UTF-16, whatever it says.
+    if charset and charset.lower().startswith(("utf-16", "utf-32")):
+        charset = "utf-8"
+    reader = _read(decode(data, charset))
+    return Content(reader.text().strip(), described(lambda: {"title": reader.title, "author": reader.author}))
+
+
+def html_text(markup: str) -> str:
+    """Return the visible text of markup: no tags, scripts, styles, titles, comments; block elements end words."""
+    return _read(markup).text().strip()
+
+
+def _read(markup: str) -> _VisibleText:
+    reader = _VisibleText()
+    reader.feed(markup)
+    reader.close()
+    return reader
+
+
+class _VisibleText(HTMLParser):
+    """Takes tokens only and builds no tree: the time is linear, and nesting, however deep, costs nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._parts: list[str] = []
+        self._skipped: str | None = None
+        self._depth = 0
+        self.title: str | None = None
+        self._is_titled = False
+        self.author: str | None = None
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == self._skipped:
+            self._depth += 1
+        elif self._skipped is None and tag in _SKIPPED:
+            self._skipped, self._depth = tag, 1
+        elif self._skipped is None:
+            self._end_word(tag)
+            if tag == "meta":
+                self._describe(dict(attrs))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # "<script/>" is no end in HTML; "<br/>" is a start tag like any other
+        self.handle_starttag(tag, attrs)
+        if tag in self.CDATA_CONTENT_ELEMENTS:
+            self.set_cdata_mode(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._skipped is None:
+            self._end_word(tag)
+        elif tag == self._skipped:
+            self._depth -= 1
+            if not self._depth:
+                self._skipped = None
+                self._is_titled |= tag == "title"  # drawings have titles, too
+
+    def handle_data(self, data: str) -> None:
+        if self._skipped is None:
+            self._parts.append(data)
+        elif self._skipped == "title" and not self._is_titled and len(self.title or "") < VALUE_CHARACTERS:
+            self.title = (self.title or "") + data
+
+    # What begins with "<!" or "<?" is skipped as the HTML Standard says: the standard parser takes some of it for
+    # text, fails on some, and differs between versions of Python.
+
+    def parse_comment(self, i: int, report: int = 1) -> int:
+        """Return where the comment that begins at ``i`` ends."""
+        end = _COMMENT_END.search(self.rawdata, i + 2)
+        return end.end() if end else len(self.rawdata)
+
+    def parse_html_declaration(self, i: int) -> int:
+        """Return where the declaration that begins at ``i`` ends."""
+        if self.rawdata.startswith("<!--", i):
+            return self.parse_comment(i)
+        end = self.rawdata.find(">", i)
+        return end + 1 if end >= 0 else len(self.rawdata)
+
+    parse_pi = parse_html_declaration
+
+    def _describe(self, attributes: dict[str, str | None]) -> None:
+        if self.author is None and (attributes.get("name") or "").lower() == "author":
+            self.author = attributes.get("content")
+
+    def _end_word(self, tag: str) -> None:
+        if tag not in _INLINE and self._parts and self._parts[-1] != "\n":
+            self._parts.append("\n")

@@ -1,0 +1,213 @@
+"""The text of a DOCX file, its title, its author, and when it was made.
+
+Its XML is read as a stream, so that nothing of it is held but the text.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from xml.parsers import expat
+
+from neardup.errors import InputError
+from neardup.io.formats.content import Content, described, utc
+from neardup.io.formats.limits import TEXT_CHARACTERS, UNPACKED_BYTES, VALUE_CHARACTERS
+from neardup.io.formats.refusals import too_long
+
+_BLOCK_BYTES = 1 << 16
+
+# Namespaces of ECMA-376, transitional and strict.
+_WORD = (
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main ",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main ",
+)
+_MATH = (
+    "http://schemas.openxmlformats.org/officeDocument/2006/math ",
+    "http://purl.oclc.org/ooxml/officeDocument/math ",
+)
+_FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
+
+# Text that was moved away by a tracked change, and readings printed above characters.
+_SKIPPED = {"moveFrom", "rt"}
+
+_INSTEAD = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+
+
+# Dublin Core, in which a package describes itself (ECMA-376 part 2, 8.3), and what we call it.
+_DESCRIBED = {
+    "http://purl.org/dc/elements/1.1/ title": "title",
+    "http://purl.org/dc/elements/1.1/ creator": "author",
+    "http://purl.org/dc/terms/ created": "date",
+}
+
+
+def read_docx(data: bytes) -> Content:
+    """Return paragraphs, tables, text boxes, then footnotes and endnotes of a DOCX file; title, author, date.
+
+    Headers, footers, comments, deleted and hidden text are left out. Raises InputError for what is no DOCX
+    file, is damaged, protected, or unpacks to too much.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            main = _part(archive, "/officeDocument")
+            if main is None:
+                raise InputError("It is a zip file without a document", "A DOCX file", "Check what this file is")
+            notes = [posixpath.join(posixpath.dirname(main), name) for name in ("footnotes.xml", "endnotes.xml")]
+            words = _Words()
+            for name in (main, *(note for note in notes if note in archive.namelist())):
+                _parse(archive, name, words.start, words.end, words.characters)
+            return Content(words.text(), described(lambda: _metadata(archive)))
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+    ) as error:
+        raise _damaged(error) from error
+    except (expat.ExpatError, ValueError) as error:
+        raise _damaged(error) from error
+
+
+def _part(archive: zipfile.ZipFile, kind: str) -> str | None:
+    """Return the name of the part of this kind, as the package says."""
+    targets: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name.endswith(" Relationship") and attributes.get("Type", "").endswith(kind):
+            targets.append(attributes.get("Target", "").lstrip("/"))
+
+    _parse(archive, "_rels/.rels", start, lambda name: None, lambda text: None)
+    return targets[0] if targets else None
+
+
+def _metadata(archive: zipfile.ZipFile) -> dict[str, object]:
+    name = _part(archive, "/core-properties")
+    if name is None:
+        return {}
+    found: dict[str, str] = {}
+    inside: list[str] = []
+
+    def characters(text: str) -> None:
+        key = _DESCRIBED.get(inside[-1]) if inside else None
+        if key and len(found.get(key, "")) < VALUE_CHARACTERS:
+            found[key] = found.get(key, "") + text
+
+    _parse(archive, name, lambda element, _: inside.append(element), lambda _: inside.clear(), characters)
+    date = described(lambda: {"date": utc(datetime.fromisoformat(found.pop("date")))})
+    return {**found, **date}
+
+
+def _parse(
+    archive: zipfile.ZipFile,
+    name: str,
+    start: Callable[[str, dict[str, str]], None],
+    end: Callable[[str], None],
+    characters: Callable[[str], None],
+) -> None:
+    """Read one part of the package; no entities but those of XML itself, and no more bytes than allowed."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = characters
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    unpacked = 0
+    with archive.open(name) as part:
+        while block := part.read(_BLOCK_BYTES):
+            unpacked += len(block)
+            if unpacked > UNPACKED_BYTES:
+                raise InputError(
+                    f"{name} in it unpacks to more than {UNPACKED_BYTES >> 20} MB",
+                    "Documents that people write",
+                    "Leave this file out if it is a zip bomb",
+                )
+            parser.Parse(block, False)
+    parser.Parse(b"", True)
+
+
+def _refuse_doctype(*_: Any) -> None:
+    # OOXML has no document type (ECMA-376 part 2, 8.1.4); it is where entity bombs and external entities live
+    raise InputError("Its XML declares a document type", "XML without one, as DOCX demands", "Save it again")
+
+
+def _damaged(error: Exception) -> InputError:
+    return InputError(
+        f"It is no DOCX file, or damaged: {error}",
+        "A DOCX file that is complete and has no password",
+        "Open it in a word processor and save it again",
+    )
+
+
+class _Words:
+    """The handlers of the parser, and the text so far."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._inside = 0  # depth within text elements
+        self._skipping = 0  # depth within elements whose content is left out
+        self._runs: list[bool] = []  # for each open run, whether it is hidden
+
+    def text(self) -> str:
+        return "".join(self._parts).strip()
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        local = _local(name, _WORD)
+        if self._skipping or name == _FALLBACK or local in _SKIPPED:
+            self._skipping += 1
+        elif local == "t" or _local(name, _MATH) == "t":
+            self._inside += 1
+        elif local == "r":
+            self._runs.append(False)
+        elif local == "vanish" and self._runs:
+            self._runs[-1] = _is_on(attributes)
+        elif local in _INSTEAD:
+            # a tab within the properties of a paragraph is a tab stop; there is no run around it
+            if self._runs:
+                self._add(_INSTEAD[local])
+        elif local == "p":
+            # a text box stands within a paragraph: its words are not those around it
+            self._add("\n")
+
+    def end(self, name: str) -> None:
+        if self._skipping:
+            self._skipping -= 1
+            return
+        local = _local(name, _WORD)
+        if local == "t" or _local(name, _MATH) == "t":
+            self._inside -= 1
+        elif local == "r" and self._runs:
+            self._runs.pop()
+        elif local == "p":
+            self._add("\n")
+
+    def characters(self, text: str) -> None:
+        if self._inside and not self._skipping:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        if self._runs and self._runs[-1]:
+            return
+        if text == "\n" and self._parts and self._parts[-1] == "\n":
+            return
+        self._parts.append(text)
+        self._length += len(text)
+        if self._length > TEXT_CHARACTERS:
+            raise too_long()
+
+
+def _local(name: str, namespaces: tuple[str, ...]) -> str | None:
+    """Return the name within one of the namespaces, else None."""
+    return next((name[len(space) :] for space in namespaces if name.startswith(space)), None)
+
+
+def _is_on(attributes: dict[str, str]) -> bool:
+    values = [value for name, value in attributes.items() if name.endswith(" val")]
+    return not values or values[0] not in ("0", "false", "off")

@@ -1,0 +1,148 @@
+"""Arrow types as the rest of the program sees them: text, integers, numbers and the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from neardup.errors import InputError
+from neardup.io.readers.base import Column, Kind
+
+
+def kind_of(type_: Any) -> Kind:
+    """Return which kind of column an Arrow type is."""
+    if pt.is_dictionary(type_):
+        return kind_of(type_.value_type)
+    if is_text(type_):
+        return "text"
+    if pt.is_integer(type_):
+        return "integer"
+    return "number" if pt.is_floating(type_) or pt.is_decimal(type_) else "other"
+
+
+def is_text(type_: Any) -> bool:
+    """Return whether values of the type are strings or bytes of any length, in any layout."""
+    return (
+        pt.is_string(type_)
+        or pt.is_large_string(type_)
+        or pt.is_binary(type_)
+        or pt.is_large_binary(type_)
+        or is_view(type_)
+    )
+
+
+def is_view(type_: Any) -> bool:
+    """Return whether the type keeps its values outside of one contiguous buffer."""
+    return bool(pt.is_string_view(type_) or pt.is_binary_view(type_))
+
+
+def schema_columns(schema: Any, where: str) -> tuple[Column, ...]:
+    """Return the columns of a schema; two of the same name cannot be told apart and are refused."""
+    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
+    if twice:
+        raise InputError(
+            f'{where} has the column "{twice[0]}" more than once',
+            "Every column needs a name of its own",
+            "Rename or drop one of them",
+        )
+    return tuple(Column(field.name, kind_of(field.type)) for field in schema)
+
+
+def plain(table: Any) -> Any:
+    """Return the table with dictionary and view columns decoded to large_string or large_binary."""
+    for position, field in enumerate(table.schema):
+        target = _plain_type(field.type)
+        if target is not None:
+            table = table.set_column(position, field.name, _decoded(table.column(position), target))
+    return table
+
+
+def _plain_type(type_: Any) -> Any:
+    """Return the type to decode to, or None when the type is plain already."""
+    if not (pt.is_dictionary(type_) or is_view(type_)):
+        return None
+    value = type_.value_type if pt.is_dictionary(type_) else type_
+    if not is_text(value):
+        return value
+    # Large: one dictionary entry may be repeated past the 2 GB that 32-bit offsets can address.
+    strings = pt.is_string(value) or pt.is_large_string(value) or pt.is_string_view(value)
+    return pa.large_string() if strings else pa.large_binary()
+
+
+def _decoded(column: Any, target: Any) -> Any:
+    if not pt.is_dictionary(column.type):
+        return column.cast(target)
+    parts = [array.dictionary.cast(target).take(array.indices) for array in column.chunks]
+    return pa.chunked_array(parts, target)
+
+
+def without_views(schema: Any) -> Any:
+    """Return the schema with views at any depth replaced by large strings."""
+    return pa.schema([field.with_type(_viewless(field.type)) for field in schema], schema.metadata)
+
+
+def _viewless(type_: Any) -> Any:
+    if is_view(type_):
+        return _plain_type(type_)
+    if pt.is_dictionary(type_):
+        return pa.dictionary(type_.index_type, _viewless(type_.value_type), type_.ordered)
+    if pt.is_list(type_) or pt.is_large_list(type_):
+        make = pa.list_ if pt.is_list(type_) else pa.large_list
+        return make(type_.value_field.with_type(_viewless(type_.value_type)))
+    if pt.is_struct(type_):
+        return pa.struct([field.with_type(_viewless(field.type)) for field in type_])
+    return type_
+
+
+def row_lengths(table: Any) -> npt.NDArray[np.int64]:
+    """Return how many bytes of text each row holds, over all its text columns."""
+    total = np.zeros(table.num_rows, np.int64)
+    for column in table.columns:
+        start = 0
+        for array in column.chunks:
+            total[start : start + len(array)] += _lengths(array)
+            start += len(array)
+    return total
+
+
+def _lengths(array: Any) -> npt.NDArray[np.int64]:
+    if pt.is_dictionary(array.type):
+        if not is_text(array.type.value_type) or not len(array.dictionary):
+            return np.zeros(len(array), np.int64)
+        entries = _lengths(array.dictionary)
+        return np.asarray(entries[pc.fill_null(array.indices, 0).to_numpy(zero_copy_only=False)])
+    if not is_text(array.type) or not len(array):
+        return np.zeros(len(array), np.int64)
+    if is_view(array.type):
+        views = np.frombuffer(array.buffers()[1], np.int32).reshape(-1, 4)
+        return views[array.offset : array.offset + len(array), 0].astype(np.int64)
+    large = pt.is_large_string(array.type) or pt.is_large_binary(array.type)
+    offsets = np.frombuffer(array.buffers()[1], np.int64 if large else np.int32)
+    return np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
+
+
+def valid_strings(table: Any, text: str) -> Any:
+    """Return the table with U+FFFD for what is no UTF-8 in its strings, those of the column ``text`` apart.
+
+    The text goes to a kernel that counts such bytes; names and values are handed to Python, which refuses them.
+    """
+    for position, field in enumerate(table.schema):
+        if field.name != text and (pt.is_string(field.type) or pt.is_large_string(field.type)):
+            column = table.column(position)
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                table = table.set_column(position, field.name, _replaced(column))
+    return table
+
+
+def _replaced(column: Any) -> Any:
+    raw = column.cast(pa.large_binary()).to_pylist()
+    texts = [None if value is None else value.decode("utf-8", "replace") for value in raw]
+    return pa.chunked_array([pa.array(texts, column.type)])

@@ -1,0 +1,203 @@
+"""The contract of all readers: an input is a sequence of chunks, a chunk gives rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from neardup.io.readers.findings import Findings
+from neardup.io.readers.sources import Source
+from neardup.runtime import is_memory_failure
+
+Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
+Kind: TypeAlias = Literal["text", "integer", "number", "other"]
+RowNumbers: TypeAlias = npt.NDArray[np.int64]
+
+# Large enough that the cost of a chunk (a task, a few calls into Arrow) vanishes against its work, small
+# enough that the chunks in flight of a many-core machine stay within a few hundred megabytes.
+CHUNK_BYTES = 8 << 20
+
+# A rejected line is shown, not archived: this much of it lets a person see what is wrong with it.
+RAW_CHARACTERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One row (or file, when ``row`` is None) that could not be read, and why.
+
+    Of a document in a folder ``file`` is its name, and ``kind`` what it is: ``unreadable`` if its text could not
+    be extracted, one of ``formats.kinds`` if it holds none, None if the file itself could not be read.
+    """
+
+    source: str
+    row: int | None
+    reason: str
+    raw: str | None = None
+    file: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that may be chosen: integer and number matter for ids and for ``--keep max:COLUMN``."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What one chunk gives: one table row for each good row, and the rejected rows as problems.
+
+    ``replaced`` counts the invalid UTF-8 sequences that the reader itself had to replace by U+FFFD; most
+    formats hand the bytes on, and the text kernel replaces and counts.
+    """
+
+    table: pa.Table
+    row_numbers: RowNumbers
+    problems: Sequence[Problem] = ()
+    replaced: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class NativeTable:
+    """The good rows of a Parquet, CSV or Arrow chunk with all their columns."""
+
+    row_numbers: RowNumbers
+    table: pa.Table
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class NativeLines:
+    """The good rows of a JSONL chunk: ``data[starts[i]:ends[i]]`` is line i with its line end."""
+
+    row_numbers: RowNumbers
+    data: bytes
+    starts: RowNumbers
+    ends: RowNumbers
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class NativeFiles:
+    """The good rows of a text chunk: the files themselves and the path each has in the output.
+
+    ``left_aside`` are files that are no rows, for they hold no text that could be read.
+    """
+
+    row_numbers: RowNumbers
+    names: tuple[str, ...]
+    sources: tuple[Source, ...]
+    problems: tuple[Problem, ...] = ()
+    left_aside: tuple[Source, ...] = ()
+
+
+NativeRows: TypeAlias = NativeTable | NativeLines | NativeFiles
+
+
+class Chunk(Protocol):
+    """Consecutive rows of one source; can be read alone, in any thread, again and again.
+
+    The good rows are the same in every read, whatever columns are asked for. The one exception is a
+    damaged Parquet or CSV column that an earlier read did not touch: its row numbers and problems say so.
+    """
+
+    @property
+    def index(self) -> int:
+        """Number of the chunk within the whole input, ascending in input order."""
+
+    @property
+    def source(self) -> str:
+        """Display name of the file."""
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        """Return the columns asked for, in the order asked for."""
+
+    def read_native(self) -> NativeRows:
+        """Return everything of the good rows, as the file had it."""
+
+
+class Documents(Protocol):
+    """A whole input: one or many files of one format, or Arrow data in memory."""
+
+    @property
+    def format(self) -> Format:
+        """How the documents are stored."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The display names of the sources."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What may be chosen as text, id or sort column."""
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Size of the input as stored, if known."""
+
+    @property
+    def findings(self) -> Findings:
+        """What there is to say of the input besides the rows; complete after a pass over it."""
+
+    def require(self, text: str, id: str | None) -> None:
+        """Fix what makes a row good: a text that is a string, an id that is a string or an integer.
+
+        ``choose_columns`` calls it, before the first chunk is read for good.
+        """
+
+    def chunks(
+        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[Chunk]:
+        """Yield the chunks in order; the same indexes and rows at every call.
+
+        With ``wanted`` only those chunks, the others skipped as cheaply as the format allows.
+        ``columns`` says which columns ``read`` will be asked for (None: all, and ``read_native``); formats
+        that can only be decoded in one go (CSV, huge Parquet row groups) decode no others.
+        """
+
+
+@dataclass(frozen=True)
+class FailedChunk:
+    """A chunk without rows that carries the problem of a whole file or of a lost part of it."""
+
+    index: int
+    source: str
+    problem: Problem
+    native: NativeRows = field(repr=False)
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        """Return no rows and the problem."""
+        empty = pa.table({name: pa.array([], pa.large_string()) for name in columns})
+        return Rows(empty, no_rows(), (self.problem,))
+
+    def read_native(self) -> NativeRows:
+        """Return no rows."""
+        return self.native
+
+
+def no_rows() -> RowNumbers:
+    """Return an empty array of row numbers."""
+    return np.empty(0, np.int64)
+
+
+def shown(raw: bytes) -> str:
+    """Return rejected bytes as text for a Problem, cut to a readable length."""
+    return raw[: 4 * RAW_CHARACTERS].decode("utf-8", "replace")[:RAW_CHARACTERS]
+
+
+def failure_text(error: BaseException) -> str:
+    """Return the first line of an error, or its name when it has no message.
+
+    Raises MemoryError for one that says that memory was short: the file is not to blame.
+    """
+    if is_memory_failure(error):
+        raise MemoryError(str(error)) from error
+    lines: list[Any] = str(error).strip().splitlines()
+    return str(lines[0]) if lines else type(error).__name__

@@ -1,0 +1,232 @@
+"""CSV and TSV: decoded in order by the iterating thread, since a quoted field may hold line ends.
+
+Where a record ends can only be told by parsing from the start of the file, so a chunk is a piece of
+Arrow's record stream. Every column is a string; nothing is taken for a number, a date or a null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError
+from neardup.io.readers.arrow_types import valid_strings
+from neardup.io.readers.base import (
+    CHUNK_BYTES,
+    Chunk,
+    Column,
+    Format,
+    Kind,
+    NativeRows,
+    NativeTable,
+    Problem,
+    RowNumbers,
+    Rows,
+    failure_text,
+    no_rows,
+)
+from neardup.io.readers.csv_stream import Batch, CsvStream, header_of
+from neardup.io.readers.dialect import Dialect, dialect_of, usual_delimiter
+from neardup.io.readers.encodings import HEAD_BYTES
+from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.findings import named
+from neardup.io.readers.limits import refuse_columns
+from neardup.io.readers.schemas import constant, partition_columns
+from neardup.io.readers.sources import Source
+from neardup.io.readers.streams import StreamDocuments
+from neardup.settings import Reading
+
+AUTO = Reading()
+TAB = "\t"
+
+# The kinds of the columns are told by so many first rows.
+SAMPLE_ROWS = 100
+
+
+class CsvDocuments(StreamDocuments):
+    """CSV or TSV files that all have the same header."""
+
+    format: Format = "csv"
+
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, reading: Reading = AUTO) -> None:
+        super().__init__(sources)
+        self._chunk_bytes = chunk_bytes
+        self._failures: dict[int, str] = {}
+        self.find_charsets(reading.encoding)
+        self.dialects = [self._dialect(i, reading.delimiter) for i in range(len(self.sources))]
+        self.findings.notes += self._dialect_notes()
+        self.headers = [self._header(i) for i in range(len(self.sources))]
+        self.header = self._common_header()
+        self.text: str | None = None
+        partition, notes = partition_columns(self.sources, self.header)
+        self.partition = [field.with_type(pa.string()) for field in partition]
+        self.findings.notes += notes
+        self.schema = pa.schema([*((name, pa.string()) for name in self.header), *self.partition])
+        self.columns = self._kinds()
+
+    def require(self, text: str, id: str | None) -> None:
+        """Accept any record; names and values other than the text must be UTF-8, or are made so."""
+        self.text = text
+
+    @property
+    def delimiter(self) -> str:
+        """What stands between the fields of the first file."""
+        return self.dialects[0].delimiter
+
+    def _dialect(self, position: int, asked: str) -> Dialect:
+        """Find how a file is written, and refuse one with too many columns before they are worked on."""
+        source = self.sources[position]
+        try:
+            with closing(self.stream(position)) as stream:
+                head = stream.read(HEAD_BYTES)
+        except UNREADABLE:
+            return Dialect(usual_delimiter(source))  # the failure is met again when the header is read
+        dialect = dialect_of(source, head, asked)
+        refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
+        return dialect
+
+    def _dialect_notes(self) -> list[str]:
+        sniffed: dict[str, list[str]] = {}
+        for name, dialect in zip(self.names, self.dialects, strict=True):
+            if dialect.sniffed:
+                sniffed.setdefault(dialect.delimiter, []).append(name)
+        return [
+            f"delimiter: {'tab' if delimiter == TAB else delimiter} (guessed from {named(names)}; "
+            "set it with --delimiter)"
+            for delimiter, names in sniffed.items()
+        ]
+
+    def _header(self, position: int) -> tuple[str, ...]:
+        try:
+            return header_of(partial(self.stream, position), self.dialects[position])
+        except UNREADABLE as error:
+            self._failures[position] = failure_text(error)
+            return ()
+
+    def _common_header(self) -> tuple[str, ...]:
+        good = [i for i in range(len(self.sources)) if i not in self._failures]
+        if not good:
+            raise InputError(
+                f"{self.names[0]} has no header row: {self._failures[0]}",
+                "A first row with the names of the columns",
+                "Check that this is the right file",
+            )
+        first = self.headers[good[0]]
+        for i in good:
+            _check_header(self.names[good[0]], first, self.names[i], self.headers[i])
+        return first
+
+    def _kinds(self) -> tuple[Column, ...]:
+        for chunk in islice(self.chunks(), len(self.sources)):
+            table = chunk.read(self.header).table.slice(0, SAMPLE_ROWS)
+            if table.num_rows:
+                return tuple(Column(name, _kind(table[name])) for name in self.header)
+        return tuple(Column(name, "text") for name in self.header)
+
+    def pieces(
+        self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
+    ) -> Iterator[Chunk | None]:
+        """Yield the chunks of one file."""
+        if position in self._failures:
+            yield self.failed(position, first, f"cannot read the header: {self._failures[position]}")
+            return
+        names = self.header if columns is None else tuple(dict.fromkeys(columns))
+        stream = CsvStream(
+            partial(self.stream, position),
+            self.dialects[position],
+            self.headers[position],
+            names,
+            self._chunk_bytes,
+        )
+        index = first
+        for batch in stream.batches():
+            yield _RecordsChunk(index, self, position, batch) if want(index) else None
+            index += 1
+        for before, cut in enumerate(stream.cuts):
+            yield self.failed(position, index, cut.reason, cut.before + before) if want(index) else None
+            index += 1
+        if stream.error is not None:
+            reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
+            yield self.failed(position, index, reason, stream.records + len(stream.cuts))
+
+    def no_native(self) -> NativeRows:
+        """Return an empty table with all columns."""
+        return NativeTable(no_rows(), self.schema.empty_table())
+
+
+@dataclass(frozen=True, eq=False)
+class _RecordsChunk:
+    """Some records of one file, decoded already."""
+
+    index: int
+    owner: CsvDocuments
+    position: int
+    batch: Batch
+
+    @property
+    def source(self) -> str:
+        return self.owner.names[self.position]
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        table = self.batch.table.select(list(columns))
+        if self.owner.text is not None:
+            table = valid_strings(table, self.owner.text)
+        return Rows(table, self._row_numbers(), self._problems())
+
+    def read_native(self) -> NativeRows:
+        table = self.batch.table
+        for field in self.owner.partition:
+            table = table.append_column(field, constant(self.owner.sources[self.position], field, table.num_rows))
+        return NativeTable(self._row_numbers(), table)
+
+    def _row_numbers(self) -> RowNumbers:
+        good = np.ones(self.batch.records, np.bool_)
+        good[[bad.record - self.batch.first for bad in self.batch.rejected]] = False
+        return self._numbered(np.flatnonzero(good) + self.batch.first)
+
+    def _numbered(self, records: RowNumbers) -> RowNumbers:
+        """Return the row numbers of records: what was left out in front of them counts as a row each."""
+        before = np.array([cut.before for cut in self.batch.cuts], np.int64)
+        return records + np.searchsorted(before, records, side="right")
+
+    def _problems(self) -> tuple[Problem, ...]:
+        rejected = self.batch.rejected
+        numbers = self._numbered(np.array([bad.record for bad in rejected], np.int64)).tolist()
+        found = zip(numbers, rejected, strict=True)
+        return tuple(Problem(self.source, row, bad.reason, bad.raw) for row, bad in found)
+
+
+def _kind(column: Any) -> Kind:
+    """Return integer or number if all values that are not empty can be read as such."""
+    values = column.filter(pc.not_equal(pc.binary_length(column), 0))
+    for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
+        try:
+            if len(values) and pc.cast(values, type_) is not None:
+                return kind  # type: ignore[return-value]
+        except (pa.ArrowException, UnicodeDecodeError):
+            continue
+    return "text"
+
+
+def _check_header(first: str, header: Sequence[str], name: str, other: Sequence[str]) -> None:
+    for column in (*header, *other):
+        if other.count(column) > 1:
+            raise InputError(
+                f'{name} has the column "{column}" more than once',
+                "Every column needs a name of its own",
+                "Rename one of them",
+            )
+        if column not in header or column not in other:
+            raise InputError(
+                f'The column "{column}" is in only one of {first} and {name}',
+                "All files of one input have the same columns",
+                "Run the files apart",
+            )

@@ -1,0 +1,259 @@
+"""From what the user named (file, folder, glob, URL) to the files of the input and their format."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from neardup.errors import InputError
+from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
+from neardup.io.readers.base import Format
+from neardup.io.readers.findings import Aside, aside_note, named
+from neardup.io.readers.kinds import SUFFIXES, Decided, decide, format_of, partition_of
+from neardup.io.readers.sources import COMPRESSIONS, Source, filesystem
+from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
+
+_CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
+
+_SUFFIXES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
+
+# Texts without such a suffix are looked up only if they are few, and can be names.
+_FEW, _LONGEST_NAME = 1000, 4096
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """The files of an input; ``name`` is what a folder of text files is called."""
+
+    format: Format
+    name: str
+    sources: tuple[Source, ...]
+    aside: tuple[Aside, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
+    """Return the files that the names stand for; they must be of one format.
+
+    ``without``: local files that are no input, wherever they are found.
+    """
+    left_out = frozenset(os.path.realpath(path) for path in without)
+    parts = [_find(str(name), left_out) for name in names]
+    first = parts[0]
+    for part in parts:
+        if part.format != first.format:
+            raise _mixed(first.sources[0], first.format, part.sources[0], part.format)
+    sources = first.sources if len(parts) == 1 else (s for part in parts for s in _under_own_name(part))
+    unique = {source.path: source for source in sources}
+    aside = tuple(
+        item if len(parts) == 1 else replace(item, name=os.path.join(part.name, item.name))
+        for part in parts
+        for item in part.aside
+    )
+    notes = (*aside_note(aside), *(note for part in parts for note in part.notes))
+    return Discovered(
+        first.format, first.name if len(parts) == 1 else "input", tuple(unique.values()), aside, notes
+    )
+
+
+def _under_own_name(part: Discovered) -> Iterator[Source]:
+    """Put the folder before the names of its text files: two folders may have files of one name."""
+    for source in part.sources:
+        joined = part.format == "text" and source.name != part.name
+        yield replace(source, name=os.path.join(part.name, source.name)) if joined else source
+
+
+def refuse_names(texts: Sequence[object]) -> None:
+    """Raise InputError for a list of str that are names of files: it may be meant as texts, or as files."""
+    few = len(texts) <= _FEW
+    strings = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_NAME]
+    strings = [text for text in strings if any(map(str.isalnum, text))]  # "." is a folder, and a text
+    suspects = [text for text in strings if text.lower().endswith(_SUFFIXES)]
+    known = [text for text in suspects if _exists(text)]
+    if not known and few and len(strings) == len(texts) and all(map(_exists, strings)):
+        known = strings
+    if known:
+        raise InputError(
+            f"The list holds texts that are names of files: {named(known)}",
+            "A list of pathlib.Path means files, a list of str means texts",
+            "Give [Path(name) for name in names] to read the files, or pyarrow.array(names) to compare the names",
+        )
+
+
+def _exists(name: str) -> bool:
+    try:
+        return os.path.exists(os.path.expanduser(name))
+    except (OSError, ValueError):  # what no name can be: a NUL, a lone surrogate
+        return False
+
+
+def find_file(name: str | Path) -> Source:
+    """Return the one file that a path or URL stands for."""
+    shown = str(name)
+    if "://" in shown:
+        return Source(shown, shown)
+    path = os.path.expanduser(shown)
+    if os.path.isdir(path):
+        raise InputError(f"{shown} is a folder", "One file", "Name a file in it")
+    if not os.path.exists(path):
+        raise InputError(f"There is no file {shown}", "An existing file", _CHECK)
+    _require_regular(shown, path)
+    return local_source(shown, path)
+
+
+def _find(name: str, left_out: frozenset[str]) -> Discovered:
+    if "://" in name:
+        return _find_remote(name)
+    path = os.path.expanduser(name)
+    if os.path.isdir(path):
+        return _find_folder(name, path, left_out)
+    if os.path.exists(path):
+        _require_regular(name, path)
+        if os.path.realpath(path) in left_out:
+            raise InputError(f"{name} is the collection itself, or belongs to it", "Files of documents", _CHECK)
+        return _files(name, [local_source(name, path)])
+    if not glob.has_magic(path):
+        raise InputError(f"There is no file or folder {name}", "An existing file, folder or pattern", _CHECK)
+    return _find_pattern(name, path, left_out)
+
+
+def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
+    if is_result(path, os.listdir(path)):
+        kept = [entry for entry in sorted(os.listdir(path)) if entry.startswith("kept")]
+        raise InputError(
+            f"{name} is the result of a run of neardup",
+            "Documents",
+            f"Name what it kept: {os.path.join(name, kept[0])}" if kept else "Name the documents themselves",
+        )
+    aside: list[Aside] = []
+    sources = [local_source(below, found) for below, found in walk(path, left_out, aside)]
+    aside.sort(key=lambda item: item.name)
+    return _folder(name, sources, aside)
+
+
+def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
+    found = (hit for hit in glob.glob(path, recursive=True) if os.path.isfile(hit))
+    hits = sorted(hit for hit in found if os.path.realpath(hit) not in left_out)
+    if not hits:
+        raise InputError(f"No file matches {name}", "A pattern such as data/*.jsonl or data/**/*.txt", _CHECK)
+    fixed = _fixed_part(path)
+    # who writes "kept" into the pattern means what a run has kept
+    means_kept = any(part.startswith("kept") for part in path.split(os.sep))
+    results = {folder: result_around(folder, fixed) for folder in {os.path.dirname(hit) for hit in hits}}
+    sources, aside = [], {}
+    for hit in hits:
+        inside = None if means_kept else results[os.path.dirname(hit)]
+        why = RESULT if inside else not_input(os.path.basename(hit))
+        if why:
+            aside[os.path.relpath(inside, fixed or ".") if inside else hit] = why
+        else:
+            source = local_source(hit, hit)
+            sources.append(replace(source, partition=partition_of(os.path.relpath(hit, fixed or "."))))
+    left = tuple(Aside(item, why) for item, why in aside.items())
+    if not sources:
+        raise InputError(f"No input matches {name}; {aside_note(left)[0]}", "Files of documents", _CHECK)
+    return replace(_files(name, sources), aside=left)
+
+
+def _fixed_part(pattern: str) -> str:
+    """Return the folders of a pattern before the first that is one: names below them tell a partition."""
+    parts = pattern.split(os.sep)
+    first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    return os.sep.join(parts[:first]) or (os.sep if pattern.startswith(os.sep) else "")
+
+
+def _require_regular(name: str, path: str) -> None:
+    """Refuse pipes and devices: they can be read once, and a run needs several passes."""
+    if not os.path.isfile(path):
+        raise InputError(
+            f"{name} is a pipe or a device",
+            "A file or folder, since the documents are read in several passes",
+            "Write the documents to a file first",
+        )
+
+
+def local_source(name: str, path: str) -> Source:
+    """Return a local file; a name that is no Unicode is shown with replacement characters."""
+    try:
+        size: int | None = os.stat(path).st_size
+    except OSError:
+        size = None
+    shown = os.fsencode(name).decode("utf-8", "replace")
+    return Source(shown, os.path.abspath(path), size)
+
+
+def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discovered:
+    """Take a folder as data of one format, or as one document a file."""
+    if not sources:
+        left = f" that are input; {aside_note(aside)[0]}" if aside else ""
+        raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
+    sources.sort(key=lambda source: source.name)
+    decided: Decided = decide(name, sources)
+    found = decided.sources
+    if decided.format != "text":
+        found = tuple(
+            replace(source, name=_joined(name, source.name), partition=partition_of(source.name))
+            for source in found
+        )
+    return Discovered(decided.format, name, found, (*decided.aside, *aside), decided.notes)
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}" if "://" in folder else os.path.join(folder, name)
+
+
+def _files(name: str, sources: list[Source]) -> Discovered:
+    first = sources[0]
+    for source in sources:
+        if format_of(source.path) != format_of(first.path):
+            raise _mixed(first, format_of(first.path), source, format_of(source.path))
+    return Discovered(format_of(first.path), name, tuple(sources))
+
+
+def _mixed(first: Source, format: Format, other: Source, other_format: Format) -> InputError:
+    return InputError(
+        f"{first.name} is {format} and {other.name} is {other_format}",
+        "Files of one format in one run",
+        "Run the formats apart, or convert one of them",
+    )
+
+
+def _find_remote(url: str) -> Discovered:
+    system, path = filesystem(url)
+    try:
+        if glob.has_magic(path):
+            hits = sorted(hit for hit in system.glob(path) if not system.isdir(hit))
+            found = [_remote_source(system, hit) for hit in hits]
+            if not found:
+                raise InputError(f"No file matches {url}", "A pattern such as s3://bucket/*.parquet", _CHECK)
+            return _files(url, found)
+        if system.isdir(path):
+            aside: list[Aside] = []
+            return _folder(url, _below(system, path, aside), aside)
+        if not system.exists(path):
+            raise InputError(f"There is no {url}", "An existing file, folder or pattern", _CHECK)
+        return _files(url, [_remote_source(system, path)])
+    except OSError as error:
+        raise InputError(f"Cannot list {url}: {error}", "A URL that may be read", _CHECK) from error
+
+
+def _remote_source(system: object, path: str) -> Source:
+    url = str(system.unstrip_protocol(path))  # type: ignore[attr-defined]
+    size = system.info(path).get("size")  # type: ignore[attr-defined]
+    return Source(url, url, size)
+
+
+def _below(system: object, root: str, aside: list[Aside]) -> list[Source]:
+    paths: Iterable[str] = system.find(root)  # type: ignore[attr-defined]
+    sources = []
+    for path in paths:
+        name = path[len(root.rstrip("/")) + 1 :]
+        why = next(filter(None, map(not_input, name.split("/"))), None)
+        if why:
+            aside.append(Aside(name, why))
+        else:
+            sources.append(replace(_remote_source(system, path), name=name))
+    return sources

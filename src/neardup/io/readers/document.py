@@ -1,0 +1,43 @@
+"""One file as one text, by the same code that reads folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from neardup.errors import InputError
+from neardup.io.formats import Extractor, format_of, refuse_size
+from neardup.io.formats.detection import charset_of, decoded
+from neardup.io.formats.kinds import HEAD_BYTES, refuse_kind
+from neardup.io.formats.limits import FILE_BYTES
+from neardup.io.readers.discover import find_file
+from neardup.io.readers.folder import TextDocuments
+
+
+def read_document(path: str | Path) -> str:
+    """Return the text of a file (text, Markdown, HTML, PDF, DOCX, EML, MSG) as a run over its folder reads it.
+
+    Any other file is plain text, in UTF-8 unless its bytes say otherwise. A URL is read through fsspec.
+    Raises InputError for a file that is not there or cannot be read, with the reason.
+    """
+    documents = TextDocuments(str(path), [find_file(path)])
+    for chunk in documents.chunks():
+        rows = chunk.read(["text"])
+        for problem in rows.problems:
+            raise InputError(problem.reason[0].upper() + problem.reason[1:])
+        content: bytes = rows.table.column("text")[0].as_py()
+    return content.decode("utf-8", "replace")
+
+
+def read_stream(stream: BinaryIO) -> str:
+    """Return the text of a document that comes without a name: a PDF by its first bytes, anything else is text.
+
+    Raises InputError for a PDF that cannot be read, for what is no text, and for more bytes than a file may have.
+    """
+    data = stream.read(FILE_BYTES + 1)
+    refuse_size(len(data))
+    if format_of("", data) == "text":
+        refuse_kind(data[:HEAD_BYTES], "")
+        return decoded(data, charset_of(data)).decode("utf-8", "replace")
+    with Extractor() as extractor:
+        return extractor.extract(data, "")

@@ -1,0 +1,104 @@
+"""What all inputs made of files share: chunks numbered through over the files, lost files reported."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import pyarrow as pa
+
+from neardup.io.readers.base import Chunk, Column, FailedChunk, Format, NativeRows, Problem, failure_text
+from neardup.io.readers.findings import Findings
+from neardup.io.readers.sources import Source, Stamp, require_same
+
+UNREADABLE = (OSError, EOFError, pa.ArrowException, UnicodeDecodeError)
+
+
+class FileDocuments(ABC):
+    """Documents in files of one format; a format adds ``pieces``, the chunks of one file."""
+
+    format: Format
+    columns: tuple[Column, ...] = ()
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+        self.findings = Findings()
+        self.names = tuple(source.name for source in self.sources)
+        self._stamps: dict[int, Stamp | None] = {}
+        # Chunks per file, once counted: lets a later pass leave out a file without opening it.
+        self._counts: list[int | None] = [None] * len(self.sources)
+
+    def take_stamp(self, position: int) -> None:
+        """Note the state of a file: what is read later must still be what is read now."""
+        self._stamps.setdefault(position, self.sources[position].stamp())
+
+    def require_unchanged(self, position: int) -> None:
+        """Raise InputError if a file is not what it was when it was opened first."""
+        if position in self._stamps:
+            require_same(self.sources[position], self._stamps[position])
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Size of all files as stored, if known."""
+        sizes = [source.size for source in self.sources]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def require(self, text: str, id: str | None) -> None:  # noqa: B027 - only JSONL has a choice here
+        """Accept any row: columns of this format have types."""
+
+    @abstractmethod
+    def pieces(
+        self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
+    ) -> Iterator[Chunk | None]:
+        """Yield the chunks of one file, the first numbered ``first``; None may stand for an unwanted one."""
+
+    @abstractmethod
+    def no_native(self) -> NativeRows:
+        """Return native rows of this format without any row."""
+
+    def chunks(
+        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[Chunk]:
+        """Yield the chunks of all files in order."""
+        chosen = None if wanted is None else frozenset(wanted)
+        last = None if chosen is None else max(chosen, default=-1)
+        first = 0
+        for position in range(len(self.sources)):
+            if last is not None and first > last:
+                return
+            known = self._counts[position]
+            if known is None or chosen is None or any(first + i in chosen for i in range(known)):
+                yield from self._one_file(position, first, chosen, columns)
+                known = self._counts[position]
+                if known is None:  # left early: all that was wanted has been given out
+                    return
+            first += known
+
+    def _one_file(
+        self, position: int, first: int, chosen: frozenset[int] | None, columns: Sequence[str] | None
+    ) -> Iterator[Chunk]:
+        """Yield the wanted chunks of one file, and count all of them unless the end is not needed."""
+        index = first
+        last = None if chosen is None else max(chosen)
+        self.require_unchanged(position)
+        try:
+            for piece in self.pieces(position, first, lambda i: chosen is None or i in chosen, columns):
+                if piece is not None and (chosen is None or index in chosen):
+                    yield piece
+                index += 1
+                if last is not None and index > last:
+                    return
+        except UNREADABLE as error:
+            self.require_unchanged(position)
+            if chosen is None or index in chosen:
+                yield self.failed(position, index, f"cannot read the file: {failure_text(error)}")
+            index += 1
+        self.require_unchanged(position)
+        self._counts[position] = index - first
+
+    def failed(
+        self, position: int, index: int, reason: str, row: int | None = None, raw: str | None = None
+    ) -> FailedChunk:
+        """Return a chunk that only carries a problem of the file."""
+        name = self.names[position]
+        return FailedChunk(index, name, Problem(name, row, reason, raw), self.no_native())

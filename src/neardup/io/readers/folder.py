@@ -1,0 +1,224 @@
+"""Files that are one document each, in the formats people have; the id of a document is its path."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.attachments import ATTACHMENTS, column_of
+from neardup.io.formats import LISTS, METADATA, Attachment, Extractor, Metadata, format_of, refuse_size
+from neardup.io.formats.detection import Charset, charset_of, decoded
+from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
+from neardup.io.formats.limits import SECONDS, SECONDS_AGAIN
+from neardup.io.readers.base import (
+    CHUNK_BYTES,
+    Chunk,
+    Column,
+    Format,
+    NativeFiles,
+    NativeRows,
+    Problem,
+    Rows,
+    failure_text,
+)
+from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.findings import Findings
+from neardup.io.readers.memory import cut_by_bytes
+from neardup.io.readers.sources import Source, Stamp, changed, require_same
+
+# Opening a file costs about as much as reading this many bytes of it; it also bounds the files in a chunk.
+_OPEN_COST = 16 << 10
+
+# Extracting a text again costs a hundred times what keeping it does; this much is kept, the rest is extracted
+# again in each pass.
+_KEPT_BYTES = 256 << 20
+
+
+# Of a larger file the beginning is looked at before the rest is read.
+_LARGE = 1 << 20
+
+_TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
+
+
+class TextDocuments:
+    """Files that are one document each; the row number of a document is its place in the sorted list.
+
+    What files say of themselves are columns, too; null where a file does not say it.
+    """
+
+    format: Format = "text"
+    columns = (
+        Column("id", "text"),
+        Column("text", "text"),
+        *(Column(name, "other") for name in (*METADATA, ATTACHMENTS)),
+    )
+
+    def __init__(
+        self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, encoding: str = "auto"
+    ) -> None:
+        self.names = (name,)
+        self.findings = Findings()
+        self.sources = tuple(sources)
+        sizes = [source.size for source in self.sources]
+        self.size_bytes: int | None = sum(size or 0 for size in sizes)
+        costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
+        self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
+        self._known = _Known(encoding, self.findings)
+
+    def require(self, text: str, id: str | None) -> None:
+        """Accept any file that can be read."""
+
+    def chunks(
+        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[Chunk]:
+        """Yield the files in groups."""
+        chosen = None if wanted is None else frozenset(wanted)
+        for index, (start, end) in enumerate(pairwise(self._bounds)):
+            if chosen is None or index in chosen:
+                yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What is read from a file: its text in UTF-8, or as the bytes of the file are."""
+
+    text: bytes
+    metadata: Metadata
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass
+class _Known:
+    """What the first read of each file found; later reads must find the same.
+
+    ``reasons`` has for each row the problem with it, or None; ``read`` what was extracted, while there is room;
+    ``charsets`` the encoding of plain text, ``stamps`` the state of the file.
+    """
+
+    encoding: str
+    findings: Findings
+    charsets: dict[int, Charset] = field(default_factory=dict)
+    stamps: dict[int, Stamp | None] = field(default_factory=dict)
+    reasons: dict[int, Problem | None] = field(default_factory=dict)
+    read: dict[int, _Read] = field(default_factory=dict)
+    room: int = _KEPT_BYTES
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def decode(self, row: int, file: Source, data: bytes) -> bytes:
+        """Return plain text as UTF-8; the encoding is that of the first read."""
+        charset = self.charsets.get(row)
+        if charset is None:
+            charset = self.charsets[row] = charset_of(data, self.encoding)
+            self.findings.tell(file.name, charset)
+        return decoded(data, charset)
+
+    def require_unchanged(self, row: int, file: Source) -> None:
+        """Raise InputError if the file is not what it was when it was first read."""
+        require_same(file, self.stamps.setdefault(row, file.stamp()))
+
+    def keep(self, row: int, read: _Read) -> None:
+        with self.lock:
+            if row not in self.read and len(read.text) <= self.room:
+                self.read[row] = read
+                self.room -= len(read.text)
+
+
+@dataclass(frozen=True, eq=False)
+class _FilesChunk:
+    index: int
+    source: str
+    first_row: int
+    files: tuple[Source, ...]
+    known: _Known
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        contents, good = self._load()
+        values: dict[str, Any] = {
+            "id": pa.array([self.files[i].name for i in good], pa.large_string()),
+            "text": pa.array([content.text for content in contents], pa.large_binary()),
+        }
+        if ATTACHMENTS in columns:
+            values[ATTACHMENTS] = column_of([content.attachments for content in contents])
+        for name in set(columns) & set(METADATA):
+            values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
+        table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))
+        return Rows(table, self._numbers(good), self._problems())
+
+    def read_native(self) -> NativeRows:
+        rows = range(self.first_row, self.first_row + len(self.files))
+        if any(row not in self.known.reasons for row in rows):
+            self._load()
+        good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
+        files = tuple(self.files[i] for i in good)
+        for i, file in zip(good, files, strict=True):  # what is written must be what was judged
+            self.known.require_unchanged(self.first_row + i, file)
+        problems = self._problems()
+        found = (self.known.reasons[row] for row in rows)
+        aside = tuple(file for file, problem in zip(self.files, found, strict=True) if problem and problem.kind)
+        return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, problems, aside)
+
+    def _numbers(self, good: list[int]) -> Any:
+        return self.first_row + np.array(good, np.int64)
+
+    def _problems(self) -> tuple[Problem, ...]:
+        found = (self.known.reasons[row] for row in range(self.first_row, self.first_row + len(self.files)))
+        return tuple(problem for problem in found if problem is not None)
+
+    def _load(self) -> tuple[list[_Read], list[int]]:
+        """Return what the good files hold and their places in the chunk."""
+        contents, good = [], []
+        with Extractor() as extractor:
+            for i, file in enumerate(self.files):
+                content = self._content(self.first_row + i, file, extractor)
+                if content is not None:
+                    contents.append(content)
+                    good.append(i)
+        return contents, good
+
+    def _content(self, row: int, file: Source, extractor: Extractor) -> _Read | None:
+        """Return what a file holds, or None if it is rejected: the same at every read."""
+        reasons = self.known.reasons
+        if reasons.get(row) is not None:
+            return None
+        self.known.require_unchanged(row, file)
+        if row in self.known.read:
+            return self.known.read[row]
+        try:
+            content = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
+        except (*UNREADABLE, InputError) as error:
+            reason = f"cannot read {file.name}: {failure_text(error)}"
+            if row in reasons:
+                raise changed(file.path, failure_text(error)) from error
+            kind = error.kind if isinstance(error, NotTextError) else NOT_EXTRACTED
+            readable = isinstance(error, InputError)
+            reasons[row] = Problem(self.source, row, reason, None, file.name, kind if readable else None)
+            return None
+        reasons[row] = None
+        return content
+
+    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
+        if (file.size or 0) > _LARGE:
+            with file.open_raw() as stream:
+                _refuse_other_kinds(file, stream.read(HEAD_BYTES))
+        refuse_size(file.size)
+        data = file.read_bytes()
+        _refuse_other_kinds(file, data[:HEAD_BYTES])
+        if format_of(file.path, data) == "text":
+            return _Read(self.known.decode(row, file, data), {})
+        found = extractor.read(data, file.path, seconds)
+        content = _Read(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
+        self.known.keep(row, content)
+        return content
+
+
+def _refuse_other_kinds(file: Source, head: bytes) -> None:
+    """Raise NotTextError for a file that would be taken for text, or a page, and is neither."""
+    if format_of(file.path, head) in ("text", "html"):
+        refuse_kind(head, file.name)

@@ -1,0 +1,140 @@
+"""Arrow IPC files and streams (``.arrow``, ``.feather``): a chunk is some record batches, or a part of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.readers.arrow_types import is_text, row_lengths
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, failure_text
+from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.memory import CHUNK_ROWS, cut_by_bytes
+from neardup.io.readers.sources import Source
+from neardup.io.readers.tables import TableChunk, TableDocuments
+
+_MAGIC = b"ARROW1"
+
+
+class IpcDocuments(TableDocuments):
+    """Files of Arrow record batches, as ``datasets`` saves them and Feather is: with random access or as a stream.
+
+    Batches are read in order by the iterating thread, and checked before they are used.
+    """
+
+    format: Format = "ipc"
+
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+        super().__init__(sources)
+        self._chunk_bytes = chunk_bytes
+        self._failures: dict[int, str] = {}
+        schemas = [self._read_schema(i) for i in range(len(self.sources))]
+        if all(schema is None for schema in schemas):
+            raise InputError(
+                f"{self.names[0]} is not an Arrow file that can be read: {self._failures[0]}",
+                "A whole Arrow IPC file or stream",
+                "Check that it was written to the end, and that its name has the right extension",
+            )
+        self.settle(schemas)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the first file that can be read is a stream, without random access."""
+        first = next(i for i in range(len(self.sources)) if i not in self._failures)
+        return not _has_index(self.sources[first])
+
+    def _read_schema(self, position: int) -> Any:
+        self.take_stamp(position)
+        try:
+            with _opened(self.sources[position]) as (schema, _):
+                schema.names  # noqa: B018 - one that is no UTF-8 is found now, not in the middle
+                return schema
+        except UNREADABLE as error:
+            self._failures[position] = failure_text(error)
+            return None
+
+    def pieces(
+        self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
+    ) -> Iterator[Chunk | None]:
+        """Yield the chunks of one file."""
+        if position in self._failures:
+            yield self.failed(position, first, f"not an Arrow file: {self._failures[position]}")
+            return
+        index, row = first, 0
+        try:
+            with _opened(self.sources[position]) as (_, batches):
+                for table in _chunks(batches, self._chunk_bytes):
+                    yield TableChunk(index, self, position, row, table) if want(index) else None
+                    index, row = index + 1, row + table.num_rows
+        except UNREADABLE as error:
+            self.require_unchanged(position)
+            reason = f"reading stopped here, the rest of the file is lost: {failure_text(error)}"
+            yield self.failed(position, index, reason, row)
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Open a file of either kind: its schema, and its batches."""
+    with source.open() as file:
+        if _has_index(source):
+            reader = pa.ipc.open_file(file)
+            yield reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
+        else:
+            stream = pa.ipc.open_stream(file)
+            yield stream.schema, iter(stream)
+
+
+def _has_index(source: Source) -> bool:
+    with source.open() as file:
+        return bytes(file.read(len(_MAGIC))) == _MAGIC
+
+
+def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:
+    """Join small batches and cut large ones, the same in every pass; a damaged one ends them."""
+    held: list[Any] = []
+    size = rows = 0
+    for batch in _sound(batches):
+        if not isinstance(batch, pa.RecordBatch):
+            if held:
+                yield pa.Table.from_batches(held)
+            raise batch
+        if held and (size + batch.nbytes > chunk_bytes or rows + batch.num_rows > CHUNK_ROWS):
+            yield pa.Table.from_batches(held)
+            held, size, rows = [], 0, 0
+        table = pa.Table.from_batches([batch])
+        lengths = row_lengths(table)
+        if int(lengths.sum()) > chunk_bytes or batch.num_rows > CHUNK_ROWS:
+            start = 0
+            for end in cut_by_bytes(np.maximum(lengths, chunk_bytes // CHUNK_ROWS + 1), chunk_bytes):
+                yield table.slice(start, end - start)
+                start = end
+        else:
+            held.append(batch)
+            size, rows = size + batch.nbytes, rows + batch.num_rows
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _sound(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches that have been checked, and the error of the first that is damaged."""
+    try:
+        for batch in batches:
+            # offsets and indices of a damaged file may lead anywhere: nothing follows them before this
+            batch.validate(full=False)
+            _require_sound(batch)
+            yield batch
+    except UNREADABLE as error:
+        yield error
+
+
+def _require_sound(batch: Any) -> None:
+    """Raise ArrowInvalid unless offsets and indices stay inside their buffers; bytes need not be UTF-8."""
+    for column in batch.columns:
+        if is_text(column.type) and not pa.types.is_string_view(column.type):
+            large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+            column = column.view(pa.large_binary() if large else pa.binary())
+        column.validate(full=True)

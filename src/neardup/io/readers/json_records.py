@@ -1,0 +1,274 @@
+"""Parsing lines of JSON into columns: only the fields asked for are decoded.
+
+What makes a line good depends on nothing but the line and the required fields, so that every read of a
+chunk has the same rows: the required fields are decoded in every read, the others are taken as raw JSON
+and decoded afterwards, where a value that does not fit becomes null.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from neardup.io.readers.base import Column, Kind
+from neardup.io.readers.lines import Positions, line_bounds
+
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+# msgspec cannot be told to look for such keys; a column of that name is written out but cannot be chosen.
+_UNNAMEABLE = re.compile(r'["\\\x00-\x1f]')
+
+
+REMEMBERED = 1000
+"""Rejected lines of a block that are known when they come again."""
+
+_SHORT = 64
+
+_LINES_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Parsed:
+    """The lines of a block: the good ones by number, the rejected ones with their reasons."""
+
+    names: tuple[str, ...]
+    kinds: dict[str, Kind]
+    id: str | None
+    records: list[Any]
+    lines: Positions
+    rejected: Positions
+    reasons: list[str]
+    starts: Positions
+    stops: Positions
+    replaced: int = 0
+
+    def column(self, name: str) -> Any:
+        """Return the values of one field as an Arrow array."""
+        attribute = f"f{self.names.index(name)}"
+        values = [getattr(record, attribute) for record in self.records]
+        if values and isinstance(values[0], msgspec.Raw):
+            values = _decode_all(values)
+        return _id_array(values) if name == self.id else _array(values, self.kinds.get(name, "text"))
+
+
+class Parser:
+    """Parses blocks of lines, given which fields a good line must have."""
+
+    def __init__(self, columns: Sequence[Column], text: str | None = None, id: str | None = None) -> None:
+        self._kinds: dict[str, Kind] = {column.name: column.kind for column in columns}
+        self._required: dict[str, Any] = {}
+        if text is not None:
+            self._required[text] = str | None
+            self._kinds[text] = "text"
+        if id is not None and id != text:
+            self._required[id] = int | str | None
+        self._text, self._id = text, id if id != text else None
+
+    def parse(self, block: bytes, names: tuple[str, ...]) -> Parsed:
+        """Parse all lines of a block for the named fields."""
+        names = (*self._required, *(name for name in names if name not in self._required))
+        decoder = _decoder(names, tuple(self._required.items()), self._text)
+        starts, ends, stops = line_bounds(block)
+        lines = np.flatnonzero(ends > starts)
+        records = _parse_at_once(decoder, block, starts[lines], ends[lines])
+        rejected, reasons = np.empty(0, np.int64), list[str]()
+        replaced = 0
+        if records is None:
+            records, lines, rejected, reasons = _parse_each(decoder, block, starts, ends)
+            replaced = sum(_replaced(block[starts[line] : ends[line]]) for line in lines)
+        return Parsed(names, self._kinds, self._id, records, lines, rejected, reasons, starts, stops, replaced)
+
+
+@lru_cache(maxsize=64)
+def _decoder(names: tuple[str, ...], required: tuple[tuple[str, Any], ...], text: str | None) -> Any:
+    types = dict(required)
+    fields: list[Any] = []
+    for i, name in enumerate(names):
+        if name == text:  # no default: a line without a text is no document
+            fields.append((f"f{i}", types[name]))
+        else:
+            default = None if name in types else msgspec.Raw(b"null")
+            fields.append((f"f{i}", types.get(name, msgspec.Raw), default))
+    rename = {f"f{i}": name for i, name in enumerate(names)}
+    record = msgspec.defstruct("Line", fields, rename=rename, gc=False, kw_only=True)
+    return msgspec.json.Decoder(record)
+
+
+def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Positions) -> list[Any] | None:
+    """Parse a block in one call, or return None when some line needs to be looked at by itself.
+
+    The call sees values, not lines. It is exact when every line begins with ``{`` and ends with ``}`` and
+    there are as many values as lines: inside a value no ``{`` follows a ``}`` and a line end, so no value
+    goes over a line end, so each line holds at least one value, so exactly one.
+    """
+    if not len(starts):
+        return []
+    data = np.frombuffer(block, np.uint8)
+    if not ((data[starts] == ord("{")).all() and (data[ends - 1] == ord("}")).all()):
+        return None
+    try:
+        records: list[Any] = decoder.decode_lines(block)
+    except _REFUSED:
+        return None
+    return records if len(records) == len(starts) else None
+
+
+def _parse_each(
+    decoder: Any, block: bytes, starts: Positions, ends: Positions
+) -> tuple[list[Any], Positions, Positions, list[str]]:
+    """Parse line by line: the records, their lines, the lines that are rejected and why.
+
+    A million lines may be rejected for the same reason, or be the same: that costs no object and no parsing each.
+    """
+    records: list[Any] = []
+    good, bad, reasons = array("q"), array("q"), list[str]()
+    refused: dict[bytes, str] = {}
+    for i, (start, end) in enumerate(_bounds(starts, ends)):
+        line = block[start:end]
+        if not line.strip():
+            continue
+        reason = refused.get(line) if end - start <= _SHORT else None
+        if reason is None:
+            try:
+                records.append(_parse_one(decoder, line))
+                good.append(i)
+                continue
+            except _REFUSED as error:
+                reason = intern(_reason(error))
+            if end - start <= _SHORT and len(refused) < REMEMBERED:
+                refused[line] = reason
+        bad.append(i)
+        reasons.append(reason)
+    return records, np.array(good, np.int64), np.array(bad, np.int64), reasons
+
+
+def _bounds(starts: Positions, ends: Positions) -> Iterator[tuple[int, int]]:
+    """Yield starts and ends as Python numbers, few of which are there at a time."""
+    for first in range(0, len(starts), _LINES_AT_ONCE):
+        some = slice(first, first + _LINES_AT_ONCE)
+        yield from zip(starts[some].tolist(), ends[some].tolist(), strict=True)
+
+
+def _parse_one(decoder: Any, line: bytes) -> Any:
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError:
+        raise
+    except _REFUSED:
+        repaired = _repaired(line)
+        if repaired is None:
+            raise
+        return decoder.decode(repaired)
+
+
+def _repaired(line: bytes) -> bytes | None:
+    """Return strict JSON for what common programs write: broken UTF-8, half surrogates, NaN."""
+    try:
+        value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
+        text = json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _replaced(line: bytes) -> int:
+    """How many invalid UTF-8 sequences of a line are read as U+FFFD."""
+    return line.decode("utf-8", "replace").count("\ufffd") - line.count("\ufffd".encode())
+
+
+def _reason(error: BaseException) -> str:
+    message = str(error)
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return message if isinstance(error, msgspec.ValidationError) else f"not JSON: {message}"
+
+
+def _decode_all(raws: Sequence[Any]) -> list[Any]:
+    """Decode raw values in one call, or one by one if a value among them is refused."""
+    try:
+        return list(msgspec.json.decode(b"[" + b",".join(map(bytes, raws)) + b"]"))
+    except _REFUSED:
+        return [_decode_raw(bytes(raw)) for raw in raws]
+
+
+def _decode_raw(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except _REFUSED:
+        repaired = _repaired(raw)
+        try:
+            return None if repaired is None else msgspec.json.decode(repaired)
+        except _REFUSED:
+            return None
+
+
+def _id_array(values: list[Any]) -> Any:
+    """Return ids as int64 if all of this chunk are such integers, else all as strings."""
+    if values and all(value is None or type(value) is int for value in values):
+        try:
+            return pa.array(values, pa.int64())
+        except (OverflowError, pa.ArrowException):
+            pass  # integers of more than 64 bits stay exact as strings
+    return pa.array([_string(value) for value in values], pa.large_string())
+
+
+def _array(values: list[Any], kind: Kind) -> Any:
+    if kind == "integer":
+        return pa.array([v if type(v) is int and -(2**63) <= v < 2**63 else None for v in values], pa.int64())
+    if kind == "number":
+        return pa.array([_float(value) for value in values], pa.float64())
+    return pa.array([_string(value) for value in values], pa.large_string())
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return float(value) if type(value) in (int, float) else None
+    except OverflowError:
+        return None
+
+
+def _string(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else None
+
+
+def parsed_objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the lines that are JSON objects, whole."""
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    for line in lines:
+        try:
+            yield _parse_one(decoder, line)
+        except _REFUSED:
+            continue
+
+
+def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
+    """Return the keys of the objects in order of appearance, with their kinds."""
+    values: dict[str, list[Any]] = {}
+    for item in objects:
+        for name, value in item.items():
+            values.setdefault(name, [])
+            if value is not None:
+                values[name].append(value)
+    return tuple(Column(name, _kind(found)) for name, found in values.items() if not _UNNAMEABLE.search(name))
+
+
+def _kind(values: list[Any]) -> Kind:
+    """Return the kind of most values: a few of another type are rejected or become null when read."""
+    strings, integers, floats = (sum(type(v) is t for v in values) for t in (str, int, float))
+    if 2 * (strings + integers + floats) < len(values):
+        return "other"
+    if strings * 2 >= len(values) or (strings and not floats):
+        return "text"  # also a column of nulls so far: it may hold texts further on
+    return "number" if floats else "integer"

@@ -1,0 +1,169 @@
+"""What the files of a folder are together: data of one kind, or documents; and what stands beside data."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from neardup.errors import InputError
+from neardup.io.readers.base import Format
+from neardup.io.readers.findings import Aside, named
+from neardup.io.readers.sources import COMPRESSIONS, Source
+
+_FORMATS: dict[str, Format] = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "ipc"),
+}
+SUFFIXES = tuple(_FORMATS)
+_BINARY: frozenset[Format] = frozenset(("parquet", "ipc"))
+
+BESIDE = "beside the data"
+NOT_LISTED = "state.json does not list it"
+
+# What stands beside data and speaks of it; in a folder without data these are documents as others are.
+_COMPANION_NAMES = frozenset(
+    (
+        *("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "croissant.json"),
+        *("checksums.txt", "md5sums.txt", "sha256sums.txt", "manifest.json"),
+    )
+)
+_COMPANION_STEMS = frozenset(
+    ("readme", "license", "licence", "copying", "notice", "citation", "changelog", "contributing")
+)
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_STATE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The files of a folder that are read, as what, and what stays aside."""
+
+    format: Format
+    sources: tuple[Source, ...]
+    aside: tuple[Aside, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def format_of(name: str) -> Format:
+    """Return the format that the extension of a file name stands for."""
+    stem, extension = os.path.splitext(name.lower())
+    if extension in COMPRESSIONS:
+        inner = _FORMATS.get(os.path.splitext(stem)[1], "text")
+        return "text" if inner in _BINARY else inner
+    return _FORMATS.get(extension, "text")
+
+
+def decide(folder: str, sources: Sequence[Source]) -> Decided:
+    """Say what a folder holds: data, if other files are few and small beside it; else one document a file.
+
+    A few: not more of them than data files, and at most a tenth of their bytes. Raises InputError where both
+    could be meant, or data of several kinds.
+    """
+    speaking = [source for source in sources if _speaks_of_data(source.name)]
+    others = [source for source in sources if not _speaks_of_data(source.name)]
+    data = [source for source in others if format_of(source.name) != "text"]
+    documents = [source for source in others if format_of(source.name) == "text"]
+    if not data:
+        return Decided("text", tuple(sources))
+    if _few_beside(documents, data):
+        return _as_data(folder, data, [*documents, *speaking])
+    tables = [source for source in data if format_of(source.name) in _BINARY]
+    if tables and not _few_beside(data, documents):
+        raise InputError(
+            f"{folder} holds data ({_counted(data)}) and documents ({len(documents):,}: "
+            f"{named(s.name for s in documents)})",
+            "Data, or one document a file, in one run",
+            f"Name what you mean by a pattern, for example '{_pattern(folder, data)}'",
+        )
+    note = f"{_counted(data)} in a folder of documents: read as one document each, not as rows"
+    return Decided("text", tuple(sources), (), (note,))
+
+
+def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the Hive partition that the folders in a name stand for.
+
+    >>> partition_of("date=2024-01-01/lang=__HIVE_DEFAULT_PARTITION__/part.parquet")
+    (('date', '2024-01-01'), ('lang', None))
+    """
+    folders = (folder.partition("=") for folder in name.replace(os.sep, "/").split("/")[:-1])
+    return tuple(
+        (unquote(key), None if value == _NULL_PARTITION else unquote(value))
+        for key, equals, value in folders
+        if key and equals
+    )
+
+
+def _speaks_of_data(name: str) -> bool:
+    """Tell a README, a dataset_info.json, or the _SUCCESS and _metadata that writers of data leave."""
+    base = os.path.basename(name).lower()
+    return (
+        base in _COMPANION_NAMES
+        or (os.path.splitext(base)[0] in _COMPANION_STEMS and format_of(base) == "text")
+        or (base.startswith("_") and "." not in base)
+    )
+
+
+def _few_beside(few: Sequence[Source], many: Sequence[Source]) -> bool:
+    sizes = [sum(source.size or 0 for source in part) for part in (few, many)]
+    return not few or (len(few) <= len(many) and 10 * sizes[0] <= sizes[1])
+
+
+def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Decided:
+    if len({format_of(source.name) for source in data}) > 1:
+        raise InputError(
+            f"{folder} holds data of several kinds: {_counted(data)}",
+            "Files of one format in one run",
+            f"Name what you mean by a pattern, for example '{_pattern(folder, data)}', or convert the others",
+        )
+    listed, unlisted = _listed(data, rest)
+    aside = [*(Aside(s.name, BESIDE) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
+    return Decided(format_of(data[0].name), tuple(listed), tuple(aside))
+
+
+def _listed(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:
+    """Part the files of a saved dataset from the caches that the library leaves beside them."""
+    states = {os.path.dirname(s.name): s for s in rest if os.path.basename(s.name) == "state.json" and s.is_local}
+    listed: list[Source] = []
+    unlisted: list[Source] = []
+    known = {folder: _files_of(state) for folder, state in states.items()}
+    for source in data:
+        files = known.get(os.path.dirname(source.name))
+        (listed if files is None or os.path.basename(source.name) in files else unlisted).append(source)
+    return (listed, unlisted) if listed else (list(data), [])
+
+
+def _files_of(state: Source) -> frozenset[str] | None:
+    try:
+        if (state.size or 0) > _STATE_BYTES:
+            return None
+        with open(state.path, "rb") as file:
+            files = json.load(file)["_data_files"]
+        return frozenset(str(item["filename"]) for item in files)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _counted(sources: Sequence[Source]) -> str:
+    counts = Counter(format_of(source.name) for source in sources)
+    first = {kind: next(s.name for s in sources if format_of(s.name) == kind) for kind in counts}
+    return ", ".join(
+        f"{counts[kind]:,} {_called(kind)} ({first[kind]}{' …' * (counts[kind] > 1)})" for kind in counts
+    )
+
+
+def _called(kind: Format) -> str:
+    return {"ipc": "Arrow", "parquet": "Parquet", "jsonl": "JSON", "csv": "CSV"}.get(kind, kind)
+
+
+def _pattern(folder: str, data: Sequence[Source]) -> str:
+    largest = max(data, key=lambda source: source.size or 0)
+    stem, suffix = os.path.splitext(os.path.basename(largest.name))
+    if suffix.lower() in COMPRESSIONS:
+        suffix = os.path.splitext(stem)[1] + suffix
+    return os.path.join(folder, "**" if os.path.dirname(largest.name) else "", "*" + suffix)

@@ -1,0 +1,195 @@
+"""Cutting a stream of bytes into blocks of whole lines, and a block into lines."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from neardup.io.formats.detection import UTF_8, Charset
+from neardup.io.readers.base import failure_text
+from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.limits import ROW_BYTES
+from neardup.io.readers.sources import Source, changed
+
+Positions = npt.NDArray[np.int64]
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# What is kept of a line that is too long, to be shown.
+_BEGINNING = 4096
+
+# When a compressed stream breaks, what one read had decompressed is got again byte by byte.
+_COMPRESSED_READ = 64 << 10
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where a block of lines lies in a plain file; one line alone if it is too long to be read."""
+
+    offset: int
+    length: int
+    first_row: int
+    too_long: bytes | None = None
+
+
+@dataclass(frozen=True)
+class LongLine:
+    """A line that is longer than a row may be: how it begins, and how many bytes it has."""
+
+    beginning: bytes
+    length: int
+
+
+class Stream:
+    """The content of a file in UTF-8; a failure ends it like the end of the file and is kept in ``error``."""
+
+    def __init__(self, source: Source, charset: Charset = UTF_8) -> None:
+        self._source = source
+        self._file = source.open()
+        self._given = 0
+        self._step = _COMPRESSED_READ if source.compression else None
+        self._decoder = None if charset.encoding == "utf-8" else _decoder(charset.encoding)
+        self._waiting = bytearray()
+        self.error: BaseException | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """Return the next ``size`` bytes, fewer only at the end."""
+        if self._decoder is None:
+            return self._stored(size)
+        while len(self._waiting) < size and self._decoder is not None:
+            part = self._stored(size)
+            self._waiting += self._decoder.decode(part, final=not part).encode("utf-8", "replace")
+            if not part:
+                break
+        given = bytes(self._waiting[:size])
+        del self._waiting[:size]
+        return given
+
+    def _stored(self, size: int) -> bytes:
+        if self._step is None:
+            return self._read(size)
+        parts, count = [], 0
+        while count < size and (part := self._read(self._step)):
+            parts.append(part)
+            count += len(part)
+        return b"".join(parts)
+
+    def _read(self, size: int) -> bytes:
+        if self.error is not None:
+            return b""
+        try:
+            data = bytes(self._file.read(size))
+        except UNREADABLE as error:
+            self.error = error
+            data = b"" if self._step is None else self._rescue(self._step)
+        self._given += len(data)
+        return data
+
+    def _rescue(self, step: int) -> bytes:
+        """Get what the failing read had decompressed and lost: again up to there, then byte by byte."""
+        saved: list[bytes] = []
+        try:
+            self._file.close()
+            self._file = self._source.open()
+            left = self._given
+            while left:
+                left -= len(self._file.read(min(step, left)))
+            while len(saved) < step and (byte := self._file.read(1)):
+                saved.append(byte)
+        except UNREADABLE:
+            pass  # the failure that was met before
+        return b"".join(saved)
+
+
+def line_blocks(read: Callable[[int], bytes], size: int, longest: int = ROW_BYTES) -> Iterator[bytes | LongLine]:
+    """Yield blocks of about ``size`` bytes that end with a line; a line above that is a block of its own.
+
+    Of a line of more than ``longest`` bytes only the beginning is held.
+    """
+    rest: list[bytes] = []
+    held = 0
+    while part := read(size):
+        first = part.find(b"\n") + 1 or len(part)
+        if held + first > longest:
+            beginning = b"".join((*rest, part[:_BEGINNING]))[:_BEGINNING]
+            line, part = _skip_line(read, size, part)
+            yield LongLine(beginning, held + line)
+            rest, held = [], 0
+        cut = part.rfind(b"\n") + 1
+        if cut:
+            yield b"".join((*rest, part[:cut]))
+            rest, held = [], 0
+        if cut < len(part):
+            rest.append(part[cut:])
+            held += len(part) - cut
+    if rest:
+        yield b"".join(rest)
+
+
+def _skip_line(read: Callable[[int], bytes], size: int, part: bytes) -> tuple[int, bytes]:
+    """Return how many bytes of the line were still to come, and what was read behind it."""
+    skipped = 0
+    while part:
+        end = part.find(b"\n") + 1
+        if end:
+            return skipped + end, part[end:]
+        skipped += len(part)
+        part = read(size)
+    return skipped, b""
+
+
+def count_lines(block: bytes) -> int:
+    """Return the number of lines, the last one with or without a line end."""
+    return block.count(b"\n") + (not block.endswith(b"\n") and bool(block))
+
+
+def line_bounds(block: bytes) -> tuple[Positions, Positions, Positions]:
+    r"""Return for each line its start, the end of its content (before ``\n`` or ``\r\n``), its end."""
+    data = np.frombuffer(block, np.uint8)
+    stops = np.flatnonzero(data == 0x0A) + 1
+    if not block.endswith(b"\n") and block:
+        stops = np.append(stops, len(block))
+    starts = np.concatenate(([0], stops[:-1]))[: len(stops)]
+    ends = _before(data, starts, _before(data, starts, stops, 0x0A), 0x0D)
+    return starts, ends, stops
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(encoding)("replace")
+
+
+def _before(data: npt.NDArray[np.uint8], starts: Positions, ends: Positions, byte: int) -> Positions:
+    """Return the ends moved one back where the last byte is the given one."""
+    last: Any = data[np.maximum(ends - 1, 0)] if len(data) else data
+    return np.where((ends > starts) & (last == byte), ends - 1, ends)
+
+
+def read_span(path: str, span: Span) -> bytes:
+    """Read one block of lines again."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(span.offset)
+            block = file.read(span.length)
+    except OSError as error:
+        raise changed(path, failure_text(error)) from error
+    if len(block) < span.length:
+        raise changed(path, "it is shorter now")
+    return block
+
+
+def with_keys(line: bytes, item: bytes) -> bytes:
+    """Put the keys of a second JSON object at the end of the first, and leave the rest as it is."""
+    body = line.rstrip()
+    end = line[len(body) :] or b"\n"
+    inner = body[:-1].rstrip()
+    comma = b"" if inner.endswith(b"{") and inner.strip() == b"{" else b", "
+    return body[:-1].rstrip() + comma + item[1:] + (end if end.endswith(b"\n") else end + b"\n")

@@ -1,0 +1,165 @@
+"""``manifest.json`` of a result: which files neardup wrote into the folder, how large they are, their digests.
+
+It proves that a folder is one of ours, as it was left, before anything in it is replaced or decoded. It guards
+against damage and mistakes, not against somebody who changes a table and the manifest together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.display import printable
+from neardup.errors import InputError
+
+RUN_FILE = "run.json"
+MANIFEST = "manifest.json"
+
+MOST_BYTES = 1 << 20
+"""A manifest is a few hundred bytes: it has one entry for each file, and one for the folder ``kept``."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 60)]
+
+
+class Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A file: its size, and the SHA-256 of its content. Or a folder: sizes added up, SHA-256 of the names.
+
+    A folder has the number of its ``files``. The kept documents, which may be many gigabytes and are the user's
+    own, have no digest.
+    """
+
+    bytes: Size
+    files: Size | None = None
+    sha256: Digest | None = None
+
+
+class Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    """Everything that was written into a result folder, by its name, apart from the manifest itself."""
+
+    neardup: str
+    format: int
+    files: dict[str, Written]
+
+
+class ChangedError(Exception):
+    """A result folder is not as it was written; the message says in what."""
+
+
+def manifest_of(folder: Path, digested: Collection[str], version: tuple[str, int]) -> bytes:
+    """The manifest of a folder as JSON; the files ``digested`` get digests. ``version``: program, format."""
+    files = {entry.name: _described(entry, entry.name in digested) for entry in sorted(folder.iterdir())}
+    encoded = msgspec.json.encode(Manifest(*version, files), order="sorted")
+    return msgspec.json.format(encoded, indent=2) + b"\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder. Raises ChangedError where there is none, or another program's."""
+    try:
+        return msgspec.json.decode(read_regular(folder / MANIFEST, MOST_BYTES), type=Manifest)
+    except FileNotFoundError:
+        raise ChangedError(f"it has no {MANIFEST}") from None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ChangedError(f"its {MANIFEST} cannot be used ({_first_line(error)})") from error
+
+
+def require_own(folder: Path) -> None:
+    """Raise ChangedError unless everything in the folder was written by neardup, and ``run.json`` is unchanged.
+
+    Files that are missing do no harm: nothing is lost with them.
+    """
+    manifest = read_manifest(folder)
+    read_whole(folder, RUN_FILE, manifest)
+    for entry in sorted(folder.iterdir()):
+        written = manifest.files.get(entry.name)
+        found = entry.lstat().st_mode
+        if entry.name == MANIFEST or (written and written.files is None and stat.S_ISREG(found)):
+            continue
+        if written is None or written.files is None or not stat.S_ISDIR(found):
+            raise ChangedError(f"{printable(entry.name)} in it was not written by neardup")
+        if _described(entry, digested=False).sha256 != written.sha256:
+            raise ChangedError(f"the files in {printable(entry.name)} are not those that neardup has written")
+
+
+def read_whole(folder: Path, name: str, manifest: Manifest) -> bytes:
+    """The bytes of a file of the result, which are those that were written. Raises ChangedError otherwise."""
+    written = manifest.files.get(name)
+    if written is None or written.sha256 is None:
+        raise ChangedError(f"{MANIFEST} does not name {name}")
+    try:
+        data = read_regular(folder / name, written.bytes)
+    except FileNotFoundError:
+        raise ChangedError(f"{name} is not there") from None
+    except OSError as error:
+        raise ChangedError(f"{name} cannot be read ({_first_line(error)})") from error
+    if len(data) != written.bytes:
+        raise ChangedError(f"{name} has {len(data):,} bytes, and {written.bytes:,} were written")
+    if hashlib.sha256(data).hexdigest() != written.sha256:
+        raise ChangedError(f"{name} has been changed: its SHA-256 is not the one in {MANIFEST}")
+    return data
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of a regular file of at most so many; no link is followed. Raises OSError for anything else."""
+    handle = os.open(path, _FLAGS)
+    with open(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError("it is not a regular file")
+        if found.st_size > most:
+            raise OSError(f"it has {found.st_size:,} bytes, and at most {most:,} are expected")
+        return file.read(most)
+
+
+def _described(path: Path, digested: bool) -> Written:
+    if not path.is_dir():
+        digest = _sha256_of(path) if digested else None
+        return Written(path.stat().st_size, sha256=digest)
+    names, size = [], 0
+    for parent, folders, files in os.walk(path):
+        names += [os.path.relpath(os.path.join(parent, name), path) for name in (*files, *folders)]
+        size += sum(os.lstat(os.path.join(parent, name)).st_size for name in files)
+    listed = b"\0".join(sorted(os.fsencode(name) for name in names))
+    return Written(size, len(names), hashlib.sha256(listed).hexdigest())
+
+
+def _sha256_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _first_line(error: BaseException) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reason.strip().partition("\n")[0] or type(error).__name__
+
+
+def damaged(folder: Path, reason: str) -> InputError:
+    """The error for a result folder of which something cannot be used."""
+    return InputError(
+        f"{folder} cannot be used: {reason}",
+        "A folder as this version of neardup writes it, with all its files",
+        "Make the result again",
+    )
+
+
+def decoded_table(name: str, data: bytes) -> pa.Table:
+    """A table of a result from the bytes of its file. Raises ChangedError for bytes that are no such table."""
+    try:
+        table = pq.ParquetFile(pa.BufferReader(data)).read()
+        table.validate(full=True)
+    except MemoryError:
+        raise
+    except (OSError, pa.ArrowException, ValueError, TypeError, KeyError, OverflowError) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ChangedError(f"{name}.parquet cannot be used: {reason}") from error
+    return table

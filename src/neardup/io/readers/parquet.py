@@ -1,0 +1,218 @@
+"""Parquet: a chunk is some row groups, or some rows of a row group that is too big to decode at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.errors import InputError
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, Problem, Rows, failure_text, no_rows
+from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.parquet_footer import StoredGroup, read_footer
+from neardup.io.readers.parquet_plan import Part, exact_slices, plan
+from neardup.io.readers.sources import Source
+from neardup.io.readers.tables import TableChunk, TableDocuments
+
+
+class ParquetDocuments(TableDocuments):
+    """Parquet files that all have the same columns.
+
+    They are read, not mapped: a mapped file that is cut while it is read ends the process.
+    """
+
+    format: Format = "parquet"
+
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+        super().__init__(sources)
+        self._chunk_bytes = chunk_bytes
+        self._failures: dict[int, str] = {}
+        self._plans: dict[int, list[Part]] = {}
+        self.footers: dict[int, tuple[StoredGroup, ...]] = {}
+        self.metadata: list[Any] = [self._read_footer(i) for i in range(len(self.sources))]
+        if len(self._failures) == len(self.sources):
+            raise InputError(
+                f"{self.names[0]} is not a Parquet file that can be read: {self._failures[0]}",
+                "A whole Parquet file",
+                "Check that it was written to the end, and that its name has the right extension",
+            )
+        self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
+
+    def _read_footer(self, position: int) -> Any:
+        self.take_stamp(position)
+        try:
+            with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
+                # a type that Arrow cannot read, or a name that is no UTF-8, is found now, not in the middle
+                file.schema_arrow.names  # noqa: B018
+                self.footers[position] = read_footer(raw, file.metadata)
+                return file.metadata
+        except UNREADABLE as error:
+            self._failures[position] = failure_text(error)
+            return None
+
+    def pieces(
+        self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
+    ) -> Iterator[Chunk | None]:
+        """Yield the chunks of one file."""
+        if position in self._failures:
+            yield self.failed(position, first, f"not a Parquet file: {self._failures[position]}")
+            return
+        index = first
+        for part in self._plan(position):
+            indexes = range(index, index + part.chunks)
+            index += part.chunks
+            if not any(map(want, indexes)):
+                yield from (None for _ in indexes)
+            elif part.refused is not None:
+                reason = lost_rows(part.first_row, part.first_row + part.rows, part.refused)
+                yield self.failed(position, indexes[0], reason, part.first_row)
+            elif part.batch_rows is None:
+                yield _GroupsChunk(indexes[0], self, position, part)
+            else:
+                yield from self._stream(position, part, indexes, want, columns)
+
+    def _plan(self, position: int) -> list[Part]:
+        if position not in self._plans:
+            with self.sources[position].open_raw() as raw:
+                opened = partial(self.open, position)
+                # at a URL every look at a header fetches what lies around it: the file would be fetched once more
+                self._plans[position] = plan(
+                    self.footers[position],
+                    raw,
+                    opened,
+                    self._chunk_bytes,
+                    all_headers=self.sources[position].is_local,
+                )
+        return self._plans[position]
+
+    def _stream(
+        self,
+        position: int,
+        part: Part,
+        indexes: range,
+        want: Callable[[int], bool],
+        columns: Sequence[str] | None,
+    ) -> Iterator[Chunk | None]:
+        """Decode a big row group here, a batch at a time: its pages can only be read in order."""
+        assert part.batch_rows is not None
+        last = max(filter(want, indexes))
+        row = part.first_row
+        try:
+            with self.open(position) as file:
+                names = self.in_file(columns)
+                batches = file.iter_batches(part.batch_rows, part.groups, names, use_threads=False)
+                for index, table in zip(indexes, exact_slices(batches, part.batch_rows), strict=False):
+                    yield TableChunk(index, self, position, row, table) if want(index) else None
+                    row += table.num_rows
+                    if index == last:
+                        break
+        except UNREADABLE as error:
+            self.require_unchanged(position)
+            yield from self._lost(position, part, indexes, want, row, error)
+            return
+        yield from (None for index in indexes if index > last)
+
+    def _lost(
+        self,
+        position: int,
+        part: Part,
+        indexes: range,
+        want: Callable[[int], bool],
+        row: int,
+        error: BaseException,
+    ) -> Iterator[Chunk | None]:
+        """Yield the problem and, so that later chunks keep their numbers, chunks without rows."""
+        assert part.batch_rows is not None
+        failed, *rest = indexes[(row - part.first_row) // part.batch_rows :]
+        end = part.first_row + part.rows
+        yield self.failed(position, failed, lost_rows(row, end, error), row) if want(failed) else None
+        for index in rest:
+            empty = self.empty(position)
+            yield TableChunk(index, self, position, end, empty) if want(index) else None
+
+    def open(self, position: int, dictionary: str | None = None) -> Any:
+        """Open one of the files, without reading its footer again; one column may keep its dictionary."""
+        return open_parquet(self.sources[position], self.metadata[position], dictionary)
+
+    def empty(self, position: int) -> Any:
+        """Return decoded rows of a file, without any row."""
+        return self.metadata[position].schema.to_arrow_schema().empty_table()
+
+
+@dataclass(frozen=True)
+class _GroupsChunk:
+    """One or more whole row groups, decoded by whoever reads the chunk."""
+
+    index: int
+    owner: ParquetDocuments
+    position: int
+    part: Part
+
+    @property
+    def source(self) -> str:
+        return self.owner.names[self.position]
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        table, row_numbers, problems = self._decode(self.owner.in_file(columns))
+        rows = self.owner.rows(self.position, table, row_numbers, columns)
+        return replace(rows, problems=(*problems, *rows.problems))
+
+    def read_native(self) -> NativeRows:
+        table, row_numbers, problems = self._decode(None)
+        native = self.owner.native(self.position, table, row_numbers)
+        return replace(native, problems=(*problems, *native.problems))
+
+    def _decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
+        part = self.part
+        self.owner.require_unchanged(self.position)
+        try:
+            with self.owner.open(self.position) as file:
+                table = file.read_row_groups(part.groups, columns, use_threads=False)
+        except UNREADABLE:
+            self.owner.require_unchanged(self.position)
+            return self._rescue(columns)
+        return table, np.arange(part.first_row, part.first_row + part.rows), ()
+
+    def _rescue(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
+        """Read the row groups one by one, so that a damaged one takes no other with it."""
+        tables, numbers, problems = [self._empty(columns)], [no_rows()], []
+        row = self.part.first_row
+        for group in self.part.groups:
+            end = row + self.owner.footers[self.position][group].rows
+            try:
+                with self.owner.open(self.position) as file:
+                    found = file.read_row_group(group, columns, use_threads=False)
+                    tables.append(found if columns is None else found.select(columns))
+                numbers.append(np.arange(row, end))
+            except UNREADABLE as error:
+                problems.append(Problem(self.source, row, lost_rows(row, end, error)))
+            row = end
+        return pa.concat_tables(tables), np.concatenate(numbers), tuple(problems)
+
+    def _empty(self, columns: list[str] | None) -> Any:
+        empty = self.owner.empty(self.position)
+        return empty if columns is None else empty.select(columns)
+
+
+def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:
+    """Open a Parquet file to be read a page at a time, its checksums verified where it has them."""
+    # pre_buffer would load the column chunks of all row groups asked for at once, a big row group whole
+    return pq.ParquetFile(
+        source.open_raw(),
+        metadata=metadata,
+        read_dictionary=None if dictionary is None else [dictionary],
+        buffer_size=1 << 20,
+        pre_buffer=False,
+        page_checksum_verification=True,
+    )
+
+
+def lost_rows(start: int, end: int, error: BaseException | str) -> str:
+    """Say which rows a damaged row group takes with it."""
+    why = error if isinstance(error, str) else failure_text(error)
+    return f"rows {start} to {end - 1} are lost, their row group cannot be read: {why}"

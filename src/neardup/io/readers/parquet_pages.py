@@ -1,0 +1,64 @@
+"""What a column of a Parquet row group decodes to, from the headers of its pages, before it is decoded.
+
+A dictionary page of some kilobytes may hold a value of a hundred megabytes, and a million rows may repeat it; the
+footer tells of neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.io.readers.parquet_footer import StoredColumn
+from neardup.io.readers.thrift import Fields, number_of, struct_at, struct_of
+
+_HEADER_BYTES = 4096
+_MOST_HEADER_BYTES = 8 << 20
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_DICTIONARY_CODES = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: ``values`` in it, coded by the dictionary or not, its size unpacked and as it is stored."""
+
+    is_dictionary: bool
+    coded: bool
+    values: int
+    unpacked: int
+    stored: int
+
+
+def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
+    """Yield the pages of a column chunk.
+
+    Raises ArrowInvalid where there is no page, OSError when the file cannot be read.
+    """
+    at, end = column.start, column.start + column.stored
+    while at < end:
+        header, length = _header(file, at)
+        kind = number_of(header, 1)
+        said = struct_of(header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, -1), {}))
+        encoding = said.get(2 if kind == _DATA else 4)
+        stored = number_of(header, 3)
+        yield Page(
+            kind == _DICTIONARY, encoding in _DICTIONARY_CODES, number_of(said, 1, 0), number_of(header, 2), stored
+        )
+        at += length + stored
+
+
+def _header(file: Any, at: int) -> tuple[Fields, int]:
+    """Return the page header at a place in the file, and its length."""
+    size = _HEADER_BYTES
+    while True:
+        file.seek(at)
+        data = bytes(file.read(size))
+        try:
+            return struct_at(data, 0)
+        except IndexError:
+            if len(data) < size or size >= _MOST_HEADER_BYTES:
+                raise pa.ArrowInvalid(f"no page header at {at}") from None
+            size *= 16

@@ -1,0 +1,161 @@
+"""What Parquet and Arrow files share: columns with types, one schema over all files, partitions in folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.readers.arrow_types import kind_of, plain, row_lengths, schema_columns, valid_strings
+from neardup.io.readers.base import Kind, NativeRows, NativeTable, Problem, RowNumbers, Rows, no_rows
+from neardup.io.readers.files import FileDocuments
+from neardup.io.readers.limits import ROW_BYTES, refuse_columns, too_long
+from neardup.io.readers.schemas import Unified, cast, constant, partition_columns, unified
+from neardup.io.readers.sources import Source
+
+
+class TableDocuments(FileDocuments):
+    """Files of typed columns; ``schema`` is that of native rows of all of them, partitions included."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        super().__init__(sources)
+        self.text: str | None = None
+        self.schema: Any = None
+        self._stored: Any = None
+        self._unified: Unified | None = None
+
+    def settle(self, schemas: Sequence[Any]) -> None:
+        """Find the schema of the whole; ``schemas`` has one for each file, None for one that cannot be read."""
+        good = [i for i, schema in enumerate(schemas) if schema is not None]
+        for i in good:
+            refuse_columns(self.names[i], len(schemas[i]))
+            schema_columns(schemas[i], self.names[i])
+        self._unified = found = unified([self.names[i] for i in good], [schemas[i] for i in good])
+        self._schemas = schemas
+        self._partition, notes = partition_columns(self.sources, found.schema.names)
+        self._stored = found.schema
+        self.schema = found.schema
+        for field in self._partition:
+            self.schema = self.schema.append(field)
+        self.columns = schema_columns(self.schema, self.names[0])
+        self.findings.notes += [*found.notes, *notes]
+
+    @property
+    def partition_names(self) -> list[str]:
+        """The columns that folders tell."""
+        return [field.name for field in self._partition]
+
+    def require(self, text: str, id: str | None) -> None:
+        """Refuse a text or an id that has another type in one of the files: it would not be what was asked for."""
+        self.text = text
+        self._require_kinds(text, ("text",))
+        if id is not None:
+            self._require_kinds(id, ("text", "integer"))
+
+    def _require_kinds(self, column: str, kinds: Sequence[Kind]) -> None:
+        mixed = self._unified.mixed.get(column) if self._unified else None
+        if not mixed:
+            return
+        for schema, name in zip(self._schemas, self.names, strict=True):
+            if schema is not None and kind_of(schema.field(column).type) not in kinds:
+                told = " and ".join(f"{type_} in {first}" for type_, first in mixed)
+                raise InputError(
+                    f'The column "{column}" is {told}; that of {name} cannot be used',
+                    "A column that is asked for has one kind in all files",
+                    "Run the files apart, or rewrite them with one schema",
+                )
+
+    def in_file(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return which columns are to be decoded to get these; None: all."""
+        if columns is None:
+            return None
+        stored = [name for name in dict.fromkeys(columns) if name in self._stored.names]
+        return stored or self._stored.names[:1]
+
+    def shaped(self, position: int, table: Any, columns: Sequence[str]) -> Any:
+        """Return decoded rows with these columns, in the types of the whole where a file has another kind."""
+        made = {}
+        for name in dict.fromkeys(columns):
+            if name in self._stored.names:
+                column = table.column(name)
+                mixed = self._unified is not None and name in self._unified.mixed
+                made[name] = cast(column, self.schema.field(name).type) if mixed else column
+            else:
+                made[name] = constant(self.sources[position], self.schema.field(name), table.num_rows)
+        return _table([made[name] for name in columns], list(columns))
+
+    def rows(self, position: int, table: Any, numbers: RowNumbers, columns: Sequence[str]) -> Rows:
+        """Return the columns asked for of decoded rows, without rows that are too long."""
+        asked = plain(self.shaped(position, table, columns))
+        asked, numbers, problems = self.without_long(position, asked, numbers)
+        if self.text is not None:
+            asked = valid_strings(asked, self.text)
+        return Rows(asked, numbers, problems)
+
+    def native(self, position: int, table: Any, numbers: RowNumbers) -> NativeTable:
+        """Return decoded rows in the column order and types of the whole, without rows that are too long."""
+        columns = [
+            cast(table.column(field.name), field.type)
+            if field.name in self._stored.names
+            else constant(self.sources[position], field, table.num_rows)
+            for field in self.schema
+        ]
+        whole = _table(columns, self.schema)
+        whole, numbers, problems = self.without_long(position, whole, numbers)
+        return NativeTable(numbers, whole, problems)
+
+    def without_long(
+        self, position: int, table: Any, numbers: RowNumbers
+    ) -> tuple[Any, RowNumbers, tuple[Problem, ...]]:
+        """Leave out rows that are longer than a row may be."""
+        if table.nbytes <= ROW_BYTES:
+            return table, numbers, ()
+        lengths = row_lengths(table)
+        long = np.flatnonzero(lengths > ROW_BYTES)
+        if not len(long):
+            return table, numbers, ()
+        name = self.names[position]
+        problems = tuple(Problem(name, int(numbers[i]), too_long("the row")) for i in long)
+        fits = np.flatnonzero(lengths <= ROW_BYTES)
+        return table.take(fits), numbers[fits], problems
+
+    def no_native(self) -> NativeRows:
+        """Return an empty table with all columns."""
+        return NativeTable(no_rows(), self.schema.empty_table())
+
+
+@dataclass(frozen=True, eq=False)
+class TableChunk:
+    """Some rows of a file, decoded already."""
+
+    index: int
+    owner: TableDocuments
+    position: int
+    first_row: int
+    table: Any
+
+    @property
+    def source(self) -> str:
+        """Display name of the file."""
+        return self.owner.names[self.position]
+
+    def read(self, columns: Sequence[str]) -> Rows:
+        """Return the columns asked for."""
+        return self.owner.rows(self.position, self.table, self._row_numbers(), columns)
+
+    def read_native(self) -> NativeRows:
+        """Return the rows with all their columns."""
+        return self.owner.native(self.position, self.table, self._row_numbers())
+
+    def _row_numbers(self) -> Any:
+        return np.arange(self.first_row, self.first_row + self.table.num_rows)
+
+
+def _table(columns: Sequence[Any], names: Any) -> Any:
+    if isinstance(names, pa.Schema):
+        return pa.Table.from_arrays(list(columns), schema=names)
+    return pa.Table.from_arrays(list(columns), names=names)

@@ -1,0 +1,89 @@
+"""Who may read an output: nobody who may not read all of its input."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from neardup.io.readers.base import Documents
+
+EVERYBODY = 0o666
+"""What the umask allows is not restricted further: input that comes from no file of this system."""
+
+_OWNER, _GROUP, _OTHERS = 0o600, 0o060, 0o006
+
+
+def common_access(paths: Iterable[str | Path]) -> int:
+    """The permissions to read and write that all of these files and folders give; those of the owner stay.
+
+    What a group other than ours may do counts for nothing: the output will belong to our group. Files that
+    cannot be looked at, and standard input, restrict nothing.
+
+    >>> oct(common_access([]))
+    '0o666'
+    """
+    bits = EVERYBODY
+    for path in paths:
+        try:
+            bits &= _shared(os.stat(path))
+        except (OSError, ValueError):
+            continue
+    return bits
+
+
+def access_of(documents: Documents, *others: Documents | None) -> int:
+    """The permissions that all files of these documents give; data in memory and URLs restrict nothing."""
+    every = (documents, *(other for other in others if other is not None))
+    sources = (source for one in every for source in getattr(one, "sources", ()))
+    return common_access(source.path for source in sources if source.is_local)
+
+
+@contextmanager
+def creating(access: int) -> Iterator[None]:
+    """What this process creates within gets no permission that ``access`` has not; for one thread at a time."""
+    before = os.umask(0o077)
+    os.umask(before | (0o066 & ~access))
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def restrict(path: Path, access: int) -> None:
+    """Take from a file, or from everything in a folder and itself, the permissions that ``access`` has not."""
+    if access == EVERYBODY or os.name == "nt":
+        return
+    if path.is_dir():
+        for parent, _, names in os.walk(path):
+            for name in names:
+                _restrict_one(os.path.join(parent, name), access)
+            _restrict_one(parent, access)
+    else:
+        _restrict_one(path, access)
+
+
+def _restrict_one(path: str | Path, access: int) -> None:
+    found = os.stat(path, follow_symlinks=False)
+    # a folder with the set-group-ID bit gives what is made in it to its own group
+    allowed = access if found.st_gid == os.getegid() else _without_group(access)
+    if stat.S_ISDIR(found.st_mode):
+        allowed |= (allowed & 0o444) >> 2  # who may read a folder may enter it
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & ~allowed & 0o077:
+        os.chmod(path, mode & (allowed | 0o7700))
+
+
+def _shared(found: os.stat_result) -> int:
+    mode = (found.st_mode & EVERYBODY) | _OWNER
+    if stat.S_ISDIR(found.st_mode):  # who may read names, but not enter, reads no file there
+        mode &= ~0o066 | ((found.st_mode & 0o011) * 6)
+    mine = not hasattr(os, "getegid") or found.st_gid == os.getegid()
+    return mode if mine else _without_group(mode)
+
+
+def _without_group(mode: int) -> int:
+    """The mode with no more for the group than for all others."""
+    return (mode & ~_GROUP) | ((mode & _OTHERS) << 3)

@@ -1,0 +1,170 @@
+"""The kept documents, in the format of the input, written while the next chunks are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from neardup.errors import OutputError
+from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable
+from neardup.io.readers.csv import CsvDocuments
+from neardup.io.readers.folder import TextDocuments
+from neardup.io.readers.ipc import IpcDocuments
+from neardup.io.readers.jsonl import JsonlDocuments
+from neardup.io.readers.memory import ArrowDocuments
+from neardup.io.readers.parquet import ParquetDocuments
+from neardup.io.writers.background import Background
+from neardup.io.writers.kept_arrow import ArrowSink
+from neardup.io.writers.kept_csv import CsvSink
+from neardup.io.writers.kept_files import FilesSink
+from neardup.io.writers.kept_lines import LinesSink
+from neardup.io.writers.kept_parquet import ParquetSink
+from neardup.io.writers.outputs import OutputFolder
+from neardup.runtime import is_memory_failure
+
+
+class Sink(Protocol):
+    """How one format is written: prepared by the caller of ``write``, written in the background."""
+
+    path: Path
+
+    def prepare(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return what is to be written of a chunk."""
+
+    def write(self, item: Any) -> None:
+        """Write it."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+
+class KeptWriter:
+    """Writes the kept rows of each chunk, chunk after chunk.
+
+    Also a context manager: when left by an exception it stops its thread and writes no more.
+    """
+
+    def __init__(self, sink: Sink, bytes_in: int) -> None:
+        self._sink = sink
+        self._bytes_in = bytes_in
+        self._open = True
+        self._thread: Background[Any] = Background(sink.write)
+
+    @property
+    def path(self) -> Path:
+        """The file or folder that is written."""
+        return self._sink.path
+
+    def write(self, native: NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None) -> None:
+        """Write the rows of a chunk for which ``keep`` is true, with their rows of ``extra`` as columns.
+
+        ``keep`` and ``extra`` have one entry for each row of ``native``.
+        """
+        try:
+            item = self._sink.prepare(native, keep, extra)
+            if item is not None:
+                self._thread.put(item, _weight(native))
+        except (OSError, pa.ArrowException) as error:
+            raise _failed(self.path, error) from error
+
+    def close(self) -> tuple[int, int]:
+        """Finish and return the size of the input and of what was written, in bytes."""
+        try:
+            if self._open:
+                self._thread.close()
+                self._open = False
+                self._sink.close()
+            return self._bytes_in, _size(self.path)
+        except (OSError, pa.ArrowException) as error:
+            raise _failed(self.path, error) from error
+
+    def __enter__(self) -> KeptWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        elif self._open:
+            self._thread.stop()
+            with suppress(OSError, pa.ArrowException):
+                self._sink.close()
+
+
+def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None) -> KeptWriter:
+    """Return the writer of the kept documents.
+
+    ``extra`` is the schema of columns that every row gets besides its own.
+    """
+    if extra is not None:
+        check_extra(documents, extra.names)
+    try:
+        return KeptWriter(_sink(folder, documents, extra), documents.size_bytes or 0)
+    except (OSError, pa.ArrowException) as error:
+        raise _failed(folder.target / "kept", error) from error
+
+
+def _sink(folder: OutputFolder, documents: Documents, extra: Any) -> Sink:
+    if isinstance(documents, ParquetDocuments | ArrowDocuments):
+        return ParquetSink(folder.path("kept.parquet"), documents, extra)
+    if isinstance(documents, IpcDocuments):
+        return ArrowSink(folder.path("kept.arrow"), documents, extra)
+    if isinstance(documents, JsonlDocuments):
+        return LinesSink(folder.path("kept.jsonl"), documents.compression)
+    if isinstance(documents, CsvDocuments):
+        return CsvSink(folder, documents, extra)
+    if isinstance(documents, TextDocuments):
+        return FilesSink(folder.path("kept"), documents.sources)
+    raise TypeError(f"no way to write {type(documents).__name__}")
+
+
+def check_extra(documents: Documents, extra: Sequence[str]) -> None:
+    """Raise OutputError if the documents cannot have these columns besides their own."""
+    if isinstance(documents, TextDocuments):
+        raise OutputError(
+            "Text files have no place for further columns",
+            "Parquet, JSONL, CSV or a table",
+            "Use groups.parquet, which holds the same",
+        )
+    names = {column.name for column in documents.columns}
+    clash = [name for name in extra if name in names]
+    if clash:
+        raise OutputError(
+            f'The input has a column "{clash[0]}" already',
+            f"An input without the columns {', '.join(extra)}",
+            "Rename that column, or use groups.parquet, which holds the same",
+        )
+
+
+def _weight(native: NativeRows) -> int:
+    """Return how much memory the rows hold while they wait to be written."""
+    if isinstance(native, NativeTable):
+        return int(native.table.nbytes)
+    return len(native.data) if isinstance(native, NativeLines) else 0
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size
+
+
+def _failed(path: Path, error: BaseException) -> OutputError:
+    if is_memory_failure(error):
+        raise MemoryError(str(error)) from error
+    return OutputError(
+        f"Cannot write {path.name}: {error}",
+        "A folder that may be written, on a disk with room",
+        "Choose another output folder",
+    )

@@ -1,0 +1,40 @@
+"""Kept rows as an Arrow file or stream, as the input was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from neardup.io.readers.base import NativeTable
+from neardup.io.readers.ipc import IpcDocuments
+from neardup.io.writers.kept_parquet import kept_rows
+
+
+class ArrowSink:
+    """Writes the kept rows of each chunk as record batches."""
+
+    def __init__(self, path: Path, documents: IpcDocuments, extra: Any) -> None:
+        self.path = path
+        self._schema = documents.schema
+        for field in extra or ():
+            self._schema = self._schema.append(field)
+        opened = pa.ipc.new_stream if documents.is_stream else pa.ipc.new_file
+        # batches of several chunks may have other dictionaries for one column
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not documents.is_stream)
+        self._file = opened(str(path), self._schema, options=options)
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        return kept_rows(native.table, keep, extra)
+
+    def write(self, item: Any) -> None:
+        """Write the rows."""
+        self._file.write_table(item if item.schema.equals(self._schema) else item.cast(self._schema))
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()

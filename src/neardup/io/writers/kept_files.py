@@ -1,0 +1,65 @@
+"""Kept text files: byte-identical copies in a folder ``kept``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from neardup.io.readers.base import NativeFiles
+from neardup.io.readers.sources import Source
+
+
+class FilesSink:
+    """Copies files below one folder, each at its own relative path."""
+
+    def __init__(self, path: Path, files: Sequence[Source]) -> None:
+        self.path = path
+        self._places = _places(files)
+        path.mkdir()
+
+    def prepare(
+        self, native: NativeFiles, keep: npt.NDArray[np.bool_], extra: Any
+    ) -> list[tuple[str, Source]] | None:
+        """Return the kept files, and those that were left aside, with their places in the folder."""
+        chosen = [*(native.sources[i] for i in np.flatnonzero(keep).tolist()), *native.left_aside]
+        return [(self._places[source.path], source) for source in chosen] or None
+
+    def write(self, item: list[tuple[str, Source]]) -> None:
+        """Copy the files."""
+        for place, source in item:
+            target = self.path / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_local:
+                shutil.copyfile(source.path, target)
+            else:
+                target.write_bytes(source.read_bytes())
+
+    def close(self) -> None:
+        """Do nothing: every file is closed already."""
+
+
+def _places(files: Sequence[Source]) -> dict[str, str]:
+    """Return where each file goes, by its full path; no two at the same place."""
+    names = [os.path.normpath(file.name) for file in files]
+    if any(
+        os.path.isabs(name) or "://" in file.name or name.startswith("..")
+        for name, file in zip(names, files, strict=True)
+    ):
+        # Names that lead out of the folder: the files go below what their paths have in common.
+        paths = [file.path.split("://", 1)[-1].lstrip("/") for file in files]
+        base = os.path.commonpath(["/" + os.path.dirname(path) for path in paths])
+        names = [os.path.relpath("/" + path, base) for path in paths]
+    places: dict[str, str] = {}
+    taken: set[str] = set()
+    for file, name in zip(files, names, strict=True):
+        # Names that are no Unicode are shown with replacement characters, and may look alike.
+        place = name if name not in taken else f"{name}.{len(taken)}"
+        taken.add(place)
+        places[file.path] = place
+    return places

@@ -1,0 +1,140 @@
+"""Kept rows as Parquet, laid out like the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.io.readers.base import NativeTable
+from neardup.io.readers.memory import ArrowDocuments
+from neardup.io.readers.parquet import ParquetDocuments
+from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, StoredColumn
+
+# A row group is closed at this size even if the input's were bigger: it has to be held in memory.
+_GROUP_BYTES = 64 << 20
+
+# Writers give up a dictionary beyond a limit (1 MB of values in most of them) and go on with plain values.
+# The footer does not say so, but the size does: indices take at most 4 bytes a value, texts more.
+_DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
+
+_DEFAULT_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the row groups of a file are made."""
+
+    rows: int = _DEFAULT_ROWS
+    compression: str | dict[str, str] = "snappy"
+    level: dict[str, int] | None = None
+    dictionary: bool | list[str] = True
+    statistics: bool | list[str] = True
+
+
+class ParquetSink:
+    """Collects kept rows into row groups and writes them."""
+
+    def __init__(self, path: Path, documents: ParquetDocuments | ArrowDocuments, extra: Any) -> None:
+        self.path = path
+        layout = layout_of(documents, extra) if isinstance(documents, ParquetDocuments) else Layout()
+        schema = documents.schema
+        for field in extra or ():
+            schema = schema.append(field)
+        self._rows = layout.rows
+        self._schema = schema
+        self._file = pq.ParquetWriter(
+            path,
+            schema,
+            compression=layout.compression,
+            compression_level=layout.level,
+            use_dictionary=layout.dictionary,
+            write_statistics=layout.statistics,
+        )
+        self._held: list[Any] = []
+        self._held_rows = self._held_bytes = 0
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        return kept_rows(native.table, keep, extra)
+
+    def write(self, item: Any) -> None:
+        """Collect rows until they make a row group."""
+        self._held.append(item)
+        self._held_rows += item.num_rows
+        self._held_bytes += item.nbytes
+        if self._held_rows >= self._rows or self._held_bytes >= _GROUP_BYTES:
+            self._write_groups()
+
+    def close(self) -> None:
+        """Write what is left and the footer."""
+        if self._held_rows:
+            self._write_groups()
+            if self._held_rows:
+                self._write_table(self._take())
+        self._file.close()
+
+    def _write_groups(self) -> None:
+        """Write full row groups; what is left over goes first into the next."""
+        table = self._take()
+        rest = table.num_rows % self._rows if table.num_rows > self._rows else 0
+        self._write_table(table.slice(0, table.num_rows - rest))
+        if rest:
+            left = table.slice(table.num_rows - rest)
+            self._held, self._held_rows, self._held_bytes = [left], rest, left.nbytes
+
+    def _take(self) -> Any:
+        table = pa.concat_tables(self._held)
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+        return table
+
+    def _write_table(self, table: Any) -> None:
+        if not table.schema.equals(self._schema):
+            table = table.cast(self._schema)
+        self._file.write_table(table, row_group_size=self._rows)
+
+
+def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+    """Return the rows for which ``keep`` is true, with the columns of ``extra``, or None if there are none."""
+    if extra is not None:
+        for field, column in zip(extra.schema, extra.columns, strict=True):
+            table = table.append_column(field, column)
+    if keep.all():
+        return table if table.num_rows else None
+    return table.filter(pa.array(keep)) if keep.any() else None
+
+
+def layout_of(documents: ParquetDocuments, extra: Any = None) -> Layout:
+    """Return the layout of the first file: its row group size, and codec and encodings by column.
+
+    The extra columns get the codec of the first column.
+    """
+    groups = documents.footers[min(documents.footers)]
+    if not groups:
+        return Layout()
+    columns = groups[0].columns
+    more: list[str] = [] if extra is None else list(extra.names)
+    more += documents.partition_names
+    codecs = dict.fromkeys(more, columns[0].codec)
+    codecs |= {column.path: column.codec for column in columns}
+    # Arrow's gzip level is 9, which takes several times as long as the usual 6 for a percent of size.
+    levels = {path: 6 for path, codec in codecs.items() if codec == "gzip"}
+    return Layout(
+        rows=max(1, *(group.rows for group in groups)),
+        compression=codecs,
+        level=levels or None,
+        dictionary=[*more, *(column.path for column in columns if is_dictionary(column))],
+        statistics=[*more, *(column.path for column in columns if column.has_statistics)],
+    )
+
+
+def is_dictionary(column: StoredColumn) -> bool:
+    """Return whether all values of a column chunk are dictionary indices."""
+    if not column.has_dictionary or {PLAIN_DICTIONARY, PLAIN} <= column.encodings:
+        return False
+    return column.unpacked <= _DICTIONARY_BYTES + _INDEX_BYTES * column.values

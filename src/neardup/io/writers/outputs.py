@@ -1,0 +1,160 @@
+"""The output folder: written in a place of its own, moved to its name when all is on the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+
+from neardup.errors import OutputError
+from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
+from neardup.io.writers.access import EVERYBODY, restrict
+from neardup.io.writers.place import WorkingPlace, flush
+from neardup.tables import FORMAT_VERSION
+
+
+class OutputFolder:
+    """A result folder as a context manager: complete under its name, or not there at all.
+
+    Files are written into a place next to it that nobody else can enter. At the end ``manifest.json`` is added,
+    all is flushed to the disk and the folder gets its name; on any exception it is removed. Only a result of
+    neardup to which nothing was added is replaced, and only when asked to. Raises OutputError.
+    """
+
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+        self.target = Path(os.path.abspath(os.path.expanduser(path)))
+        self.overwrite = overwrite
+        self._place = WorkingPlace(self.target)
+        self._access = EVERYBODY
+        self._digested: set[str] = set()
+
+    def __enter__(self) -> OutputFolder:
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            self._check_target()
+            self._place.open()
+            self._check_target()  # what a killed run had set aside may be back
+            self._place.new.mkdir()
+        except OSError as error:
+            self._place.remove()
+            raise _failed(self.target, error) from error
+        except BaseException:
+            self._place.remove()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._publish()
+        except OSError as failure:
+            raise _failed(self.target, failure) from failure
+        finally:
+            self._place.remove()
+
+    def restrict(self, access: int) -> None:
+        """Let nobody read or write the result who has not these permissions (see ``access.py``)."""
+        self._access &= access
+
+    def path(self, name: str) -> Path:
+        """Return where a file of that name is to be written."""
+        return self._place.new / name
+
+    def write_table(self, name: str, table: Any) -> None:
+        """Write an Arrow table as Parquet."""
+        try:
+            # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
+            pq.write_table(table, self.path(name), compression="zstd")
+            self._digested.add(name)
+        except OSError as error:
+            raise _failed(self.target / name, error) from error
+
+    def write_json(self, name: str, value: object) -> None:
+        """Write a value as JSON to be read by people: indented, keys sorted."""
+        encoded = msgspec.json.encode(value, enc_hook=_plain_value, order="sorted")
+        self._write_bytes(name, [msgspec.json.format(encoded, indent=2), b"\n"])
+
+    def write_jsonl(self, name: str, rows: Iterable[object]) -> None:
+        """Write one JSON object a line: mappings, dataclasses or structs."""
+        encoder = msgspec.json.Encoder(enc_hook=_plain_value)
+        self._write_bytes(name, (encoder.encode(row) + b"\n" for row in rows))
+
+    def _write_bytes(self, name: str, parts: Iterable[bytes]) -> None:
+        try:
+            with open(self.path(name), "wb") as file:
+                file.writelines(parts)
+            self._digested.add(name)
+        except OSError as error:
+            raise _failed(self.target / name, error) from error
+
+    def _check_target(self) -> None:
+        if not os.path.lexists(self.target):
+            return
+        if not self.overwrite:
+            raise OutputError(
+                f"{self.target} exists already",
+                "A folder that does not exist yet",
+                "Choose another name, or pass overwrite",
+            )
+        _require_result(self.target, self.target)
+
+    def _publish(self) -> None:
+        new = self._place.new
+        version_of = version("neardup"), FORMAT_VERSION
+        (new / MANIFEST).write_bytes(manifest_of(new, self._digested, version_of))
+        restrict(new, self._access)
+        flush(new)
+        self._check_target()
+        try:
+            if os.path.lexists(self.target):
+                # Looked at again where nobody can add to it: what is removed was written by neardup.
+                _require_result(self._place.set_aside(), self.target)
+            self._place.publish()
+        except BaseException:
+            self._place.put_back()
+            raise
+
+
+def _require_result(folder: Path, name: Path) -> None:
+    """Raise OutputError unless the folder is empty, or a result to which nothing was added."""
+    why = "it is not a folder"
+    try:
+        if folder.is_dir() and not folder.is_symlink():
+            if any(folder.iterdir()):
+                require_own(folder)
+            return
+    except ChangedError as changed:
+        why = str(changed)
+    raise OutputError(
+        f"{name} is not a result of neardup: {why}",
+        "Only an empty folder or a result as neardup has written it is overwritten",
+        "Choose another name, or remove it yourself",
+    )
+
+
+def _failed(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"Cannot write {path}: {error.strerror or error}",
+        "A folder that may be written, on a disk with room",
+        "Choose another output folder",
+    )
+
+
+def _plain_value(value: Any) -> Any:
+    """Encode numpy numbers and arrays, which msgspec does not know."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

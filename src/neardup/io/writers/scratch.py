@@ -1,0 +1,54 @@
+"""Room on disk for arrays that are larger than the memory a run may take."""
+
+from __future__ import annotations
+
+import errno
+import os
+from tempfile import TemporaryFile, gettempdir
+from typing import IO
+
+import numpy as np
+
+from neardup.display import size
+from neardup.errors import OutputError
+from neardup.tables import UInt64s
+
+_BLOCK = 1 << 20
+
+
+def scratch_array(length: int) -> UInt64s:
+    """uint64[length] in a file without a name, which is gone when the array is.
+
+    The file is in the system's folder for temporary files. Its room is taken at once, for a disk that is full
+    could not be told from within a kernel. Raises OutputError when there is not enough.
+    """
+    if length == 0:
+        return np.empty(0, np.uint64)
+    try:
+        with TemporaryFile(prefix="neardup-") as file:
+            _take_room(file, 8 * length)
+            return np.asarray(np.memmap(file, np.uint64, "r+", shape=length))
+    except OSError as error:
+        if error.errno == errno.ENOMEM:  # the file has its room, but this process may not look at all of it
+            raise MemoryError(f"{size(8 * length)} of a temporary file cannot be mapped") from error
+        raise OutputError(
+            f"There is no room for {size(8 * length)} in {gettempdir()}: {error.strerror}",
+            "The exact join writes its shingles there when they do not fit into the memory it may take",
+            "Set TMPDIR to a folder with more room, raise --memory, or choose --method lsh",
+        ) from error
+
+
+def _take_room(file: IO[bytes], size: int) -> None:
+    """Give the file its size, with room on the disk for all of it."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+    # macOS, Windows, and file systems that cannot: zeros that are written have room
+    zeros = bytes(min(size, _BLOCK))
+    for begin in range(0, size, _BLOCK):
+        file.write(zeros[: size - begin])
+    file.flush()

@@ -1,0 +1,1 @@
+"""Which pairs meet the criterion: candidates, verification, exact joins."""

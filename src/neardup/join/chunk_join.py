@@ -1,0 +1,67 @@
+"""Documents → every pair with enough common text, in chunks of at least as many tokens as a shingle has.
+
+Candidates come from lists of shingles (``kernels/join/cover_prefixes.py``): two documents at or above the
+threshold share shingles that cover enough of both, and meet in the list of one that is not too frequent. No pair
+is lost. The chunks of each candidate are then counted on the tokens (``common_text.py``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.join.common_text import CommonText, counting_of, pairs_of
+from neardup.join.corpus import Corpus, Fingerprints
+from neardup.join.criterion import criterion_of
+from neardup.join.prefix_join import Listed, entries_of, lists_of, repeats_of
+from neardup.join.shingle_store import ShingleStore
+from neardup.kernels.join.cover_prefixes import Asked, Meeting, cover_prefixes, meeting_pairs
+from neardup.runtime import Progress, ordered_map
+from neardup.settings import Settings
+from neardup.sketch.documents import ShingleSets
+from neardup.tables import VERIFIED, Int32s, UInt64s
+
+_SLICE = 256
+"""Documents of which one task takes the prefixes."""
+
+
+def join_chunks(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> CommonText:
+    """Every pair of the documents at or above the threshold, without those of two below ``reference``."""
+    documents, settings = np.arange(len(prints.unique)), corpus.settings
+    if not len(documents):
+        return CommonText(VERIFIED.empty_table(), 0, 0)
+    with progress.stage("shingles", len(documents), "documents"):
+        sets = ShingleStore(corpus, prints).get(documents).sets
+        streams = ShingleStore(corpus, prints, "tokens").get(documents).sets
+    with progress.stage("join", len(documents), "documents"):
+        meeting = meeting_of(sets, streams, settings, corpus.key.shingles)
+    with progress.stage("chunks", len(documents), "documents") as advance:
+        return pairs_of(meeting, meeting_pairs, streams, reference, settings, advance)
+
+
+def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Meeting:
+    """The lists in which the pairs of all documents meet, from their shingle sets and their tokens.
+
+    ``factors`` are those by which tokens become shingles (``kernels.keyed.Key``).
+    """
+    starts, threads = sets.offsets[:-1], settings.work.threads
+    repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
+    criterion, counting = criterion_of(settings.search), counting_of(settings)
+
+    def work(first: int) -> tuple[UInt64s, Int32s, Asked]:
+        offsets = streams.offsets[first : first + _SLICE + 1]
+        entries, owner, asked = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
+        return entries, owner + np.int32(first), asked
+
+    done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))
+    entries, owner = (np.concatenate([part[k] for part in done]) for k in (0, 1))
+    sizes, largest, least = (np.concatenate([part[2][k] for part in done]) for k in range(3))
+    order = np.argsort(sizes, kind="stable")
+    number = np.empty(len(order), np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    by_size = np.argsort(number[owner], kind="stable")
+    listed = Listed(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
+    members, first, entry = lists_of(listed)
+    begin, _, list_of, place = entries_of(members, first, listed.in_prefix[entry], len(order))
+    ends = sets.offsets[1:]
+    of_documents = (starts[order], ends[order], sizes[order], largest[order], least[order])
+    return Meeting(order, sets.hashes, *of_documents, begin, list_of, place, members, first)

@@ -1,0 +1,162 @@
+"""Verified pairs → the same with every pair between documents that some chain of found pairs joins.
+
+A *family* is what found pairs join, directly or through others (a connected component). In a family of up to
+``HUB`` documents every two that were never compared are compared. All documents of a larger one, and of one that
+has a hub document, go to the exact join, which costs less there. Comparing within families joins no two of them,
+so nothing new can appear after one round: what stays missed are pairs between documents that no chain joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.join.criterion import criterion_of
+from neardup.join.lsh_candidates import HUB, Candidates
+from neardup.join.method import BYTES_A_SHINGLE
+from neardup.join.shingle_store import ShingleStore
+from neardup.join.verify import verify
+from neardup.kernels.union_find import best_of_tree, unite
+from neardup.runtime import Progress
+from neardup.settings import Settings
+from neardup.tables import CANDIDATES, Bools, Int64s, column, verified_table
+
+_AT_ONCE = 1 << 22
+"""Pairs that are held to be compared, 32 MB."""
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What closing made of the pairs of a search.
+
+    ``pairs`` (VERIFIED) are all that are known, ``hub`` (int64, ascending) the documents to be joined exactly.
+    ``families`` have three ``documents`` or more, or hub documents; ``compared`` pairs of them were counted, and
+    ``found`` of these are pairs. ``joined`` documents were added to the hub documents; ``left_out`` ones were not,
+    because the join would take more memory than the settings allow.
+    """
+
+    pairs: pa.Table
+    hub: Int64s
+    families: int
+    documents: int
+    compared: int
+    found: int
+    joined: int
+    left_out: int
+
+    def as_dict(self) -> dict[str, int]:
+        """The counts, as ``run.json`` holds them."""
+        names = ("families", "documents", "compared", "found", "joined", "left_out")
+        return {name: int(getattr(self, name)) for name in names}
+
+
+def families_of(a: Int64s, b: Int64s, documents: int) -> Int64s:
+    """int64[documents]: the smallest document of each one's family, by the pairs a[k], b[k].
+
+    A document without a pair is its own.
+    """
+    parent = np.arange(documents)
+    unite(parent, a, b)
+    family: Int64s = best_of_tree(parent, np.arange(documents))
+    return family
+
+
+def close(
+    pairs: pa.Table,
+    proposed: Candidates,
+    store: ShingleStore,
+    reference: int,
+    settings: Settings,
+    progress: Progress,
+) -> Closed:
+    """Compare, or hand to the exact join, what the chains of ``pairs`` (VERIFIED) join.
+
+    ``proposed`` tells which pairs were compared already; pairs of two documents below ``reference`` are left out.
+    """
+    members, sizes = _families(pairs, store.documents)
+    is_hub = np.zeros(store.documents, np.bool_)
+    is_hub[proposed.hub] = True
+    starts = np.cumsum(sizes) - sizes
+    with_hub = np.add.reduceat(is_hub[members], starts) > 0 if len(sizes) else np.zeros(0, np.bool_)
+    large = (sizes > HUB) | with_hub
+    fits = _within_memory(members, sizes, large, is_hub, store, settings)
+    is_hub[members[np.repeat(fits, sizes)]] = True
+    small = ~large & (sizes > 2)
+    chosen = np.repeat(small, sizes)
+    tables, compared = [pairs], 0
+    known = _keys(column(proposed.pairs, "a"), column(proposed.pairs, "b"))
+    total = int((sizes[small] * (sizes[small] - 1) // 2).sum())
+    with progress.stage("close", total, "pairs") as advance:
+        for keys in _never_compared(members[chosen], sizes[small], known, reference):
+            candidates = pa.table([(keys >> 32).astype(np.uint32), keys.astype(np.uint32)], schema=CANDIDATES)
+            tables.append(verify(candidates, store, criterion_of(settings.search), settings.work.threads, advance))
+            compared += len(keys)
+    hub = np.flatnonzero(is_hub)
+    return Closed(
+        pairs=_together(tables),
+        hub=hub,
+        families=int((large | small).sum()),
+        documents=int(sizes[large | small].sum()),
+        compared=compared,
+        found=sum(table.num_rows for table in tables[1:]),
+        joined=len(hub) - len(proposed.hub),
+        left_out=int(sizes[large & ~fits].sum()),
+    )
+
+
+def _families(pairs: pa.Table, documents: int) -> tuple[Int64s, Int64s]:
+    """(members, sizes): the documents that have pairs, family by family, ascending in each."""
+    a, b = column(pairs, "a"), column(pairs, "b")
+    inside = np.unique(np.concatenate((a, b)))
+    family = families_of(a, b, documents)[inside]
+    order = np.argsort(family, kind="stable")
+    _, sizes = np.unique(family, return_counts=True)
+    return inside[order], sizes.astype(np.int64)
+
+
+def _within_memory(
+    members: Int64s, sizes: Int64s, large: Bools, is_hub: Bools, store: ShingleStore, settings: Settings
+) -> Bools:
+    """Which of the ``large`` families an exact join may hold besides the hub documents, the smallest first."""
+    if not large.any():
+        return large
+    room = settings.search.memory * 1e9 / BYTES_A_SHINGLE - store.bound(np.flatnonzero(is_hub)).sum()
+    shingles = np.add.reduceat(np.where(is_hub[members], 0, store.bound(members)), np.cumsum(sizes) - sizes)
+    order = np.flatnonzero(large)[np.argsort(shingles[large], kind="stable")]
+    fits = np.zeros(len(sizes), np.bool_)
+    # what adds nothing fits always: all its documents are hub documents already
+    fits[order] = (np.cumsum(shingles[order]) <= room) | (shingles[order] == 0)
+    return fits
+
+
+def _never_compared(members: Int64s, sizes: Int64s, known: Int64s, reference: int) -> Iterator[Int64s]:
+    """Keys of the pairs within families that are not ``known`` (ascending keys), some at a time, ascending."""
+    block = np.cumsum(sizes * (sizes - 1) // 2) // _AT_ONCE
+    starts = np.cumsum(sizes) - sizes
+    for number in np.unique(block):
+        parts = [np.empty(0, np.int64)]
+        for size in np.unique(sizes[block == number]):
+            first = starts[(block == number) & (sizes == size)]
+            low, high = np.triu_indices(size, 1)
+            parts.append(_keys(members[first[:, None] + low].ravel(), members[first[:, None] + high].ravel()))
+        keys = np.sort(np.concatenate(parts))
+        keys = keys[(keys & 0xFFFF_FFFF) >= reference]
+        if len(known):
+            keys = keys[known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys]
+        if len(keys):
+            yield keys
+
+
+def _keys(a: Int64s, b: Int64s) -> Int64s:
+    return (a << 32) | b
+
+
+def _together(tables: list[pa.Table]) -> pa.Table:
+    """VERIFIED tables without a pair in common as one."""
+    if len(tables) == 1:
+        return tables[0]
+    table = pa.concat_tables(tables)
+    return verified_table(*(column(table, name) for name in table.column_names))

@@ -1,0 +1,131 @@
+"""Candidate pairs → those with enough text in common, counted on the tokens: chunks, or tokens in the same order.
+
+Pairs are counted as they are proposed, and only true ones are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.join.criterion import criterion_of
+from neardup.join.shingle_store import ShingleStore
+from neardup.join.verify import blocks
+from neardup.kernels.match.chunks import Limits, common_text
+from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
+from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
+from neardup.kernels.sets import Criterion
+from neardup.runtime import Advance, ordered_map
+from neardup.settings import Settings
+from neardup.sketch.documents import ShingleSets
+from neardup.tables import Int64s, column, verified_table
+from neardup.text.keys import salt
+
+_SLICE = 256
+"""Documents whose partners one task looks for (with 8 bytes for every document)."""
+
+_ENOUGH = 1 << 16
+"""Candidates that a task holds before it counts what they have in common."""
+
+_PAIRS = 256
+"""Given pairs that one task counts."""
+
+Meets = Callable[[Any, tuple[int, int], Int64s, int, int], tuple[Int64s, int]]
+"""A kernel that proposes pairs, as ``kernels.coverage.meeting_pairs`` does."""
+
+
+@dataclass(frozen=True)
+class CommonText:
+    """The VERIFIED ``pairs``: common tokens, and tokens of each document. ``candidates`` were counted.
+
+    ``capped`` of these are too long, or hold text that repeats too often, to try every way to match it: what is
+    counted is what ``compare`` counts, and may be less than there is.
+    """
+
+    pairs: pa.Table
+    candidates: int
+    capped: int
+
+
+def counting_of(settings: Settings) -> Counting:
+    """How the settings want common text to be counted."""
+    if settings.search.measure == "lcs":
+        return Counting(settings.shingles.length, IN_ORDER)
+    matching = INFORMATION if settings.search.matching == "information" else LITERAL
+    return Counting(settings.shingles.length, matching)
+
+
+def count_common(
+    pairs: pa.Table, store: ShingleStore, criterion: Criterion, settings: Settings, advance: Advance
+) -> CommonText:
+    """Those of the given ``pairs`` (columns a, b) that meet the ``criterion``; ``store`` is one of tokens.
+
+    Documents are taken in blocks, as ``verify`` does. ``advance`` is called with the number of pairs done.
+    """
+    a, b = column(pairs, "a"), column(pairs, "b")
+    parts = []
+    for inside in blocks(a, b, store):
+        ends = np.column_stack((a[inside], b[inside]))
+        found = store.get(np.unique(ends))
+        at, counting = found.index(ends), counting_of(settings)
+
+        def work(first: int, ends: Int64s = ends, at: Int64s = at, streams: ShingleSets = found.sets) -> _Part:
+            part = slice(first, first + _PAIRS)
+            return _counted(ends[part], at[part], streams, counting, criterion)  # noqa: B023 the same in every block
+
+        for part in ordered_map(work, range(0, len(ends), _PAIRS), settings.work.threads):
+            advance(part.candidates)
+            parts.append(part)
+    return _total(parts)
+
+
+def pairs_of(
+    meeting: Any, meets: Meets, streams: ShingleSets, reference: int, settings: Settings, advance: Advance
+) -> CommonText:
+    """The pairs that ``meets`` proposes of a ``meeting`` and that meet the criterion.
+
+    ``streams`` holds the tokens of every document; ``advance`` is called with the number of documents done.
+    """
+    documents, criterion, counting = len(meeting.documents), criterion_of(settings.search), counting_of(settings)
+
+    def work(first: int) -> list[_Part]:
+        seen, until, parts = np.full(documents, -1, np.int64), min(first + _SLICE, documents), []
+        while first < until:
+            met, first = meets(meeting, (first, until), seen, reference, _ENOUGH)
+            ends = np.sort(meeting.documents[met], axis=1)
+            parts.append(_counted(ends, ends, streams, counting, criterion))
+        return parts
+
+    found = []
+    for parts in ordered_map(work, range(0, documents, _SLICE), settings.work.threads):
+        found += parts
+        advance(min(_SLICE, documents))
+    return _total(found)
+
+
+class _Part(NamedTuple):
+    """Some pairs that were counted."""
+
+    rows: Int64s  # int64[·, 5] of those with enough: a, b, common, size of a, size of b
+    candidates: int
+    capped: int
+
+
+def _counted(ends: Int64s, at: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion) -> _Part:
+    """The pairs ``ends`` (int64[n, 2] document numbers), whose tokens are the streams ``at`` (int64[n, 2])."""
+    limits = Limits(MOST_RUNS, MOST_STEPS, salt())
+    counts = common_text(streams.hashes, streams.offsets, streams.ranks, at, counting, criterion, limits)
+    enough = counts[:, 0] >= 0
+    rows = np.column_stack((ends[enough], counts[enough, :3]))
+    return _Part(rows, len(ends), int(counts[:, 3].sum()))
+
+
+def _total(parts: Sequence[_Part]) -> CommonText:
+    rows = np.concatenate([np.empty((0, 5), np.int64), *(part.rows for part in parts)])
+    return CommonText(
+        verified_table(*rows.T), sum(part.candidates for part in parts), sum(part.capped for part in parts)
+    )

@@ -1,0 +1,78 @@
+"""Candidates by locality-sensitive hashing: documents that agree in all rows of some band.
+
+Bands are sorted one after the other (one in each thread), so that the memory is that of a band and not of all
+of them. Buckets of up to ``HUB`` documents give all their pairs; the members of a larger bucket are handed
+on as *hub documents*, which ``prefix_join.py`` joins exactly, so that no bucket costs quadratic work and none
+is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
+from neardup.kernels.sorting import equal_groups
+from neardup.lsh.bands import Plan
+from neardup.runtime import Advance, ordered_map
+from neardup.tables import CANDIDATES, Bools, Int64s, UInt32s, UInt64s
+
+HUB = 100
+"""A bucket of more documents than this is a hub: its 4 950 pairs would cost more than the exact join does."""
+
+_MERGE_PAIRS = 1 << 24
+"""Pairs of several bands are merged, and repeats dropped, whenever this many (128 MB) have come together."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Proposed pairs, and the documents of hub buckets, whose pairs are not among them."""
+
+    pairs: pa.Table
+    hub: Int64s
+    hub_buckets: int
+    largest_bucket: int
+
+
+def candidates(
+    signatures: list[UInt32s], plan: Plan, reference: int, threads: int, advance: Advance
+) -> Candidates:
+    """Candidate pairs of the documents whose signatures come in blocks uint32[m, slots].
+
+    Pairs of two documents below ``reference`` are left out. ``advance`` is called with 1 for each band.
+    """
+    firsts = np.concatenate(([0], np.cumsum(plan.bands)))
+    n = sum(len(block) for block in signatures)
+
+    def one_band(band: int) -> tuple[UInt64s, Bools, int, int]:
+        keys = np.empty(n, np.uint64)
+        at = 0
+        for block in signatures:
+            band_keys(block, firsts[band], plan.bands[band], band, keys[at : at + len(block)])
+            at += len(block)
+        order, starts, sizes = equal_groups(keys)
+        hub = np.zeros(n, np.bool_)
+        pairs, hubs, largest = bucket_pairs(order, starts, sizes, HUB, reference, hub)
+        return pairs, hub, hubs, largest
+
+    hub = np.zeros(n, np.bool_)
+    waiting: list[UInt64s] = []
+    held = buckets = largest = 0
+    for pairs, members, hubs, size in ordered_map(one_band, range(len(plan.bands)), threads):
+        hub |= members
+        buckets, largest = buckets + hubs, max(largest, size)
+        waiting.append(pairs)
+        held += len(pairs)
+        if held > _MERGE_PAIRS:
+            waiting = [np.unique(np.concatenate(waiting))]
+            held = 0
+        advance(1)
+    merged = np.unique(np.concatenate(waiting)) if waiting else np.empty(0, np.uint64)
+    return Candidates(_table(merged), np.flatnonzero(hub), buckets, int(largest))
+
+
+def _table(pairs: UInt64s) -> pa.Table:
+    a, b = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
+    return pa.table([a, b], schema=CANDIDATES)

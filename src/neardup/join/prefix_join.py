@@ -1,0 +1,231 @@
+"""The documents of hub buckets → an exact join among them, made to be searched lazily.
+
+A bucket with thousands of members is a crowd of true copies, or boilerplate that many unlike texts share. Its
+members are joined exactly instead: each stands in the lists of its rarest shingles, and every pair at or above
+the threshold meets in one of them. No pair of a hub bucket is lost, and most of its false ones are never
+looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.join.shingle_store import ShingleStore
+from neardup.kernels.join import prefix_index as kernels
+from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.parities import fill_parities, parity_words
+from neardup.kernels.sets import CONTAINMENT, OVERLAP, Criterion
+from neardup.kernels.sorting import equal_groups
+from neardup.runtime import ordered_map, worker_count
+from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
+
+_SLICE = 1024
+"""Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
+
+
+class Listed(NamedTuple):
+    """Documents under shingles: ``entries`` (the hashes), the ``owner`` of each, ``in_prefix`` of that owner."""
+
+    entries: UInt64s
+    owner: Int32s
+    in_prefix: Bools
+
+
+class Joined(NamedTuple):
+    """The ``hubs``, and how many of the entries of their prefixes are ``tied``.
+
+    Shingles that are in more than 255 documents are counted as equally frequent, so that hashes alone decide which
+    of them stand in a prefix; what such an entry costs is anything up to the longest list.
+    """
+
+    hubs: Hubs
+    tied: int
+
+
+@dataclass(frozen=True)
+class HubSearch:
+    """Which of the pairs of hub documents to give.
+
+    ``left_out`` (bool[hubs]) are passed over, as are pairs of two documents below ``reference``. ``limit``
+    is the most partners a document may have, counting the ``known`` ones (int64[hubs]) it has elsewhere;
+    None: any number.
+    """
+
+    left_out: Bools
+    known: Int64s
+    limit: int | None
+    reference: int
+
+
+def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Hubs:
+    """The prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
+    return joined(documents, total, store, criterion, threads).hubs
+
+
+def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Joined:
+    """The same, and how many entries might be others under another key."""
+    if not len(documents):
+        return Joined(no_hubs(total, criterion), 0)
+    found = store.get(documents)
+    sets, at = found.sets, found.index(documents)
+    order = np.argsort(sets.sizes[at], kind="stable")
+    sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
+    repeats = repeats_of(sets.hashes, starts, sizes, threads)
+    prefixes, reach, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
+    tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
+    if criterion.measure in (CONTAINMENT, OVERLAP):
+        prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
+        reach = np.full(len(prefixes.entries), kernels.FARTHEST)  # a host may stand in the list at any place
+    del repeats
+    members, first, at_entry = lists_of(prefixes)
+    begin, probes, list_of, place = entries_of(members, first, prefixes.in_prefix[at_entry], len(documents))
+    numbers = documents[order]
+    local = np.full(total, -1, np.int64)
+    local[numbers] = np.arange(len(documents))
+    entries = begin, probes, list_of, place, members, reach[at_entry], first
+    parities = _parities(sets.hashes, starts, sizes, threads)
+    hubs = Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, *parities, criterion)
+    return Joined(hubs, int(tied))
+
+
+def no_hubs(total: int, criterion: Criterion) -> Hubs:
+    """The join of no documents, for corpora without hubs."""
+    nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    local = np.full(total, -1, np.int64)
+    no_words = np.zeros(0, np.uint64)
+    entries = one, nothing, nothing, nothing, nothing, np.zeros(0, np.int32), one
+    return Hubs(nothing, local, no_words, nothing, nothing, *entries, nothing, no_words, one, criterion)
+
+
+def lookups(hubs: Hubs, limit: int) -> int:
+    """About how many pairs the join looks at, at most ``limit`` of each list for each document."""
+    return int(kernels.count_lookups(hubs, limit))
+
+
+def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
+    """The VERIFIED table of the pairs of hub documents, and which documents have more than the limit.
+
+    Pairs with a document that is left out, or over the limit, are not in the table.
+    """
+    partners = search.known.copy()
+    limit = -1 if search.limit is None else search.limit
+
+    def work(first: int) -> Int64s:
+        span = (first, min(first + _SLICE, len(hubs.documents)))
+        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference)
+        return found
+
+    slices = range(0, len(hubs.documents), _SLICE)
+    found = np.concatenate([np.empty((0, 3), np.int64), *ordered_map(work, slices, threads)])
+    if search.limit is None:
+        return verified(hubs, found), np.zeros(len(partners), np.bool_)
+    over = (partners > search.limit) & ~search.left_out
+    return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
+
+
+def verified(hubs: Hubs, found: Int64s) -> pa.Table:
+    """The VERIFIED table of rows (x, y, |x∩y|) of hub numbers."""
+    a, b = hubs.documents[found[:, 0]], hubs.documents[found[:, 1]]
+    size_a, size_b = hubs.sizes[found[:, 0]], hubs.sizes[found[:, 1]]
+    swap = a > b
+    ends = np.where(swap, b, a), np.where(swap, a, b)
+    return verified_table(*ends, found[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
+
+
+def repeats_of(
+    hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int
+) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """How often each shingle comes again, by its low bits; about four bytes of scratch a shingle."""
+    bits = max(16, int(sizes.sum()).bit_length())
+    repeats, seen = np.zeros(1 << bits, np.uint8), np.zeros(1 << (bits - 2), np.uint64)
+    # each part reads all hashes and counts its own; fewer words than 2¹⁶ a part would be shared
+    parts = 1 << min(max(0, bits - 18), (worker_count(threads)).bit_length() - 1)
+
+    def work(part: int) -> None:
+        kernels.count_repeats(hashes, starts, sizes, seen, repeats, part, parts)
+
+    for _ in ordered_map(work, range(parts), threads):
+        pass
+    return repeats
+
+
+def _prefixes(
+    hashes: UInt64s,
+    starts: Int64s,
+    sizes: Int64s,
+    repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
+    criterion: Criterion,
+    threads: int,
+) -> tuple[Listed, Int32s, Int64s]:
+    """The prefixes of all documents, in their order; the reach of each entry; the largest partner of each."""
+
+    def work(first: int) -> tuple[UInt64s, Int32s, Int64s, Int32s]:
+        span = slice(first, first + 16 * _SLICE)
+        entries, owner, largest = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
+        reach = np.empty(len(entries), np.int32)
+        kernels.fill_reach(entries, owner, sizes[span], repeats, criterion, reach)
+        return entries, owner + np.int32(first), largest, reach
+
+    done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
+    entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
+    return Listed(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
+
+
+def _parities(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> tuple[UInt64s, Int64s]:
+    """The parities of all documents, and where those of each begin."""
+    begin = parity_words(sizes)
+    words = np.zeros(int(begin[-1]), np.uint64)
+
+    def work(first: int) -> None:
+        last = min(first + 16 * _SLICE, len(sizes))
+        fill_parities(hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
+
+    for _ in ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads):
+        pass
+    return words, begin
+
+
+def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed, threads: int) -> Listed:
+    """The prefixes, and every document under all those shingles of it that stand in the prefix of another.
+
+    Which these are is kept a bit a hash: one that is set by chance makes a list without a prefix, and no pair.
+    """
+    marked = np.zeros(1 << max(10, len(prefixes.entries).bit_length() - 3), np.uint64)
+    kernels.mark_entries(prefixes.entries, marked)
+
+    def work(first: int) -> Listed:
+        last = min(first + 16 * _SLICE, len(sizes))
+        low, high = np.searchsorted(prefixes.owner, (first, last))
+        own = prefixes.entries[low:high], prefixes.owner[low:high] - np.int32(first)
+        entries, owner, inside = kernels.marked_shingles(
+            hashes, starts[first:last], sizes[first:last], *own, marked
+        )
+        return Listed(entries, owner + np.int32(first), inside)
+
+    done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
+    return Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
+
+
+def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
+    """(members, first, entry): the owners of each entry that more than one document has, by size; its number."""
+    order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners come by size
+    first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
+    entry = order[at]
+    return listed.owner[entry].astype(np.int64), first, entry
+
+
+def entries_of(
+    members: Int64s, first: Int64s, in_prefix: Bools, documents: int
+) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """(begin, probes, list_of, place): in which lists each document stands, and where; its own prefix first."""
+    list_of = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    place = np.arange(len(members)) - np.repeat(first[:-1], np.diff(first))
+    order = np.argsort(2 * members + ~in_prefix, kind="stable")
+    begin = np.concatenate(([0], np.cumsum(np.bincount(members, minlength=documents)))).astype(np.int64)
+    probes = begin[:-1] + np.bincount(members[in_prefix], minlength=documents)
+    return begin, probes, list_of[order], place[order]

@@ -1,0 +1,97 @@
+"""Families of documents → which of their pairs LSH would propose, had its hash functions been others.
+
+How alike two documents are does not tell which pairs are missed together; their sets do. Shingles that stand in
+the same documents of a family are interchangeable, so each gets a label of the documents it stands in and a number
+among its like. Labels are hashed anew for each seed, sketched and banded as in a run. So the result depends on
+which documents share how much and on nothing else: not on the hashes the sets come with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from neardup.kernels.lsh.buckets import band_keys
+from neardup.kernels.sketch.minhash import sketch_sets
+from neardup.lsh.bands import Plan
+from neardup.sketch.coefficients import classic_coefficients
+from neardup.sketch.documents import ShingleSets
+from neardup.tables import Bools, Int64s, UInt64s
+
+SEEDS = 100
+"""How often families are sketched again."""
+
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
+
+
+def proposed_again(
+    sets: ShingleSets, families: Int64s, a: Int64s, b: Int64s, plan: Plan, sketch: str
+) -> Iterator[Bools]:
+    """For each of SEEDS seeds bool[pairs]: which of the pairs of sets a[k], b[k] agree in a band of ``plan``.
+
+    ``families`` (int64[sets]) numbers the family of each set.
+    """
+    labels, documents = labels_of(sets, families), len(sets.offsets) - 1
+    signatures = np.empty((documents, plan.slots), np.uint32)
+    chosen = np.empty((documents, plan.slots), np.bool_)
+    firsts = np.concatenate(([0], np.cumsum(plan.bands)))
+    coefficients, keys = classic_coefficients(plan.slots), np.empty(documents, np.uint64)
+    hashes, high = np.empty_like(labels), np.empty_like(labels)
+    for seed in mixed(np.arange(SEEDS, dtype=np.uint64)):
+        _hash_anew(labels, seed, hashes, high)
+        sketch_sets(hashes, sets.offsets, sketch == "classic", *coefficients, signatures, chosen)
+        hit = np.zeros(len(a), np.bool_)
+        for band, rows in enumerate(plan.bands):
+            band_keys(signatures, firsts[band], rows, band, keys)
+            hit |= keys[a] == keys[b]
+        yield hit
+
+
+def _hash_anew(labels: UInt64s, seed: np.uint64, out: UInt64s, high: UInt64s) -> None:
+    """Fill ``out`` with other hashes of the labels, which are mixed well already; ``high`` is scratch."""
+    np.bitwise_xor(labels, seed, out=out)
+    for factor in _MIX[:2]:
+        np.multiply(out, factor, out=out)
+        np.right_shift(out, np.uint64(32), out=high)
+        np.bitwise_xor(out, high, out=out)
+
+
+def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
+    """uint64[shingles]: the label of each shingle: equal within a family where the shingles are equal.
+
+    It is made of the numbers of the sets that hold the shingle, and of its number among those of the same sets.
+    """
+    owner = np.repeat(np.arange(len(sets.offsets) - 1, dtype=np.uint64), sets.sizes)
+    of_family = mixed(families.astype(np.uint64) + np.uint64(1))
+    places = sets.hashes ^ of_family[owner.astype(np.int64)]  # one shingle in two families is two
+    order = np.argsort(places, kind="stable")
+    new = np.ones(len(order), np.bool_)
+    new[1:] = places[order[1:]] != places[order[:-1]]
+    group = np.cumsum(new) - 1
+    if not len(order):
+        return np.empty(0, np.uint64)
+    holders = np.add.reduceat(mixed(owner[order] + np.uint64(1)), np.flatnonzero(new))
+    # the number of each shingle among those that the same sets hold
+    like = np.argsort(holders, kind="stable")
+    begins = np.ones(len(like), np.bool_)
+    begins[1:] = holders[like[1:]] != holders[like[:-1]]
+    at = np.arange(len(like))
+    number = np.empty(len(like), np.uint64)
+    number[like] = at - np.maximum.accumulate(np.where(begins, at, 0))
+    labels = np.empty(len(order), np.uint64)
+    # the sum alone would not tell number and holders apart
+    labels[order] = mixed(mixed(holders) + number)[group]
+    return labels
+
+
+def mixed(numbers: UInt64s) -> UInt64s:
+    """uint64: each number mixed well (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    first, second, step = _MIX
+    x = numbers + step
+    x ^= x >> np.uint64(30)
+    x *= first
+    x ^= x >> np.uint64(27)
+    x *= second
+    x ^= x >> np.uint64(31)
+    return x

@@ -1,0 +1,67 @@
+"""Candidate pairs → verified pairs: exact integers from the texts, nothing that does not meet the criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.join.shingle_store import HELD_SHINGLES, DocumentSets, ShingleStore
+from neardup.kernels.sets import Criterion, verify_pairs
+from neardup.runtime import Advance, ordered_map
+from neardup.tables import VERIFIED, Int64s, column, verified_table
+
+_SLICE = 1 << 14
+"""Pairs a thread verifies at a time."""
+
+
+def verify(
+    candidates: pa.Table, store: ShingleStore, criterion: Criterion, threads: int, advance: Advance
+) -> pa.Table:
+    """The VERIFIED table of those candidates that meet the ``criterion``.
+
+    Documents are taken in blocks of bounded size and every pair of blocks that has candidates is
+    loaded once, so the memory does not grow with the number of documents. ``advance`` is called with
+    the number of pairs done.
+    """
+    a, b = column(candidates, "a"), column(candidates, "b")
+    results = [VERIFIED.empty_table()]
+    for inside in blocks(a, b, store):
+        sets = store.get(np.union1d(a[inside], b[inside]))
+        results.append(_verify_block(a[inside], b[inside], sets, criterion, threads, advance))
+    table = pa.concat_tables(results)
+    return verified_table(*(column(table, name) for name in VERIFIED.names))
+
+
+def _verify_block(
+    a: Int64s, b: Int64s, found: DocumentSets, criterion: Criterion, threads: int, advance: Advance
+) -> pa.Table:
+    sets, set_a, set_b = found.sets, found.index(a), found.index(b)
+    shared = np.empty(len(a), np.int64)
+
+    def work(first: int) -> int:
+        part = slice(first, first + _SLICE)
+        verify_pairs(sets.hashes, sets.offsets, set_a[part], set_b[part], criterion, shared[part])
+        return len(shared[part])
+
+    for done in ordered_map(work, range(0, len(a), _SLICE), threads):
+        advance(done)
+    similar = shared >= 0
+    size_a, size_b = sets.sizes[set_a[similar]], sets.sizes[set_b[similar]]
+    return verified_table(a[similar], b[similar], shared[similar], size_a, size_b)
+
+
+def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
+    """Indexes of the pairs of each pair of blocks; a block has about half of HELD_SHINGLES."""
+    involved = np.union1d(a, b)
+    if len(involved) == 0:
+        return
+    block = np.cumsum(store.bound(involved)) // (HELD_SHINGLES // 2)
+    if block[-1] < 2:
+        yield np.arange(len(a))
+        return
+    block_a, block_b = block[np.searchsorted(involved, a)], block[np.searchsorted(involved, b)]
+    key = block_a * (int(block[-1]) + 1) + block_b
+    order = np.argsort(key, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(key[order])) + 1)

@@ -1,0 +1,39 @@
+"""Bits in words, with a second level: a bit for each word that is not 0. The next set bit takes two looks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.bits import trailing_zeros
+from neardup.kernels.compiled import njit
+
+_63, _ALL = np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def _next_bit(bits, at, end):
+    """The first set bit of ``bits`` (uint64) from ``at`` on and below ``end``; or end."""
+    if at >= end:
+        return end
+    word = at >> 6
+    rest = bits[word] & (_ALL << np.uint64(at & _63))
+    last = (end - 1) >> 6
+    while rest == 0:
+        word += 1
+        if word > last:
+            return end
+        rest = bits[word]
+    return min(end, (word << 6) + trailing_zeros(rest))
+
+
+@njit(cache=True, nogil=True)
+def next_set(bits, words, at, end):
+    """The first set bit of ``bits`` from ``at`` on and below ``end``, or end; ``words`` tells which are not 0."""
+    if at >= end:
+        return end
+    boundary = min(end, ((at >> 6) + 1) << 6)
+    found = _next_bit(bits, at, boundary)
+    if found < boundary or boundary == end:
+        return found
+    word = _next_bit(words, boundary >> 6, ((end - 1) >> 6) + 1)
+    return _next_bit(bits, word << 6, end) if word << 6 < end else end

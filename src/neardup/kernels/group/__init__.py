@@ -1,0 +1,1 @@
+"""Leaders, links and crowds of verified pairs."""

@@ -1,0 +1,41 @@
+"""Which members of the prefix lists lead a group: bits over all members, found by size at 64 × 64 a look.
+
+A crowd has one leader among thousands of members; thousands of texts on one page of boilerplate lead
+themselves. Both are searched in little more than the leaders there are to find.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+
+_ONE, _63, _ALL = np.uint64(1), np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Listed(NamedTuple):
+    """Bit p of ``leads``: ``members[p]`` leads; bit w of ``words``: word w of ``leads`` is not 0."""
+
+    leads: Any  # uint64[members / 64 + 1]
+    words: Any  # uint64[members / 4096 + 1]
+    counts: Any  # int64[lists] leaders in each list
+
+
+@njit(cache=True, nogil=True)
+def no_leaders(hubs):
+    """No member of any list leads yet."""
+    n = hubs.members.size
+    leads, words = np.zeros((n >> 6) + 1, np.uint64), np.zeros((n >> 12) + 1, np.uint64)
+    return Listed(leads, words, np.zeros(hubs.first.size - 1, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def enter_leader(x, hubs, listed):
+    """Hub document x leads from now on."""
+    for e in range(hubs.begin[x], hubs.begin[x + 1]):
+        place = hubs.first[hubs.list_of[e]] + hubs.place[e]
+        listed.leads[place >> 6] |= _ONE << np.uint64(place & _63)
+        listed.words[place >> 12] |= _ONE << np.uint64((place >> 6) & _63)
+        listed.counts[hubs.list_of[e]] += 1

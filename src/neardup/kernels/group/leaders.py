@@ -1,0 +1,206 @@
+"""Pairs → groups. Documents are numbered; ``rank`` is a permutation, and a smaller rank is better to keep.
+
+Similarities are compared as fractions shared / union of whole numbers, exactly. A document below ``reference``
+belongs to the reference set: it always leads itself, and it is preferred to any other leader.
+
+Most pairs are verified before they come here (``Links``). Between two documents of hub buckets they are not:
+there a document is compared only with the leaders it meets in a prefix list, so that a crowd costs one
+comparison a member and not one a pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.bitmap import next_set
+from neardup.kernels.compiled import njit
+from neardup.kernels.group.leader_bits import enter_leader, no_leaders
+from neardup.kernels.group.linkage import NONE, enter_member, no_classes, pairs_with_all
+from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, shared_of
+from neardup.kernels.parities import differ_in_more
+from neardup.kernels.sets import least_shared, smallest_partner, whole_of
+from neardup.kernels.sorting import heap_sort
+
+_ONE = np.uint64(1)
+
+MOST_LEADERS = 1000
+"""A document that pairs with more leaders than this joins the most similar of as many of them, the smallest ones.
+
+Without an end, thousands of texts on one page of boilerplate, each near enough to most leaders, would cost
+all their pairs.
+"""
+
+
+class Links(NamedTuple):
+    """Verified pairs as partner lists: those of d are ``partners[begin[d]:begin[d + 1]]``."""
+
+    begin: Any  # int64[documents + 1]
+    partners: Any  # int64[2 * pairs]
+    shared: Any  # int64[2 * pairs] |A∩B|
+    whole: Any  # int64[2 * pairs] what that is a part of, seen from d: |A∪B| for the resemblance
+
+
+class Groups(NamedTuple):
+    """Groups under construction: each document's leader and what it shares with it."""
+
+    leader: Any  # int64[documents], −1 where not yet taken
+    shared: Any  # int64[documents] |A∩B| with the leader
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _compare(shared, whole, other_shared, other_whole):
+    """Sign of shared / whole − other_shared / other_whole, without rounding."""
+    left, right = shared * other_whole, other_shared * whole
+    return np.int64(left > right) - np.int64(left < right)
+
+
+@njit(cache=True, nogil=True)
+def _takes(shared, whole, criterion):
+    """Whether a leader takes the document: a pair has a containment by either direction, a member by its own."""
+    return shared * criterion.denominator >= criterion.numerator * whole
+
+
+@njit(cache=True, nogil=True)
+def _gather(d, links, groups, found, criterion):
+    """Write the leaders among the partners of d to ``found`` (int64[·, 3]: leader, shared, whole); how many."""
+    n = 0
+    for k in range(links.begin[d], links.begin[d + 1]):
+        other = links.partners[k]
+        if groups.leader[other] == other and _takes(links.shared[k], links.whole[k], criterion):
+            found[n, 0], found[n, 1], found[n, 2] = other, links.shared[k], links.whole[k]
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _met_in_list(x, hubs, listed, span, seen, met, n):
+    """Write to ``met`` from ``n`` on which leaders x meets first in ``span``; how many there are now."""
+    members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
+    words, words_at, leads, any_leads = hubs.parities, hubs.parity_at, listed.leads, listed.words
+    size, most = sizes[x], largest[x]
+    at = next_set(leads, any_leads, span[0], span[1])
+    while at < span[1]:
+        y = members[at]
+        if seen[y] != x and (reach[at] >= size or reach[at] == FARTHEST):
+            seen[y] = x
+            other = sizes[y]
+            if other <= most and size <= largest[y]:
+                apart = size + other - 2 * least_shared(size, other, hubs.criterion)
+                if not differ_in_more(words, words_at, x, y, apart):
+                    met[n] = y
+                    n += 1
+        at += 1
+        if at < span[1] and not (leads[at >> 6] >> np.uint64(at & 63)) & _ONE:
+            at = next_set(leads, any_leads, at, span[1])
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _met_in_lists(x, hubs, listed, seen, met):
+    """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), ascending; how many.
+
+    Those that sizes or parities tell to be no partners are left out. ``listed`` as ``no_leaders`` gives it;
+    ``seen`` is int64[hubs] scratch.
+    """
+    smallest, n = smallest_partner(hubs.sizes[x], hubs.criterion), 0
+    for e in range(hubs.begin[x], hubs.begin[x + 1]):
+        k = hubs.list_of[e]
+        if listed.counts[k] == 0:
+            continue
+        # members ascend in size: only those of a size that can pair are looked at, 64 to a word
+        at = above(hubs, hubs.first[k], hubs.first[k + 1], smallest - 1)
+        end = above(hubs, at, hubs.first[k + 1], farthest(hubs, hubs.first[k] + hubs.place[e], x))
+        n = _met_in_list(x, hubs, listed, (at, end), seen, met, n)
+    heap_sort(met, 0, n)
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _gather_hub(x, hubs, met, found, n):
+    """Add those of the leaders ``met`` that hub document x pairs with; (found, how many there are now).
+
+    The first MOST_LEADERS of them, in the order of their numbers: in which lists they stand, and in which order,
+    is a matter of hashes.
+    """
+    for y in met:
+        low, high = min(x, y), max(x, y)
+        shared = shared_of(hubs, low, high)
+        whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], hubs.criterion.measure)
+        if shared < 0 or not _takes(shared, whole, hubs.criterion):
+            continue
+        if n >= MOST_LEADERS:
+            break
+        if n == found.shape[0]:
+            found = more_rows(found, n)
+        found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, whole
+        n += 1
+    return found, n
+
+
+@njit(cache=True, nogil=True)
+def _precedes(found, i, j, rank, reference):
+    """Whether leader i of ``found`` is to be preferred to leader j."""
+    old_i, old_j = found[i, 0] < reference, found[j, 0] < reference
+    if old_i != old_j:
+        return old_i
+    sign = _compare(found[i, 1], found[i, 2], found[j, 1], found[j, 2])
+    return sign > 0 or (sign == 0 and rank[found[i, 0]] < rank[found[j, 0]])
+
+
+@njit(cache=True, nogil=True)
+def lead(order, rank, links, hubs, alive, reference, complete):
+    """Groups of documents taken best first: one joins the leader it is most similar to, or becomes one.
+
+    Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009);
+    with ``complete``, also with every other member (greedy complete linkage; a pair that is certain from
+    what both share with the leader counts as found). ``alive`` bool[hubs]: False where a hub document has no
+    partner in any list.
+    """
+    n = order.size
+    groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
+    classes = no_classes(n if complete else 0)
+    partner_of = np.full(n, NONE, np.int64)
+    listed = no_leaders(hubs)
+    seen, met = np.full(hubs.documents.size, NONE, np.int64), np.empty(hubs.documents.size, np.int64)
+    found = np.empty((64, 3), np.int64)
+    for d in order:
+        in_hub = hubs.local[d] >= 0 and alive[hubs.local[d]]
+        if d >= reference:
+            if links.begin[d + 1] - links.begin[d] > found.shape[0]:
+                found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
+            count = _gather(d, links, groups, found, hubs.criterion)
+            if in_hub:
+                x = hubs.local[d]
+                n_met = _met_in_lists(x, hubs, listed, seen, met)
+                found, count = _gather_hub(x, hubs, met[:n_met], found, count)
+            if complete:
+                for k in range(links.begin[d], links.begin[d + 1]):
+                    partner_of[links.partners[k]] = d
+            best = _best(d, rank, found[:count], hubs, classes, partner_of, reference)
+            if best >= 0:
+                groups.leader[d], groups.shared[d] = found[best, 0], found[best, 1]
+                if complete:
+                    enter_member(d, found[best, 0], classes, hubs)
+                continue
+        groups.leader[d] = d
+        if in_hub:
+            enter_leader(hubs.local[d], hubs, listed)
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def _best(d, rank, found, hubs, classes, partner_of, reference):
+    """Index in ``found`` of the most similar leader whose group takes d, or −1; any takes it without classes."""
+    complete = classes.first.size > 0
+    tried = np.zeros(found.shape[0], np.bool_)
+    for _ in range(found.shape[0]):
+        best = NONE
+        for i in range(found.shape[0]):
+            if not tried[i] and (best < 0 or _precedes(found, i, best, rank, reference)):
+                best = i
+        if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs):
+            return best
+        tried[best] = True
+    return NONE

@@ -1,0 +1,1 @@
+"""Prefix indexes, exact copies, audits."""

@@ -1,0 +1,193 @@
+"""Drawn documents against all others: one walk over the shingles of a document counts what it shares with each.
+
+No prefix and no signature: what is counted here shares nothing with the search that it checks but the shingle sets
+and the criterion itself. Shingles that stand in many drawn documents are only put off: a document with
+too few of them to make a pair is counted on with the drawn documents alone that it met already.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.join.prefix_index import more_rows
+from neardup.kernels.sets import least_shared
+
+
+class Drawn(NamedTuple):
+    """The drawn documents, numbered by size, and in which of them each of their shingles stands.
+
+    Shingle k of ``keys`` stands in ``members[first[k]:first[k + 1]]``, ascending. Those whose hash begins with
+    the bits of c are ``keys[cells[c]:cells[c + 1]]``; there are a power of two of such cells.
+    """
+
+    keys: Any  # uint64[shingles], ascending
+    first: Any  # int64[shingles + 1]
+    members: Any  # int32[entries]
+    cells: Any  # int64[cells + 1]
+    sizes: Any  # int64[drawn], ascending
+
+
+@njit(cache=True, nogil=True, inline="always")
+def is_pair(shared, size_a, size_b, criterion):
+    """Whether two sets with ``shared`` elements in common are a pair: the one criterion of this module."""
+    return shared >= least_shared(size_a, size_b, criterion)
+
+
+@njit(cache=True, nogil=True)
+def sizes_that_fit(sizes, size, criterion):
+    """(low, high): ``sizes[low:high]`` (ascending) are those of which a set of ``size`` could be a partner.
+
+    A pair of sets of which one holds the other is the best that two sizes can be, and it gets no better
+    the farther they are apart.
+    """
+    low, high = np.int64(0), np.int64(np.searchsorted(sizes, size))
+    begin = high
+    while low < high:  # the smaller ones: first that fits
+        middle = (low + high) // 2
+        if is_pair(sizes[middle], sizes[middle], size, criterion):
+            high = middle
+        else:
+            low = middle + 1
+    last = np.int64(sizes.size)
+    while begin < last:  # those as large or larger: first that does not fit
+        middle = (begin + last) // 2
+        if is_pair(size, sizes[middle], size, criterion):
+            begin = middle + 1
+        else:
+            last = middle
+    return low, last
+
+
+@njit(cache=True, nogil=True)
+def _place(keys, cells, value, shift):
+    """The number of a shingle among the keys, or −1."""
+    cell = np.int64(value >> shift)
+    low, high = cells[cell], cells[cell + 1]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and keys[low] == value:
+        return low
+    return np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def _first_from(members, begin, end, least):
+    """First place in ``members[begin:end]`` (ascending) of a number of ``least`` or more; or end."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if members[middle] < least:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(cache=True, nogil=True)
+def _count_lists(drawn, lists, n_lists, span, state):
+    """Count the members within ``span`` = (low, high) of some lists; ``state`` = (counts, touched, how many).
+
+    ``touched`` holds the numbers whose counts are not 0. Returns how many these are.
+    """
+    counts, touched, n_touched = state
+    members, first = drawn.members, drawn.first  # a field in a loop would be counted as referred to each time
+    for i in range(n_lists):
+        last = first[lists[i] + 1]
+        for j in range(_first_from(members, first[lists[i]], last, span[0]), last):
+            s = np.int64(members[j])
+            if s >= span[1]:
+                break
+            if counts[s] == 0:
+                touched[n_touched] = s
+                n_touched += 1
+            counts[s] += 1
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def _count_on(drawn, lists, n_lists, s):
+    """In how many of the lists a drawn document stands."""
+    members, first, count = drawn.members, drawn.first, 0
+    for i in range(n_lists):
+        last = first[lists[i] + 1]
+        at = _first_from(members, first[lists[i]], last, s)
+        count += at < last and members[at] == s
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _met(hashes, begin, end, drawn, criterion, often, scratch):
+    """Count what a set shares with each drawn document that could be its partner; how many were touched.
+
+    Counts of those that cannot be partners may be too small. ``scratch`` = (counts, touched, rare, frequent).
+    """
+    counts, touched, rare, frequent = scratch
+    size = end - begin
+    span = sizes_that_fit(drawn.sizes, size, criterion)
+    if span[0] == span[1]:
+        return 0
+    bits = 0
+    while (drawn.cells.size - 1) >> (bits + 1):
+        bits += 1
+    shift = np.uint64(64 - bits)
+    keys, cells, first = drawn.keys, drawn.cells, drawn.first
+    n_rare = n_frequent = 0
+    for i in range(begin, end):
+        k = _place(keys, cells, hashes[i], shift)
+        if k < 0:
+            continue
+        if first[k + 1] - first[k] > often:
+            frequent[n_frequent] = k
+            n_frequent += 1
+        else:
+            rare[n_rare] = k
+            n_rare += 1
+    n = _count_lists(drawn, rare, n_rare, span, (counts, touched, 0))
+    # the smallest partner asks for the fewest shingles in common
+    if is_pair(n_frequent, size, drawn.sizes[span[0]], criterion):
+        return _count_lists(drawn, frequent, n_frequent, span, (counts, touched, n))
+    for j in range(n):
+        s = touched[j]
+        if is_pair(counts[s] + n_frequent, size, drawn.sizes[s], criterion):
+            counts[s] += _count_on(drawn, frequent, n_frequent, s)
+    return n
+
+
+@njit(cache=True, nogil=True)
+def partners(hashes, offsets, begin, drawn, criterion, enough, often):
+    """The pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
+
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, distinct); ``criterion`` a Criterion. A
+    drawn document is a partner of itself. Stops after the set with which there are ``enough`` pairs; returns
+    (pairs, the set to go on with). Shingles in more than ``often`` drawn documents are put off: this changes
+    the time, never a pair.
+    """
+    largest = np.int64(0)
+    for d in range(begin, offsets.size - 1):
+        largest = max(largest, offsets[d + 1] - offsets[d])
+    counts, touched = np.zeros(drawn.sizes.size, np.int32), np.empty(drawn.sizes.size, np.int64)
+    scratch = (counts, touched, np.empty(largest, np.int64), np.empty(largest, np.int64))
+    found = np.empty((64, 3), np.int64)
+    used = 0
+    d = begin
+    while d < offsets.size - 1 and used < enough:
+        size = offsets[d + 1] - offsets[d]
+        n = _met(hashes, offsets[d], offsets[d + 1], drawn, criterion, often, scratch)
+        for j in range(n):
+            s = touched[j]
+            shared = np.int64(counts[s])
+            counts[s] = 0
+            if is_pair(shared, size, drawn.sizes[s], criterion):
+                if used == found.shape[0]:
+                    found = more_rows(found, used)
+                found[used, 0], found[used, 1], found[used, 2] = d, s, shared
+                used += 1
+        d += 1
+    return found[:used], d

@@ -1,0 +1,237 @@
+"""Joins by common text: which shingles two documents must share if enough of each is to be covered.
+
+Every chunk of w or more tokens in common is covered, in either document, by shingles of w tokens that both have.
+So common text of C tokens means that the shared shingles cover at least C tokens of each. C must be at least
+⌈t·N⌉ of a document of N tokens, by chunk-longest C / max(N, M) and also by chunk-union C / (N + M − C), since C
+≤ M. By the information match N counts the tokens that are not redundant, and what a shingle covers counts only
+these.
+
+*Prefix*: in any fixed order of all shingles, those from which on the rest of the document covers ⌈t·N⌉ tokens.
+The first shingle, in that order, that the documents of a pair share is in both prefixes: all that they share
+comes after it, and covers enough. That is prefix filtering (Chaudhuri, Ganti and Kaushik 2006) with what is
+covered in place of what is counted. In the order from rare to frequent, boilerplate that alone is not enough is
+in no prefix.
+
+*Least*: a partner shares at least as many shingles as can cover ⌈t·N⌉ tokens, those that cover most taken first.
+Where no shingle repeats that is ⌈t·N / w⌉; one that occurs r times covers at most w·r tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.join.prefix_index import may_pair
+from neardup.kernels.match.information import INFORMATION, mark_redundant
+from neardup.kernels.names import name_keys
+from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
+from neardup.kernels.shingles import shingle_hashes
+
+_MORE_THAN_ALL = np.int64(1) << np.int64(62)
+
+
+class Asked(NamedTuple):
+    """What a document asks of its partners: see ``cover_prefixes``."""
+
+    sizes: Any  # int64[documents] tokens that count
+    largest: Any  # int64[documents] greatest size of a partner; 0: there is none of its size or above
+    least: Any  # int64[documents] shingles that any partner shares
+
+
+class Meeting(NamedTuple):
+    """Documents numbered by size (tokens that count), and the lists of their prefixes.
+
+    The sorted shingles of x are ``hashes[starts[x]:ends[x]]``. Entry e in ``begin[x]:begin[x + 1]`` says that x
+    stands in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, ascending.
+    """
+
+    documents: Any  # int64[n] document number of each
+    hashes: Any  # uint64
+    starts: Any  # int64[n]
+    ends: Any  # int64[n]
+    sizes: Any  # int64[n], ascending
+    largest: Any  # int64[n]
+    least: Any  # int64[n]
+    begin: Any  # int64[n + 1]
+    list_of: Any  # int64[entries]
+    place: Any  # int64[entries]
+    members: Any  # int64[entries]
+    first: Any  # int64[lists + 1]
+
+
+@njit(cache=True, nogil=True)
+def occurrences(names, n_names):
+    """(at, following): the first place of each name, and the next place of the same name or −1; both int32."""
+    at, following = np.full(n_names, -1, np.int32), np.full(names.size, -1, np.int32)
+    for i in range(names.size - 1, -1, -1):
+        following[i] = at[names[i]]
+        at[names[i]] = i
+    return at, following
+
+
+@njit(cache=True, nogil=True)
+def cover_name(at, following, length, taken):
+    """Set ``taken`` (bool a token) for all occurrences from place ``at`` on; how many were not set before."""
+    new, reach = np.int64(0), 0
+    while at >= 0:
+        for k in range(max(at, reach), at + length):
+            new += not taken[k]
+            taken[k] = True
+        reach = at + length
+        at = following[at]
+    return new
+
+
+@njit(cache=True, nogil=True)
+def covers(at, following, length, fresh):
+    """Tokens that all occurrences from ``at`` on cover; ``fresh[i]`` (int64) of those that count are before i."""
+    count, reach = np.int64(0), np.int64(0)
+    while at >= 0:
+        count += fresh[at + length] - fresh[max(np.int64(at), reach)]
+        reach = at + length
+        at = following[at]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def frequent_first(hashes, at, repeats):
+    """The names of shingles that other documents have too, from frequent to rare: by (class, hash), descending."""
+    mask = np.uint64(repeats.size - 1)
+    starts = np.zeros(257, np.int64)
+    chosen = np.empty(at.size, np.int64)
+    keys = np.empty(at.size, np.uint64)
+    n = 0
+    for name in range(at.size):
+        value = hashes[at[name]]
+        of_class = np.int64(repeats[value & mask])
+        if of_class > 0:
+            chosen[n], keys[n] = name, value
+            starts[256 - of_class] += 1
+            n += 1
+    for c in range(1, 257):
+        starts[c] += starts[c - 1]
+    order = np.empty(n, np.int64)
+    by_hash = np.argsort(keys[:n])
+    for i in range(n - 1, -1, -1):
+        name = chosen[by_hash[i]]
+        before = 255 - np.int64(repeats[hashes[at[name]] & mask])
+        order[starts[before]] = name
+        starts[before] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def fewest_that_cover(need, order, at, following, length, taken):
+    """How many of the names in ``order`` cover ``need`` tokens at least; ``taken`` ones do not count."""
+    fresh = np.zeros(taken.size + 1, np.int64)
+    for i in range(taken.size):
+        fresh[i + 1] = fresh[i] + (not taken[i])
+    amounts = np.empty(order.size, np.int64)
+    for i in range(order.size):
+        amounts[i] = covers(at[order[i]], following, length, fresh)
+    amounts.sort()
+    covered = count = np.int64(0)
+    while covered < need:
+        count += 1
+        covered += amounts[amounts.size - count]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def cover_prefix(tokens, repeats, counting, criterion, factors):
+    """(prefix uint64, size, tokens that can be common, least) of one document; no prefix where it has no partner.
+
+    ``repeats`` tells how often a shingle comes again (``hubs.count_repeats``), ``factors`` are those of shingles
+    (``keyed.Key``). A document of fewer tokens than a chunk has matches an identical one only, which is a copy and
+    no partner.
+    """
+    n, length = tokens.size, counting.length
+    nothing = np.empty(0, np.uint64)
+    taken = np.zeros(n, np.bool_)
+    if n < length:
+        return nothing, np.int64(n), np.int64(0), _MORE_THAN_ALL
+    hashes = np.empty(n, np.uint64)
+    windows = shingle_hashes(tokens, n, length, factors, hashes)
+    names = np.empty(windows, np.int32)
+    n_names = name_keys(hashes, windows, names)
+    at, following = occurrences(names, n_names)
+    if counting.matching == INFORMATION:
+        mark_redundant(names, 0, windows, length, n_names, taken)
+    size = np.int64(n - np.count_nonzero(taken))
+    need = smallest_partner(size, criterion)
+    order = frequent_first(hashes, at, repeats)
+    covered, frequent = np.int64(0), 0
+    redundant = taken.copy()
+    for i in range(order.size):
+        covered += cover_name(at[order[i]], following, length, taken)
+        if covered < need:
+            frequent = i + 1
+    if covered < need:
+        return nothing, size, covered, _MORE_THAN_ALL
+    least = fewest_that_cover(need, order, at, following, length, redundant)
+    prefix = np.empty(order.size - frequent, np.uint64)
+    for i in range(prefix.size):
+        prefix[i] = hashes[at[order[frequent + i]]]
+    return prefix, size, covered, least
+
+
+@njit(cache=True, nogil=True)
+def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
+    """(entries uint64, owner int32, Asked) of documents ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
+
+    A document whose shingles in others cannot cover enough of it has no entries, and 0 as its largest partner.
+    """
+    n = offsets.size - 1
+    asked = Asked(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    entries, owner, used = np.empty(4096, np.uint64), np.empty(4096, np.int32), 0
+    for d in range(n):
+        document = tokens[offsets[d] : offsets[d + 1]]
+        prefix, size, common, least = cover_prefix(document, repeats, counting, criterion, factors)
+        asked.sizes[d], asked.least[d] = size, least
+        asked.largest[d] = largest_partner(size, common, criterion)
+        if used + prefix.size > entries.size:
+            more, of = np.empty(2 * (used + prefix.size), np.uint64), np.empty(2 * (used + prefix.size), np.int32)
+            for i in range(used):
+                more[i], of[i] = entries[i], owner[i]
+            entries, owner = more, of
+        for i in range(prefix.size):
+            entries[used], owner[used] = prefix[i], d
+            used += 1
+    return entries[:used], owner[:used], asked
+
+
+@njit(cache=True, nogil=True)
+def meeting_pairs(meeting, span, seen, reference, enough):
+    """Pairs (x, y), x in ``span`` = (first, until) and y after it, that share shingles enough; where it stopped.
+
+    int64[m, 2] of the numbers in ``meeting``. Stops after a document by which there are ``enough`` pairs. Pairs of
+    two documents below ``reference`` are left out. ``seen`` int64[n] is scratch, −1 at first.
+    """
+    found, used = np.empty((1024, 2), np.int64), 0
+    for x in range(span[0], span[1]):
+        if used >= enough:
+            return found[:used], x
+        for e in range(meeting.begin[x], meeting.begin[x + 1]):
+            k = meeting.list_of[e]
+            for j in range(meeting.first[k] + meeting.place[e] + 1, meeting.first[k + 1]):
+                y = meeting.members[j]
+                if meeting.sizes[y] > meeting.largest[x]:
+                    break  # members ascend in size
+                if seen[y] == x or (meeting.documents[x] < reference and meeting.documents[y] < reference):
+                    continue
+                seen[y] = x
+                if not may_pair(meeting, x, y):
+                    continue
+                ends = (meeting.starts[x], meeting.ends[x], meeting.starts[y], meeting.ends[y])
+                if shared_at_least(meeting.hashes, *ends, max(meeting.least[x], meeting.least[y])) < 0:
+                    continue
+                if used == found.shape[0]:
+                    more = np.empty((2 * used, 2), np.int64)
+                    for i in range(used):
+                        more[i, 0], more[i, 1] = found[i, 0], found[i, 1]
+                    found = more
+                found[used, 0], found[used, 1] = x, y
+                used += 1
+    return found[:used], span[1]

@@ -1,0 +1,1 @@
+"""Band keys, buckets and Hamming look-ups."""

@@ -1,0 +1,173 @@
+"""Fingerprints → those that differ in few bits: tables over hashed prefixes, and comparing inside their runs.
+
+Fingerprints are two arrays, ``low`` and ``high`` uint64[n]; ``high`` is empty where they have 64 bits. A mask is
+two words likewise. A table sorts by a mix of the masked bits instead of the bits themselves: equal prefixes still
+stand together, any set of bits will do as a prefix, and skewed bits spread. Different prefixes that come together
+by chance cost a comparison and no more, for every pair is asked whether it agrees in the mask.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.bits import bit_count
+from neardup.kernels.compiled import njit
+from neardup.kernels.shingles import mix64
+
+_48 = np.uint64(48)
+
+
+@njit(cache=True, nogil=True)
+def prefix_keys(low, high, mask, out):
+    """``out[i]`` = uint64 key of the bits of fingerprint i that are in ``mask`` (uint64[2])."""
+    if high.size == 0:
+        for i in range(low.size):
+            out[i] = mix64(low[i] & mask[0])
+        return
+    for i in range(low.size):
+        out[i] = mix64(mix64(low[i] & mask[0]) + (high[i] & mask[1]))
+
+
+@njit(cache=True, nogil=True)
+def pairs_alike(keys):
+    """Number of pairs (int64) whose keys share the top 16 bits: an upper bound for those of equal keys."""
+    counts = np.zeros(1 << 16, np.int64)
+    for key in keys:
+        counts[np.int64(key >> _48)] += 1
+    total = np.int64(0)
+    for count in counts:
+        total += count * (count - 1) // 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def varying(words):
+    """uint64: the bits in which not all of ``words`` agree."""
+    found = np.uint64(0)
+    for i in range(words.size):
+        found |= words[i] ^ words[0]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def run_ends(keys, shift):
+    """Where each run of sorted ``keys`` (uint64) that agree above ``shift`` bits ends: int32[runs]."""
+    ends = np.empty(keys.size, np.int32)
+    n = 0
+    for i in range(1, keys.size + 1):
+        if i == keys.size or keys[i] >> shift != keys[i - 1] >> shift:
+            ends[n] = i
+            n += 1
+    return ends[:n]
+
+
+@njit(cache=True, nogil=True)
+def _some_near(low, high, probe, begin, end, distance):
+    """Whether a fingerprint among begin … end − 1 is within the distance of ``probe`` (low, high).
+
+    A sum over all of them, without a way out: that is the form that runs in vector lanes.
+    """
+    near = 0
+    if high.size == 0:
+        for j in range(begin, end):
+            near += bit_count(low[j] ^ probe[0]) <= distance
+    else:
+        for j in range(begin, end):
+            near += bit_count(low[j] ^ probe[0]) + bit_count(high[j] ^ probe[1]) <= distance
+    return near > 0
+
+
+@njit(cache=True, nogil=True)
+def _is_first(low, high, agree, earlier):
+    """Whether the differing bits (low, high) leave ``agree`` (uint64[2]) alone, and no mask of ``earlier``."""
+    if (low & agree[0]) | (high & agree[1]) != 0:
+        return False
+    for k in range(earlier.shape[0]):  # noqa: SIM110 a generator is nothing for Numba
+        if (low & earlier[k, 0]) | (high & earlier[k, 1]) == 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _longer(found):
+    """The arrays of ``found`` (a, b, distances) with twice the room."""
+    a, b, apart = found
+    n = a.size
+    more_a, more_b, more_apart = np.empty(2 * n, np.int32), np.empty(2 * n, np.int32), np.empty(2 * n, np.uint8)
+    for k in range(n):
+        more_a[k], more_b[k], more_apart[k] = a[k], b[k], apart[k]
+    return more_a, more_b, more_apart
+
+
+@njit(cache=True, nogil=True)
+def near_in_runs(low, high, ends, masks, distance, limits):
+    """Pairs within the distance inside the runs that end at ``ends`` (int32[runs]).
+
+    ``masks`` uint64[1 + k, 2]: a pair must agree in the first and in none of the others, which are those of the
+    tables that report it already. ``limits`` = (longest run that is looked at, most pairs of one fingerprint).
+    Returns (a, b int32: positions, distances uint8, crowded bool[n]): a fingerprint that has more pairs than the
+    limit is crowded, and each pair with it that is left out makes the other one crowded too.
+    """
+    longest, most = limits
+    found = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.uint8))
+    degree, crowded = np.zeros(low.size, np.int32), np.zeros(low.size, np.bool_)
+    none = np.uint64(0)
+    wide = high.size > 0
+    n = begin = 0
+    for end in ends:
+        if end - begin > longest:
+            begin = end
+            continue
+        for i in range(begin, end - 1):
+            probe = (low[i], high[i] if wide else none)
+            if not _some_near(low, high, probe, i + 1, end, distance):
+                continue
+            for j in range(i + 1, end):
+                off_low, off_high = low[j] ^ probe[0], (high[j] if wide else none) ^ probe[1]
+                apart = bit_count(off_low) + bit_count(off_high)
+                if apart > distance or not _is_first(off_low, off_high, masks[0], masks[1:]):
+                    continue
+                degree[i] += 1
+                degree[j] += 1
+                if max(degree[i], degree[j]) > most:
+                    crowded[i] = crowded[j] = True
+                    continue
+                if n == found[0].size:
+                    found = _longer(found)
+                found[0][n], found[1][n], found[2][n] = i, j, apart
+                n += 1
+        begin = end
+    return found[0][:n], found[1][:n], found[2][:n], crowded
+
+
+@njit(cache=True, nogil=True)
+def near_queries(low, high, tables, queries, distance):
+    """Pairs within the distance, each once: (query int32, fingerprint int32, distances uint8).
+
+    ``tables`` = (masks uint64[t, 2], orders int32[t, n], cells int32[t, 2ᵇ + 1], shift 64 − b): table t has the
+    fingerprints of cell c, the top b bits of their key, at orders[t, cells[t, c]:cells[t, c + 1]]. ``queries``
+    uint64[m, 2].
+    """
+    masks, orders, cells, shift = tables
+    found = (np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64, np.uint8))
+    none = np.uint64(0)
+    wide = high.size > 0
+    n = 0
+    for query in range(queries.shape[0]):
+        probe = (queries[query, 0], queries[query, 1])
+        for t in range(masks.shape[0]):
+            key = mix64(probe[0] & masks[t, 0])
+            if wide:
+                key = mix64(key + (probe[1] & masks[t, 1]))
+            cell = np.int64(key >> shift)
+            for at in range(cells[t, cell], cells[t, cell + 1]):
+                j = orders[t, at]
+                off_low, off_high = low[j] ^ probe[0], (high[j] if wide else none) ^ probe[1]
+                apart = bit_count(off_low) + bit_count(off_high)
+                if apart > distance or not _is_first(off_low, off_high, masks[t], masks[:t]):
+                    continue
+                if n == found[0].size:
+                    found = _longer(found)
+                found[0][n], found[1][n], found[2][n] = query, j, apart
+                n += 1
+    return found[0][:n], found[1][:n], found[2][:n]

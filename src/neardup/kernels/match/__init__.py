@@ -1,0 +1,1 @@
+"""What two sequences of tokens have in common."""

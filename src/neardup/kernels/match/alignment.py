@@ -1,0 +1,187 @@
+"""What stands in the same order in two documents: the heaviest chain of tiles, and the words between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.bits import bit_count
+from neardup.kernels.compiled import njit
+
+_ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def heaviest_chain(tiles, n):
+    """Which tiles make up a heaviest chain in the same order in both documents, bool[k].
+
+    ``tiles`` int64[k, 3] (start_a, start_b, length) are disjoint in each document and sorted by start_a; n is the
+    number of tokens of B. O(k log k): the best chain that ends before a place of B is kept in a binary indexed
+    tree of maxima (Fenwick 1994); of equal ones the first that was found.
+    """
+    k = tiles.shape[0]
+    heaviest = np.full(n + 1, -1, np.int64)  # the tile that ends the best chain of this part of the tree
+    totals, before = np.zeros(k, np.int64), np.full(k, -1, np.int64)
+    for t in range(k):
+        at, best = tiles[t, 1], np.int64(-1)
+        while at > 0:  # chains that end at or before the first token of the tile
+            found = heaviest[at]
+            if found >= 0 and (best < 0 or totals[found] > totals[best]):
+                best = found
+            at -= at & -at
+        before[t] = best
+        totals[t] = tiles[t, 2] + (totals[best] if best >= 0 else 0)
+        at = tiles[t, 1] + tiles[t, 2]
+        while at <= n:
+            if heaviest[at] < 0 or totals[t] > totals[heaviest[at]]:
+                heaviest[at] = t
+            at += at & -at
+    chosen = np.zeros(k, np.bool_)
+    t = np.int64(-1)
+    for other in range(k):
+        if t < 0 or totals[other] > totals[t]:
+            t = other
+    while t >= 0:
+        chosen[t] = True
+        t = before[t]
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _rows(a, b, kind):
+    """The rows of the table, a bit each cell: uint64[len(a) + 1, words].
+
+    With ``rest[i, j]`` the length of the longest common subsequence of a[i:] and b[j:], bit len(b) − 1 − j of row
+    i is 0 where rest[i, j] is one more than rest[i, j + 1] (Hyyrö 2004, from the end to the beginning). ``kind``
+    int32[names] is −1 everywhere, and is so again afterwards.
+    """
+    m, n = a.size, b.size
+    words, kinds = (n + 63) >> 6, 0
+    for name in b:
+        if kind[name] < 0:
+            kind[name] = kinds
+            kinds += 1
+    masks = np.zeros((kinds, words), np.uint64)
+    for j in range(n):
+        bit = n - 1 - j
+        masks[kind[b[j]], bit >> 6] |= _ONE << np.uint64(bit & 63)
+    rows = np.empty((m + 1, words), np.uint64)
+    rows[m, :] = _ALL
+    for i in range(m - 1, -1, -1):
+        if kind[a[i]] < 0:
+            for word in range(
+                words
+            ):  # a slice would bring in Numba's messages about shapes: a second of compiling
+                rows[i, word] = rows[i + 1, word]
+            continue
+        mask, carry = masks[kind[a[i]]], np.uint64(0)
+        for word in range(words):
+            v = rows[i + 1, word]
+            u = v & mask[word]
+            total = v + u
+            over = np.uint64(total < v)
+            total_in = total + carry
+            carry = over | np.uint64(total_in < total)
+            rows[i, word] = total_in | (v & ~mask[word])
+    for name in b:
+        kind[name] = -1
+    return rows
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _grows(row, bit):
+    """Whether the bit of a row is 0."""
+    return (row[bit >> 6] >> np.uint64(bit & 63)) & _ONE == 0
+
+
+@njit(cache=True, nogil=True)
+def _rest(row, bits):
+    """How many of the lowest ``bits`` bits of a row are 0."""
+    count = np.int64(bits)
+    for word in range(bits >> 6):
+        count -= bit_count(row[word])
+    if bits & 63:
+        count -= bit_count(row[bits >> 6] & ~(_ALL << np.uint64(bits & 63)))
+    return count
+
+
+@njit(cache=True, nogil=True)
+def runs_in_order(a, b, kind, runs):
+    """Write a longest common subsequence of ``a`` and ``b`` (int32 names) to ``runs``; returns how many runs.
+
+    A run int64 (start_a, start_b, length); ``runs`` has room for min(len(a), len(b)). ``kind`` int32[names] is
+    scratch, −1 everywhere. From the beginning: equal tokens are taken; else a token of A is left out if no
+    longer subsequence is lost by that, else one of B. 64 cells a step, one bit a cell.
+    """
+    m, n = a.size, b.size
+    if m == 0 or n == 0:
+        return 0
+    rows = _rows(a, b, kind)
+    r = i = j = 0
+    here, below = _rest(rows[0], n), _rest(rows[1], n)  # rest[i, j] and rest[i + 1, j]
+    while i < m and j < n:
+        bit = n - 1 - j
+        if a[i] == b[j]:
+            if r > 0 and runs[r - 1, 0] + runs[r - 1, 2] == i and runs[r - 1, 1] + runs[r - 1, 2] == j:
+                runs[r - 1, 2] += 1
+            else:
+                runs[r, 0], runs[r, 1], runs[r, 2] = i, j, 1
+                r += 1
+            here = below - _grows(rows[i + 1], bit)
+            i, j = i + 1, j + 1
+            if i < m:
+                below = _rest(rows[i + 1], n - j)
+        elif _grows(rows[i], bit) or below == here:
+            here = below
+            i += 1
+            if i < m:
+                below = _rest(rows[i + 1], n - j)
+        else:
+            below -= _grows(rows[i + 1], bit)
+            j += 1
+    return r
+
+
+@njit(cache=True, nogil=True)
+def subsequence_runs(a, b):
+    """A longest common subsequence of ``a`` and ``b`` (int32 names), as ``runs_in_order`` has it: int64[r, 3].
+
+    Takes len(a) · len(b) bits.
+    """
+    names = 0
+    for name in a:
+        names = max(names, np.int64(name) + 1)
+    for name in b:
+        names = max(names, np.int64(name) + 1)
+    runs = np.empty((min(a.size, b.size), 3), np.int64)
+    return runs[: runs_in_order(a, b, np.full(names, -1, np.int32), runs)]
+
+
+@njit(cache=True, nogil=True)
+def telling_runs(runs, m, n):
+    """The runs without those that are shorter than what was edited before and after them, bool[r].
+
+    ``runs`` int64[r, 3] stand in order in two sequences of m and n tokens. A lone "the" between two replaced
+    halves of a sentence is there by chance; a reader sees one replaced sentence.
+    """
+    kept = np.ones(runs.shape[0], np.bool_)
+    changed = True
+    while changed:
+        changed = False
+        end_a = end_b = np.int64(0)
+        for r in range(runs.shape[0]):
+            if not kept[r]:
+                continue
+            next_a, next_b = m, n
+            for s in range(r + 1, runs.shape[0]):
+                if kept[s]:
+                    next_a, next_b = runs[s, 0], runs[s, 1]
+                    break
+            length = runs[r, 2]
+            edited_before = max(runs[r, 0] - end_a, runs[r, 1] - end_b)
+            edited_after = max(next_a - runs[r, 0] - length, next_b - runs[r, 1] - length)
+            if length < edited_before and length < edited_after:
+                kept[r] = False
+                changed = True
+            else:
+                end_a, end_b = runs[r, 0] + length, runs[r, 1] + length
+    return kept

@@ -1,0 +1,231 @@
+"""The matches of two token sequences, for one pair with its evidence and for many pairs with their counts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.match.information import IN_ORDER, INFORMATION, count_new, mark_redundant
+from neardup.kernels.match.lcs import chain_length, common_in_order
+from neardup.kernels.match.tiling import matchable, tile_directly, tile_in_phases
+from neardup.kernels.names import count_names, cover, name_keys, name_windows
+from neardup.kernels.sets import least_shared
+
+MEASURED = 9
+"""Columns of ``count_chunks``."""
+
+
+class Limits(NamedTuple):
+    """What one pair may cost: common runs held at a time; words of 64 tokens to be touched for an LCS.
+
+    ``salt`` is a random uint64, for hash tables and for the hashes of windows; no result depends on it.
+    """
+
+    runs: int
+    steps: int
+    salt: Any
+
+
+@njit(cache=True, nogil=True)
+def stands_first(keys, ends_a, ends_b):
+    """Whether A comes first, by length, then by content: an order that does not depend on who asks.
+
+    A and B are the stretches ``keys[begin:end]`` (uint64) of ``ends_a`` and ``ends_b`` (begin, end).
+    """
+    begin_a, end_a = ends_a
+    begin_b, end_b = ends_b
+    if end_a - begin_a != end_b - begin_b:
+        return end_a - begin_a < end_b - begin_b
+    for k in range(end_a - begin_a):
+        if keys[begin_a + k] != keys[begin_b + k]:
+            return keys[begin_a + k] < keys[begin_b + k]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def name_tokens(keys, ends_a, ends_b):
+    """Names (int32) of the tokens of two stretches of ``keys`` behind each other, and how many there are."""
+    m, n = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
+    both = np.empty(m + n, np.uint64)
+    for i in range(m):
+        both[i] = keys[ends_a[0] + i]
+    for j in range(n):
+        both[m + j] = keys[ends_b[0] + j]
+    tokens = np.empty(m + n, np.int32)
+    return tokens, name_keys(both, m + n, tokens)
+
+
+@njit(cache=True, nogil=True)
+def window_names(tokens, length, salt):
+    """(names int32, how many) of all windows over both documents; (empty, 0) where there is none."""
+    if tokens.size < length:
+        return np.empty(0, np.int32), 0
+    names = np.empty(tokens.size, np.int32)
+    return names, name_windows(tokens, length, salt, np.empty(tokens.size, np.uint64), names)
+
+
+@njit(cache=True, nogil=True)
+def same(tokens, m):
+    """Whether the m tokens of A are, one after the other, those of B behind them."""
+    if tokens.size != 2 * m:
+        return False
+    for i in range(m):  # noqa: SIM110 a generator is nothing for Numba
+        if tokens[i] != tokens[m + i]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def cover_both(tokens, m, length, names, n_names):
+    """(covered A, covered B): bool a token, whether some window over it occurs in the other document.
+
+    Two equal documents of fewer than ``length`` tokens cover each other.
+    """
+    n = tokens.size - m
+    end_a, end_b = max(0, m - length + 1), m + max(0, n - length + 1)
+    covered_a, covered_b = np.zeros(m, np.bool_), np.zeros(n, np.bool_)
+    if m < length and same(tokens, m):
+        covered_a[:] = True
+        covered_b[:] = True
+        return covered_a, covered_b
+    cover(names, 0, end_a, length, count_names(names, m, end_b, n_names), covered_a)
+    cover(names, m, end_b, length, count_names(names, 0, end_a, n_names), covered_b)
+    return covered_a, covered_b
+
+
+@njit(cache=True, nogil=True)
+def redundant_both(tokens, m, length, names, n_names):
+    """(redundant A, redundant B): bool a token, whether some window over it repeats an earlier one there."""
+    n = tokens.size - m
+    redundant_a, redundant_b = np.zeros(m, np.bool_), np.zeros(n, np.bool_)
+    mark_redundant(names, 0, m - length + 1, length, n_names, redundant_a)
+    mark_redundant(names, m, m + n - length + 1, length, n_names, redundant_b)
+    return redundant_a, redundant_b
+
+
+@njit(cache=True, nogil=True)
+def tile_few(tokens, m, length, names, n_names, covered, limits):
+    """``tile_both`` where few windows are equal: (tiles, whether these are all; if not, ``tile_many`` has them).
+
+    Python calls the two by themselves: most pairs never need the second, which takes far longer to compile.
+    """
+    n = tokens.size - m
+    if m >= length and n >= length:
+        return tile_directly(tokens, m, length, names, n_names, covered, limits.runs)
+    tiles = np.zeros((1, 3), np.int64)
+    tiles[0, 2] = m
+    return tiles[: 1 if m > 0 and same(tokens, m) else 0], True
+
+
+@njit(cache=True, nogil=True)
+def tile_many(tokens, m, length, covered, limits):
+    """``tile_both`` for what is too much for ``tile_few``."""
+    return tile_in_phases(tokens, m, length, covered, limits.runs, limits.salt)
+
+
+@njit(cache=True, nogil=True)
+def tile_both(tokens, m, length, names, n_names, covered, limits):
+    """Tiles (int64[k, 3], capped); a document shorter than a tile matches an equal one only, as a whole."""
+    tiles, whole = tile_few(tokens, m, length, names, n_names, covered, limits)
+    if whole:
+        return tiles, False
+    return tile_many(tokens, m, length, covered, limits)
+
+
+@njit(cache=True, nogil=True)
+def count_chunks(keys, offsets, first, second, length, limits, out):
+    """Fill ``out`` (int64[pairs, MEASURED]) for the pairs (first[k], second[k]) of documents (int64).
+
+    Document d is ``keys[offsets[d]:offsets[d + 1]]`` (uint64, equal for equal tokens). Columns: tokens of the two,
+    common tokens by literal match, upper bound of any literal match, whether the ``limits`` were reached,
+    tokens of the two that are not redundant, and those of them that are matched.
+    """
+    for k in range(first.size):
+        ends_a = (offsets[first[k]], offsets[first[k] + 1])
+        ends_b = (offsets[second[k]], offsets[second[k] + 1])
+        swapped = not stands_first(keys, ends_a, ends_b)
+        if swapped:
+            ends_a, ends_b = ends_b, ends_a
+        m = ends_a[1] - ends_a[0]
+        tokens, n_tokens = name_tokens(keys, ends_a, ends_b)
+        names, n_names = window_names(tokens, length, limits.salt)
+        covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
+        redundant_a, redundant_b = redundant_both(tokens, m, length, names, n_names)
+        bound = matchable(tokens, m, n_tokens, covered_a, covered_b)
+        common, capped = np.int64(0), False
+        if bound > 0:
+            tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
+            for t in range(tiles.shape[0]):
+                common += tiles[t, 2]
+        row = out[k]
+        row[2], row[3], row[4] = common, bound, capped
+        a, b = (1, 0) if swapped else (0, 1)
+        row[a], row[b] = m, tokens.size - m
+        row[5 + a], row[7 + a] = count_new(redundant_a, covered_a)
+        row[5 + b], row[7 + b] = count_new(redundant_b, covered_b)
+
+
+@njit(cache=True, nogil=True)
+def _in_order(tokens, m, length, least, limits):
+    """(common tokens in the same order, capped); where it is capped the heaviest chain of tiles may be longer."""
+    common, capped = common_in_order(tokens, m, least, limits.steps)
+    if capped:
+        names, n_names = window_names(tokens, length, limits.salt)
+        covered = cover_both(tokens, m, length, names, n_names)
+        if covered[0].any():
+            tiles, _ = tile_both(tokens, m, length, names, n_names, covered, limits)
+            tiles = tiles[np.argsort(tiles[:, 0])]
+            common = max(common, chain_length(tiles, max(m, tokens.size - m)))
+    return common, capped
+
+
+@njit(cache=True, nogil=True)
+def _common_text(tokens, m, n_tokens, counting, criterion, limits):
+    """(C, size of A, size of B, capped) of two documents behind each other; C is −1 where that is not enough."""
+    n, length = tokens.size - m, counting.length
+    if counting.matching == IN_ORDER:
+        least = least_shared(m, n, criterion)
+        common, capped = _in_order(tokens, m, length, least, limits)
+        return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
+    names, n_names = window_names(tokens, length, limits.salt)
+    covered_a, covered_b = cover_both(tokens, m, length, names, n_names)
+    if counting.matching == INFORMATION:
+        redundant_a, redundant_b = redundant_both(tokens, m, length, names, n_names)
+        size_a, common_a = count_new(redundant_a, covered_a)
+        size_b, common_b = count_new(redundant_b, covered_b)
+        common = min(common_a, common_b)
+        return common if common >= least_shared(size_a, size_b, criterion) else np.int64(-1), size_a, size_b, False
+    least, bound = least_shared(m, n, criterion), matchable(tokens, m, n_tokens, covered_a, covered_b)
+    common, capped = np.int64(0), False
+    if bound >= max(least, 1):  # tiles are what takes time, and they are never more
+        tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
+        common = tiles[:, 2].sum()
+    return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
+
+
+@njit(cache=True, nogil=True)
+def common_text(keys, offsets, ranks, pairs, counting, criterion, limits):
+    """Common text C of the ``pairs`` (int64[n, 2]) of documents; int64[n, 4]: C, size of A, size of B, capped.
+
+    Documents as in ``count_chunks``, whose figures these are; sizes are tokens, or those that are not redundant.
+    Of two documents of one length the one of the smaller rank comes first (``ranks`` uint64[documents], see
+    ``documents.content_rank``), so that ties are broken alike whatever the key of the token hashes.
+    C is −1 where the pair does not meet the criterion. ``capped`` is 1 where one of the ``limits`` was reached: C
+    may then be less than what the greedy choice of chunks, or the longest common subsequence, would have.
+    """
+    out = np.empty((pairs.shape[0], 4), np.int64)
+    for k in range(pairs.shape[0]):
+        ends_a = (offsets[pairs[k, 0]], offsets[pairs[k, 0] + 1])
+        ends_b = (offsets[pairs[k, 1]], offsets[pairs[k, 1] + 1])
+        size_a, size_b = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
+        swapped = size_b < size_a or (size_a == size_b and ranks[pairs[k, 1]] < ranks[pairs[k, 0]])
+        if swapped:
+            ends_a, ends_b = ends_b, ends_a
+        tokens, n_tokens = name_tokens(keys, ends_a, ends_b)
+        m = ends_a[1] - ends_a[0]
+        common, first, second, capped = _common_text(tokens, m, n_tokens, counting, criterion, limits)
+        a, b = (2, 1) if swapped else (1, 2)
+        out[k, 0], out[k, a], out[k, b], out[k, 3] = common, first, second, capped
+    return out

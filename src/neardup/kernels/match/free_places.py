@@ -1,0 +1,118 @@
+"""Which places are still free and which are in a tile: bit maps of two levels, in which the next is soon found."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.bitmap import next_set
+from neardup.kernels.compiled import njit
+
+_ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+_63 = np.int64(63)
+
+
+class Places(NamedTuple):
+    """Which places are free and which are in a tile: a bit each, and a bit for each word that is not 0."""
+
+    free: Any  # uint64[places / 64 + 1]
+    free_words: Any  # uint64[places / 4096 + 1]
+    marked: Any
+    marked_words: Any
+
+
+@njit(cache=True, nogil=True)
+def all_free(n):
+    """The first n places are free, none is marked."""
+    size, above = (n >> 6) + 1, (n >> 12) + 1
+    free, free_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
+    marked, marked_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
+    _move(0, n, (marked, marked_words), (free, free_words))
+    return Places(free, free_words, marked, marked_words)
+
+
+@njit(cache=True, nogil=True)
+def free_where(flags_a, flags_b):
+    """Places of A and behind them those of B (bool a place): free where the flag is set, in a tile elsewhere."""
+    m, total = flags_a.size, flags_a.size + flags_b.size
+    places = all_free(total)
+    begin = -1
+    for place in range(total + 1):
+        free = place == total or (flags_a[place] if place < m else flags_b[place - m])
+        if not free and begin < 0:
+            begin = place
+        elif free and begin >= 0:
+            mark(places, begin, place)
+            begin = -1
+    return places
+
+
+@njit(cache=True, nogil=True)
+def mark(places, begin, end):
+    """The places [begin, end) are free no more."""
+    _move(begin, end, (places.free, places.free_words), (places.marked, places.marked_words))
+
+
+@njit(cache=True, nogil=True)
+def _move(begin, end, source, target):
+    """Clear the bits [begin, end) in ``source`` and set them in ``target``, each (bits, words)."""
+    for word in range(begin >> 6, ((end - 1) >> 6) + 1):
+        bits = _ALL
+        if word == begin >> 6:
+            bits &= _ALL << np.uint64(begin & _63)
+        if word == (end - 1) >> 6:
+            bits &= _ALL >> np.uint64(63 - ((end - 1) & _63))
+        source[0][word] &= ~bits
+        target[0][word] |= bits
+        above = _ONE << np.uint64(word & _63)
+        if source[0][word] == 0:
+            source[1][word >> 6] &= ~above
+        target[1][word >> 6] |= above
+
+
+@njit(cache=True, nogil=True)
+def next_free(places, at, end):
+    """The first free place from ``at`` on and below ``end``; or end."""
+    return next_set(places.free, places.free_words, at, end)
+
+
+@njit(cache=True, nogil=True)
+def next_marked(places, at, end):
+    """The first place in a tile from ``at`` on and below ``end``; or end."""
+    return next_set(places.marked, places.marked_words, at, end)
+
+
+@njit(cache=True, nogil=True)
+def stretches(places, begin, end, least):
+    """int64[k, 2]: the stretches [begin, end) of at least ``least`` free places among those asked for."""
+    found = np.empty(((end - begin) // (least + 1) + 1, 2), np.int64)
+    size, at = 0, next_free(places, begin, end)
+    while at < end:
+        stop = next_marked(places, at, end)
+        if stop - at >= least:
+            found[size, 0], found[size, 1] = at, stop
+            size += 1
+        at = next_free(places, stop, end)
+    return found[:size]
+
+
+@njit(cache=True, nogil=True)
+def free_lengths(places, m, total, most):
+    """uint8[total]: how many places from each on are free, within its own document, ``most`` ≤ 255 at most.
+
+    Places below m are those of A, the others those of B.
+    """
+    lengths = np.zeros(total, np.uint8)
+    for side in range(2):
+        first, last = (m, total) if side else (0, m)
+        at = next_free(places, first, last)
+        while at < last:
+            stop = next_marked(places, at, last)
+            full = max(at, stop - most)
+            for place in range(at, full):
+                lengths[place] = most
+            for place in range(full, stop):
+                lengths[place] = stop - place
+            at = next_free(places, stop, last)
+    return lengths

@@ -1,0 +1,171 @@
+"""Length of the longest common subsequence, 64 tokens a step.
+
+Crochemore et al. 2001 and Hyyrö 2004: with M the positions of a token of B in A, V ← (V + (V & M)) | (V & ~M); the
+length is the number of zeros of V. The sum is one long number. Four words of it (256 tokens of A) are carried
+through all of B before the next four, so that memory stays linear: what is kept between is one carry a token.
+Of two documents that are near one another only a band along the diagonal is looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.bits import bit_count
+from neardup.kernels.compiled import njit
+
+_ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+_WORDS = 4
+_STRIP = 64 * _WORDS
+
+
+@njit(cache=True, nogil=True)
+def reduce_pair(tokens, m):
+    """Take off what decides nothing: (equal tokens at the two ends, rest of A, rest of B).
+
+    ``tokens`` (int32 names) holds A (m tokens) and B behind it. The rest is without the common beginning and
+    the common end, and without tokens that the other rest has not; it is named anew, from 0. The longest common
+    subsequence is that of the rest plus the first figure.
+    """
+    n = tokens.size - m
+    begin = 0
+    while begin < min(m, n) and tokens[begin] == tokens[m + begin]:
+        begin += 1
+    end = 0
+    while end < min(m, n) - begin and tokens[m - 1 - end] == tokens[m + n - 1 - end]:
+        end += 1
+    n_names = 0
+    for i in range(tokens.size):
+        n_names = max(n_names, np.int64(tokens[i]) + 1)
+    in_a, in_b = np.zeros(n_names, np.bool_), np.zeros(n_names, np.bool_)
+    for i in range(begin, m - end):
+        in_a[tokens[i]] = True
+    for i in range(m + begin, m + n - end):
+        in_b[tokens[i]] = True
+    name = np.full(n_names, -1, np.int32)
+    named = 0
+    for k in range(n_names):
+        if in_a[k] and in_b[k]:
+            name[k] = named
+            named += 1
+    a, b = np.empty(m, np.int32), np.empty(n, np.int32)
+    size_a = size_b = 0
+    for i in range(begin, m - end):
+        if name[tokens[i]] >= 0:
+            a[size_a] = name[tokens[i]]
+            size_a += 1
+    for i in range(m + begin, m + n - end):
+        if name[tokens[i]] >= 0:
+            b[size_b] = name[tokens[i]]
+            size_b += 1
+    return begin + end, a[:size_a], b[:size_b]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _step(v, mask, carry):
+    """One word of V and the carry into it → the new word and the carry out of it."""
+    u = v & mask
+    total = v + u
+    over = np.uint64(total < v)
+    total_in = total + carry
+    return total_in | (v & ~mask), over | np.uint64(total_in < total)
+
+
+@njit(cache=True, nogil=True)
+def banded_length(a, b, before, after, least):
+    """Length of the longest common subsequence whose matches a[i] = b[j] have −before ≤ j − i ≤ after, int64.
+
+    ``a`` and ``b`` are int32 names, counted from 0. Some matches a little outside of the band count, too. As soon
+    as it is certain to be below ``least``, it stops and returns how long it is up to there.
+
+    Columns of B before the band of a strip hold no match of the strip, so what comes from above goes through it
+    unchanged; behind the band nothing has come from above yet. Neither is touched.
+    """
+    length = np.int64(0)
+    if a.size == 0 or b.size == 0:
+        return length
+    n_names = 0
+    for name in a:
+        n_names = max(n_names, np.int64(name) + 1)
+    for name in b:
+        n_names = max(n_names, np.int64(name) + 1)
+    masks = np.zeros((n_names, _WORDS), np.uint64)
+    carries = np.zeros(b.size, np.uint8)
+    for begin in range(0, a.size, _STRIP):
+        end = min(begin + _STRIP, a.size)
+        for i in range(begin, end):
+            masks[a[i], (i - begin) >> 6] |= _ONE << np.uint64((i - begin) & 63)
+        v0 = v1 = v2 = v3 = _ALL
+        for j in range(max(0, begin - before), min(b.size, end + after)):
+            row = masks[b[j]]
+            carry = np.uint64(carries[j])
+            v0, carry = _step(v0, row[0], carry)
+            v1, carry = _step(v1, row[1], carry)
+            v2, carry = _step(v2, row[2], carry)
+            v3, carry = _step(v3, row[3], carry)
+            carries[j] = carry
+        # above the last token the masks are 0 and V stays all ones, so that no zero is counted there
+        length += _STRIP - bit_count(v0) - bit_count(v1) - bit_count(v2) - bit_count(v3)
+        if length + a.size - end < least:
+            return length
+        for i in range(begin, end):
+            masks[a[i], (i - begin) >> 6] = 0
+    return length
+
+
+@njit(cache=True, nogil=True)
+def common_in_order(tokens, m, least, most_steps):
+    """(length int64 of the longest common subsequence of A and B, capped).
+
+    ``tokens`` (int32 names) are the m of A and those of B behind them. The length is exact if it is ``least`` or
+    more; otherwise it is some length below ``least``. Where a band would take more than ``most_steps`` words of 64
+    tokens it is capped, a lower bound.
+
+    If c tokens are common, a − c of A and b − c of B are not; their distance is d = a + b − 2c. A common
+    subsequence of distance d or less has −(d − (b − a)) / 2 ≤ j − i ≤ (d + (b − a)) / 2. So what is found in that
+    band, and is that near, is the longest (Ukkonen 1985), and narrow bands are tried first.
+    """
+    ends, a, b = reduce_pair(tokens, m)
+    need, more = max(least - ends, np.int64(0)), np.int64(b.size - a.size)
+    length = np.int64(0)
+    if min(a.size, b.size) < need:
+        return ends + length, False
+    most = a.size + b.size - 2 * need
+    strips = (a.size + _STRIP - 1) // _STRIP
+    distance = abs(more) + 2 * _STRIP
+    while True:
+        distance = min(distance, most)
+        before, after = (distance - more) // 2, (distance + more) // 2
+        if _WORDS * strips * min(b.size, before + after + _STRIP) > most_steps:
+            return ends + length, True
+        near = max(need, (a.size + b.size - distance + 1) // 2)
+        length = max(length, banded_length(a, b, before, after, near))
+        if length >= near or distance == most:
+            return ends + length, False
+        distance *= 4
+
+
+@njit(cache=True, nogil=True)
+def chain_length(tiles, n):
+    """Tokens in the heaviest chain of tiles that stand in the same order in both documents, int64.
+
+    ``tiles`` int64[k, 3] (start_a, start_b, length) are disjoint in each document and sorted by start_a; n is the
+    number of tokens of B. A lower bound of the longest common subsequence in O(k log n): the best chain that
+    ends before a place of B, kept in a binary indexed tree of maxima (Fenwick 1994).
+    """
+    best = np.zeros(n + 1, np.int64)
+    for k in range(tiles.shape[0]):
+        at, total = tiles[k, 1], tiles[k, 2]
+        heaviest = np.int64(0)
+        while at > 0:  # chains that end at or before the first token of the tile
+            heaviest = max(heaviest, best[at])
+            at -= at & -at
+        total += heaviest
+        at = tiles[k, 1] + tiles[k, 2]
+        while at <= n:
+            best[at] = max(best[at], total)
+            at += at & -at
+    at, heaviest = n, np.int64(0)
+    while at > 0:
+        heaviest = max(heaviest, best[at])
+        at -= at & -at
+    return heaviest

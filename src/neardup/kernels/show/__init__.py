@@ -1,0 +1,1 @@
+"""Rows of an alignment, and the marks on them."""

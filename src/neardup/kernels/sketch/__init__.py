@@ -1,0 +1,1 @@
+"""Tokens to fingerprints, shingle sets and signatures."""

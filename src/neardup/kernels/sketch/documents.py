@@ -1,0 +1,210 @@
+"""Arrow text buffers → fingerprints, and → sorted shingle sets: the two passes over documents.
+
+Each document becomes a stream of 64-bit unit hashes (tokens, or characters) on the ASCII fast path or through
+the Unicode tables; what follows is the same for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.names import name_keys
+from neardup.kernels.shingles import shingle_hashes, stream_key
+from neardup.kernels.sketch.minhash import classic, low_halves, one_permutation
+from neardup.kernels.sorting import copy_into, sort_distinct
+from neardup.kernels.text.keyed import (
+    characters_thrice,
+    hash_characters,
+    hash_thrice,
+    hash_tokens,
+    occurrence,
+    stream_values,
+)
+from neardup.kernels.text.tokens import collapse_white_space, tokenise
+from neardup.kernels.text.unicode import normalise
+from neardup.kernels.text.words import AS_IS, LOWER, PADDING, is_ascii, token_edges
+
+WORD, CHAR = 0, 1
+DISTINCT, NUMBERED, IN_ORDER = 0, 1, 2
+ONE_PERMUTATION, CLASSIC = 0, 1
+
+
+class TextBatch(NamedTuple):
+    """Texts as Arrow holds them: document d is ``data[offsets[d]:offsets[d + 1]]``.
+
+    Wide loads read up to PADDING bytes behind a text, which must not leave the buffer. So the documents
+    that end close to its end are read from ``tail``, a padded copy of ``data[tail_begin:]``.
+    """
+
+    data: Any  # uint8[bytes]
+    offsets: Any  # int64[documents + 1]
+    tail: Any  # uint8
+    tail_begin: Any  # int64, the start of some document
+
+
+@njit(cache=True, nogil=True)
+def _room(scratch, needed):
+    """``scratch`` itself, or a larger array when it has fewer than ``needed`` elements."""
+    if scratch.size >= needed:
+        return scratch
+    return np.empty(needed + needed // 2, scratch.dtype)
+
+
+@njit(cache=True, nogil=True)
+def _units_of(batch, d, tables, unit, edges):
+    """Where the units of document ``d`` are: (data, edges, code points, how many, fold, invalid sequences).
+
+    Token i is ``data[edges[2 i]:edges[2 i + 1]]``, each byte or-ed with ``fold``; characters are the code points.
+    ``edges`` may be replaced by a larger array.
+    """
+    data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
+    if start >= batch.tail_begin:
+        data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
+    if unit == WORD and is_ascii(data, start, end):
+        edges = _room(edges, end - start + 80)
+        return data, edges, np.empty(0, np.uint32), token_edges(data, start, end, edges), LOWER, 0
+    codepoints, n, invalid = normalise(data, start, end, tables)
+    if unit == CHAR:
+        return data, edges, codepoints, collapse_white_space(codepoints, n, tables), AS_IS, invalid
+    text, ends = np.empty(4 * n + PADDING, np.uint8), np.empty(n, np.int64)
+    n_tokens = tokenise(codepoints, n, tables, text, ends)
+    edges = _room(edges, 2 * n_tokens)
+    begin = np.int64(0)
+    for i in range(n_tokens):
+        edges[2 * i], edges[2 * i + 1] = begin, ends[i]
+        begin = ends[i]
+    return text, edges, codepoints, n_tokens, AS_IS, invalid
+
+
+@njit(cache=True, nogil=True)
+def unit_hashes(batch, d, tables, unit, key, scratch):
+    """Hashes by a ``Key`` of the tokens (WORD) or characters (CHAR) of document ``d`` of a TextBatch, in order.
+
+    ``scratch`` = (units uint64, edges int64); both may be replaced by larger ones. Returns (scratch, number
+    of units, number of invalid UTF-8 sequences, each read as one U+FFFD); the hashes are in units.
+    """
+    units, edges = scratch
+    data, edges, codepoints, n, fold, invalid = _units_of(batch, d, tables, unit, edges)
+    units = _room(units, n)
+    if unit == CHAR:
+        hash_characters(codepoints, n, key, units)
+    else:
+        hash_tokens(data, edges, n, fold, key, units)
+    return (units, edges), n, invalid
+
+
+@njit(cache=True, nogil=True)
+def fingerprint(batch, tables, form, coefficients, keys, out):
+    """Fingerprint every document of a TextBatch.
+
+    ``form`` = (unit, shingle length, sketch kind), int64[3]; ``coefficients`` = (a, b), uint32[slots] each: the
+    classic ones; ``keys`` = (public, counting): the ``Key`` of signatures and that of streams; ``out`` = (sizes
+    int64[n] units, stream keys uint64[n, 2] or [0, 2] for none, signatures uint32[n, slots], invalid int64[n]). A
+    document without units gets size 0 and a signature that means nothing. Without slots nothing is sketched.
+    """
+    unit, length, kind = form[0], form[1], form[2]
+    a, b = coefficients
+    public, counting = keys
+    sizes, streams, signatures, invalid = out
+    published = streams.shape[0] > 0 and counting.tokens.size == 0
+    edges = np.empty(8192, np.int64)
+    units, nothing = np.empty(4096, np.uint64), np.empty(0, np.uint64)
+    first, second = np.empty(4096, np.uint64), np.empty(4096, np.uint64)
+    hashes = np.empty(4096, np.uint64)
+    low = np.empty(4096, np.uint32)
+    best, spare = np.empty(a.size, np.uint64), np.empty(a.size, np.uint32)
+    for d in range(batch.offsets.size - 1):
+        data, edges, codepoints, n, fold, wrong = _units_of(batch, d, tables, unit, edges)
+        sizes[d], invalid[d] = n, wrong
+        units = _room(units, n)
+        if streams.shape[0] > 0 and not published:
+            first, second = _room(first, n), _room(second, n)
+            all_three = (units if a.size > 0 else nothing, first, second)
+            if unit == CHAR:
+                characters_thrice(codepoints, n, counting.tokens, all_three)
+            else:
+                hash_thrice(data, edges, n, fold, counting.tokens, all_three)
+            streams[d, 0], streams[d, 1] = stream_values(first, second, n, counting.stream)
+        elif unit == CHAR:
+            hash_characters(codepoints, n, public, units)
+        else:
+            hash_tokens(data, edges, n, fold, public, units)
+        if published:
+            streams[d, 0], streams[d, 1] = stream_key(units, n)
+        if n == 0 or a.size == 0:
+            continue
+        hashes, low = _room(hashes, n), _room(low, n + 63)
+        n_shingles = shingle_hashes(units, n, length, public.shingles, hashes)
+        if kind == CLASSIC:
+            low_halves(hashes, n_shingles, low)
+            classic(low, n_shingles, a, b, signatures[d])
+        else:
+            one_permutation(hashes, n_shingles, a, b, (low, best, spare), signatures[d])
+
+
+@njit(cache=True, nogil=True)
+def number_occurrences(hashes, n, key):
+    """Make the second, third, … occurrence of a hash in ``hashes[:n]`` (uint64) a hash of its own, in place.
+
+    The Jaccard coefficient of sets of numbered occurrences is Σ min / Σ max of how often each element occurs.
+    """
+    names = np.empty(n, np.int32)
+    seen = np.zeros(name_keys(hashes, n, names), np.uint64)
+    k = (key.occurrences[0], key.occurrences[1], key.occurrences[2], key.occurrences[3])
+    for i in range(n):
+        times = seen[names[i]]
+        seen[names[i]] += np.uint64(1)
+        if times > 0:
+            hashes[i] = occurrence(hashes[i], times, k)
+
+
+@njit(cache=True, nogil=True)
+def content_rank(tokens, n):
+    """uint64 that orders documents by what they hold; ``tokens`` (uint64) are published hashes."""
+    return stream_key(tokens, n)[0]
+
+
+@njit(cache=True, nogil=True)
+def shingle_sets(batch, rows, tables, form, keys):
+    """Hashes of the documents ``rows`` (int64) of a TextBatch: sorted distinct shingles, or as ``form`` says.
+
+    Returns (hashes uint64, ends int64[len(rows)], ranks uint64): set k ends before ``hashes[ends[k]]`` and begins
+    where the one before it ends. ``form`` = (unit, shingle length, what), int64[3]; what is DISTINCT, NUMBERED
+    (sorted shingles, every occurrence counts), or IN_ORDER (the units themselves, in text order, and the
+    ``content_rank`` of each document; the others have no ranks). ``keys`` = (public, counting), as above.
+    """
+    public, counting = keys
+    total = np.int64(0)
+    for row in rows:
+        total += batch.offsets[row + 1] - batch.offsets[row]
+    out = np.empty(total // 6 + 64, np.uint64)  # about one token in six bytes of prose; grows when wrong
+    ends = np.empty(rows.size, np.int64)
+    ranks = np.empty(rows.size if form[2] == IN_ORDER else 0, np.uint64)
+    texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
+    hashes = np.empty(4096, np.uint64)
+    scratch = np.empty(4096, np.uint64)
+    used = np.int64(0)
+    for k in range(rows.size):
+        if form[2] == IN_ORDER:
+            texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], public, texts)
+            ranks[k] = content_rank(texts[0], n)
+        texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], counting, texts)
+        hashes, scratch = _room(hashes, n), _room(scratch, n)
+        if form[2] == IN_ORDER:
+            copy_into(hashes, 0, texts[0], n)
+        else:
+            n = shingle_hashes(texts[0], n, form[1], counting.shingles, hashes)
+            if form[2] == NUMBERED:
+                number_occurrences(hashes, n, counting)
+            n = sort_distinct(hashes, n, scratch)
+        if used + n > out.size:
+            larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
+            copy_into(larger, 0, out, used)
+            out = larger
+        copy_into(out, used, hashes, n)
+        used += n
+        ends[k] = used
+    return out[:used], ends, ranks

@@ -1,0 +1,215 @@
+"""Keyed hashes of tokens, characters and streams: nobody without the key can make two of them alike.
+
+A token is the words x₀, x₁, … of eight bytes (the last one padded with zeros, which no token holds), and
+
+    h = ((k + Σ kᵢ·xᵢ) mod 2¹²⁸) ÷ 2⁶⁴            k, kᵢ: 128 random bits each
+
+the multilinear hash of Lemire and Kaser (2014, "Strongly universal string hashing is fast"): the hashes of two
+different tokens are independent and uniform, so they are equal with probability 2⁻⁶⁴, whoever chose the tokens. A
+token of more than 8·WORDS bytes, n of them, is first a polynomial in its words of seven bytes, modulo the prime
+2⁶¹ − 1 at a random point, with n in front; two of them meet with probability ⌈n / 7⌉ / 2⁶¹, and what follows has
+keys of its own.
+
+The stream of a document has two such polynomials, over two independent hashes of each token and at independent
+points: two different streams of n tokens are equal in both with probability at most ((n + 8) / 2⁶¹)². A polynomial
+modulo 2⁶⁴ would not do: whatever its odd multiplier, it has the same value for a Thue–Morse text and for its
+complement.
+
+docs/explanation/security.md says what follows from this for shingles, counts and copies.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels.bits import four_steps61, high_half, load64, multiply61
+from neardup.kernels.compiled import njit
+from neardup.kernels.shingles import mix64
+from neardup.kernels.text.words import hash_token
+
+WORDS = 16
+"""Words of eight bytes that have a key of their own."""
+
+_LONG, _LONG_ADD, _POINT = 2 + 2 * WORDS, 4 + 2 * WORDS, 6 + 2 * WORDS
+SECOND = 7 + 2 * WORDS
+"""Where the keys of the second hash of a token begin, laid out as those of the first from 0 on."""
+ODD = 2 * SECOND
+"""Where the odd multiplier is that makes the second hash of a token of eight bytes or fewer, or of a character."""
+TOKEN_KEYS = ODD + 1
+
+PRIME = np.uint64((1 << 61) - 1)
+_GOLD = np.uint64(0x9E3779B97F4A7C15)
+_ONE, _4, _8, _56, _64 = np.uint64(1), np.uint64(4), np.uint64(8), np.uint64(56), np.uint64(64)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_SEVEN_BYTES = np.uint64((1 << 56) - 1)
+
+
+class Key(NamedTuple):
+    """A key, spelled out by ``neardup.text.keys``; the public one has no ``tokens`` and hashes as signatures do.
+
+    ``tokens``: of the first hash of a token (k low, k high, k₀ low, k₀ high, …, then those of long tokens: factor,
+    summand, point), of the second one, and ODD. ``shingles``: the factor of the number of tokens in a text
+    shorter than a shingle, then those of the positions, odd. ``stream``: two points. ``occurrences``: k low,
+    k high, k₀ low, k₀ high.
+    """
+
+    tokens: Any  # uint64[TOKEN_KEYS], or uint64[0]
+    shingles: Any  # uint64[1 + longest shingle]
+    stream: Any  # uint64[2], below PRIME
+    occurrences: Any  # uint64[4]
+
+
+@njit(cache=True, nogil=True)
+def _add(low, high, k_low, k_high, x):
+    """(low, high) of that number of 128 bits and k·x, modulo 2¹²⁸."""
+    product = k_low * x
+    total = low + product
+    return total, high + high_half(k_low, x) + k_high * x + np.uint64(total < product)
+
+
+@njit(cache=True, nogil=True)
+def top_of(k, x):
+    """The 64 upper bits of k + k₀·x mod 2¹²⁸, for ``k`` = (k low, k high, k₀ low, k₀ high) and a uint64 x."""
+    _, high = _add(k[0], k[1], k[2], k[3], x)
+    return high
+
+
+@njit(cache=True, nogil=True)
+def _polynomial(data, start, end, fold, point):
+    """The bytes of ``data[start:end]`` and how many they are as a polynomial at the point."""
+    value = np.uint64(end - start)
+    while start < end:
+        word = (load64(data, start) | fold) & _SEVEN_BYTES
+        if end - start < 7:
+            word &= _ALL >> (_64 - _8 * np.uint64(end - start))
+        value = multiply61(value, point) + word
+        value = value - PRIME if value >= PRIME else value
+        start += 7
+    return value
+
+
+@njit(cache=True, nogil=True)
+def keyed_hash(data, start, end, fold, k, at):
+    """The hash of the token ``data[start:end]`` (not empty) by the keys from ``k[at]`` on, as ``hash_token``."""
+    if end - start > 8 * WORDS:
+        value = _polynomial(data, start, end, fold, k[at + _POINT])
+        _, high = _add(k[at + _LONG_ADD], k[at + _LONG_ADD + 1], k[at + _LONG], k[at + _LONG + 1], value)
+        return high
+    low, high, i = k[at], k[at + 1], at + 2
+    while end - start > 8:
+        low, high = _add(low, high, k[i], k[i + 1], load64(data, start) | fold)
+        start += 8
+        i += 2
+    last = (load64(data, start) | fold) & (_ALL >> (_64 - _8 * np.uint64(end - start)))
+    _, high = _add(low, high, k[i], k[i + 1], last)
+    return high
+
+
+@njit(cache=True, nogil=True)
+def hash_tokens(data, edges, n, fold, key, out):
+    """Write the hashes of the n tokens ``data[edges[2 i]:edges[2 i + 1]]`` to ``out`` (uint64), by any key."""
+    k = key.tokens
+    if k.size == 0:
+        for i in range(n):
+            out[i] = hash_token(data, edges[2 * i], edges[2 * i + 1], fold)
+        return
+    few = (k[0], k[1], k[2], k[3])
+    for i in range(n):
+        start, end = edges[2 * i], edges[2 * i + 1]
+        size = np.uint64(end - start)
+        if size <= _8:
+            out[i] = top_of(few, (load64(data, start) | fold) & (_ALL >> (_64 - _8 * size)))
+        else:
+            out[i] = keyed_hash(data, start, end, fold, k, 0)
+
+
+@njit(cache=True, nogil=True)
+def hash_characters(codepoints, n, key, out):
+    """Write the hashes of ``codepoints[:n]`` (uint32) to ``out`` (uint64), by any key."""
+    k = key.tokens
+    if k.size == 0:
+        for i in range(n):
+            out[i] = mix64(_GOLD * (np.uint64(codepoints[i]) + _ONE))
+        return
+    few = (k[0], k[1], k[2], k[3])
+    for i in range(n):
+        out[i] = top_of(few, np.uint64(codepoints[i]) + _ONE)
+
+
+@njit(cache=True, nogil=True)
+def hash_thrice(data, edges, n, fold, k, out):
+    """The published hash and two independent keyed ones of 60 bits of n tokens, see ``hash_tokens``.
+
+    ``k`` are the keys of tokens; ``out`` = (published, first, second), uint64 each, the published ones left out
+    where there is no room for them. Of a token of one word the second is a product with an odd number, of which
+    two are equal once in 2⁵⁹ (Dietzfelbinger et al. 1997).
+    """
+    published, first, second = out
+    few, odd = (k[0], k[1], k[2], k[3]), k[ODD]
+    for i in range(n):
+        start, end = edges[2 * i], edges[2 * i + 1]
+        size = np.uint64(end - start)
+        if published.size > 0:
+            published[i] = hash_token(data, start, end, fold)
+        if size <= _8:
+            x = (load64(data, start) | fold) & (_ALL >> (_64 - _8 * size))
+            first[i], second[i] = top_of(few, x) >> _4, (odd * x) >> _4
+        else:
+            first[i] = keyed_hash(data, start, end, fold, k, 0) >> _4
+            second[i] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
+
+
+@njit(cache=True, nogil=True)
+def characters_thrice(codepoints, n, k, out):
+    """The same of ``codepoints[:n]`` (uint32)."""
+    published, first, second = out
+    few, odd = (k[0], k[1], k[2], k[3]), k[ODD]
+    for i in range(n):
+        x = np.uint64(codepoints[i]) + _ONE
+        first[i], second[i] = top_of(few, x) >> _4, (odd * x) >> _4
+        if published.size > 0:
+            published[i] = mix64(_GOLD * x)
+
+
+@njit(cache=True, nogil=True)
+def _powers(point):
+    """(p, p², p³, p⁴) modulo the prime."""
+    square = multiply61(point, point)
+    return point, square, multiply61(square, point), multiply61(square, square)
+
+
+@njit(cache=True, nogil=True)
+def stream_values(first, second, n, points):
+    """The hashes ``first[:n]`` and ``second[:n]`` as polynomials at two points, with n in front.
+
+    They are uint64 below 2⁶⁰, and so are the two values, below the prime.
+    """
+    p, q = _powers(points[0]), _powers(points[1])
+    zero = np.uint64(0)
+    a = b = np.uint64(n)
+    whole = n & ~3
+    for i in range(0, whole, 4):
+        a = four_steps61(a, p, first[i], first[i + 1], first[i + 2], first[i + 3])
+        b = four_steps61(b, q, second[i], second[i + 1], second[i + 2], second[i + 3])
+    if whole < n:  # what is missing is 0, and n tells how many that are
+        last = (
+            first[whole],
+            first[whole + 1] if whole + 1 < n else zero,
+            first[whole + 2] if whole + 2 < n else zero,
+        )
+        a = four_steps61(a, p, last[0], last[1], last[2], zero)
+        last = (
+            second[whole],
+            second[whole + 1] if whole + 1 < n else zero,
+            second[whole + 2] if whole + 2 < n else zero,
+        )
+        b = four_steps61(b, q, last[0], last[1], last[2], zero)
+    return a % PRIME, b % PRIME
+
+
+@njit(cache=True, nogil=True)
+def occurrence(value, times, k):
+    """The hash (uint64) of the next occurrence of ``value`` after ``times`` (≥ 1), by ``Key.occurrences``."""
+    return mix64(value + top_of(k, times))

@@ -1,0 +1,167 @@
+"""Normalised code points and tokens that know where in the original text they come from.
+
+The same text as ``kernels.unicode.normalise`` and ``kernels.tokens.tokenise`` make, with two numbers more for each
+code point: the characters of the original that it comes from. Where a character becomes several (ß, ligatures),
+each of them comes from that one; where several become one (a letter and its marks), it comes from all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.text.unicode import (
+    CHECK,
+    MAPPED,
+    PAYLOAD,
+    REPLACEMENT,
+    TO_POOL,
+    TOKEN,
+    WHITE_SPACE,
+    nfc,
+    record,
+)
+
+SPACE = 0x20
+
+
+@njit(cache=True, nogil=True)
+def _scalar(code_point):
+    """The code point itself, or U+FFFD for a surrogate, which no UTF-8 text can hold."""
+    return np.int64(REPLACEMENT) if 0xD800 <= code_point <= 0xDFFF else np.int64(code_point)
+
+
+@njit(cache=True, nogil=True)
+def fold(text, tables):
+    """Map every code point of ``text`` (uint32) by NFKC_CF: (code points uint32, index in ``text`` int32)."""
+    size = 0
+    for i in range(text.size):
+        rec = record(_scalar(text[i]), tables)
+        size += (rec >> PAYLOAD) & 0x1F if rec & TO_POOL else 1
+    out, origin = np.empty(size, np.uint32), np.empty(size, np.int32)
+    n = 0
+    for i in range(text.size):
+        code_point = _scalar(text[i])
+        rec = record(code_point, tables)
+        if rec & TO_POOL:
+            offset = (rec >> (PAYLOAD + 5)) & 0xFFFF
+            for k in range(offset, offset + ((rec >> PAYLOAD) & 0x1F)):
+                out[n], origin[n] = tables.pool[k], i
+                n += 1
+        else:
+            out[n] = (rec >> PAYLOAD) & 0x1FFFFF if rec & MAPPED else code_point
+            origin[n] = i
+            n += 1
+    return out, origin
+
+
+@njit(cache=True, nogil=True)
+def normalise_with_origin(text, tables):
+    """(code points uint32[n], begins int32[n], ends int32[n]): the normalised text and where it comes from.
+
+    Code point k comes from the characters ``text[begins[k]:ends[k]]`` (uint32 code points). What NFC works on as a
+    whole, a character with ccc = 0 and NFC_QC = Yes and all until the next such, comes from all its characters.
+    """
+    folded, origin = fold(text, tables)
+    n = folded.size
+    room = n
+    for i in range(n):
+        # 1 + c code points of which c are checked decompose to 4 (1 + c) at most, and 1 + 7 c is not less
+        room += 6 * (record(np.int64(folded[i]), tables) & CHECK != 0)
+    out, begins, ends = np.empty(room, np.uint32), np.empty(room, np.int32), np.empty(room, np.int32)
+    size = i = 0
+    while i < n:
+        stop = i + 1
+        while stop < n and record(np.int64(folded[stop]), tables) & CHECK:
+            stop += 1
+        first = size
+        if stop - i == 1:
+            out[size] = folded[i]
+            size += 1
+        else:
+            piece = np.empty(stop - i, np.uint32)
+            for k in range(i, stop):
+                piece[k - i] = folded[k]
+            piece, length = nfc(piece, stop - i, tables)
+            for k in range(length):
+                out[size] = piece[k]
+                size += 1
+        for k in range(first, size):
+            begins[k], ends[k] = origin[i], origin[stop - 1] + 1
+        i = stop
+    return out[:size], begins[:size], ends[:size]
+
+
+@njit(cache=True, nogil=True)
+def _utf8_length(code_point):
+    """Bytes of a code point in UTF-8."""
+    if code_point < 0x80:
+        return 1
+    if code_point < 0x800:
+        return 2
+    return 3 if code_point < 0x10000 else 4
+
+
+@njit(cache=True, nogil=True)
+def token_places(codepoints, ends, tables):
+    """int64[tokens, 2]: the code points [begin, end) of each token that ``tokenise`` found.
+
+    ``ends`` (int64) are its ends in UTF-8: the tokens are all token characters in order, cut there.
+    """
+    places = np.empty((ends.size, 2), np.int64)
+    token = size = 0
+    fresh = True
+    for i in range(codepoints.size):
+        code_point = np.int64(codepoints[i])
+        if record(code_point, tables) & TOKEN == 0:
+            continue
+        if fresh:
+            places[token, 0] = i
+            fresh = False
+        size += _utf8_length(code_point)
+        if size == ends[token]:
+            places[token, 1] = i + 1
+            token += 1
+            fresh = True
+    return places
+
+
+@njit(cache=True, nogil=True)
+def only_digits(codepoints, places, zeros):
+    """bool[tokens]: whether a token holds nothing but decimal digits; ``zeros`` (int64) are the digits 0.
+
+    Decimal digits stand in tens, from 0 to 9, one behind the other (The Unicode Standard, section 4.6).
+    """
+    numbers = np.ones(places.shape[0], np.bool_)
+    for k in range(places.shape[0]):
+        for i in range(places[k, 0], places[k, 1]):
+            code_point = np.int64(codepoints[i])
+            digit = False
+            for zero in zeros:
+                digit |= zero <= code_point <= zero + 9
+            numbers[k] &= digit
+    return numbers
+
+
+@njit(cache=True, nogil=True)
+def characters(codepoints, begins, ends, tables):
+    """The characters of character shingles: (code points uint32[n], spans int64[n, 2]).
+
+    White space is trimmed at both ends, and each run of it inside is one space. ``begins`` and ``ends`` (int32)
+    are those of ``normalise_with_origin``; the spans are in characters of the original.
+    """
+    room = codepoints.size
+    shown, spans = np.empty(room, np.uint32), np.empty((room, 2), np.int64)
+    size = 0
+    blank = np.int64(-1)  # where the white space began that waits for a character behind it
+    for i in range(room):
+        if record(np.int64(codepoints[i]), tables) & WHITE_SPACE:
+            blank = i if blank < 0 and size > 0 else blank
+            continue
+        if blank >= 0:
+            shown[size], spans[size, 0], spans[size, 1] = SPACE, begins[blank], ends[i - 1]
+            size += 1
+            blank = np.int64(-1)
+        shown[size], spans[size, 0], spans[size, 1] = codepoints[i], begins[i], ends[i]
+        size += 1
+    return shown[:size], spans[:size]

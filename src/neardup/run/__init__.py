@@ -1,0 +1,1 @@
+"""One batch run: it strings the stages together, keeps the account, and is asked afterwards."""

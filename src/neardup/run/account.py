@@ -1,0 +1,349 @@
+"""The account of a run: what was asked, what was done, what it cost; the content of ``run.json``."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.display import counted, similarity
+from neardup.group.decide import Decisions, Streams
+from neardup.group.leaders import CROWD, Grouped
+from neardup.io.formats import packages
+from neardup.join.corpus import Corpus, Fingerprints
+from neardup.join.missing import Missing, missing_among
+from neardup.join.search import Evidence
+from neardup.kernels.union_find import best_of_tree, unite
+from neardup.lsh.bands import Plan
+from neardup.lsh.hamming.tables import HammingPlan
+from neardup.run.audit.outcome import Audit
+from neardup.run.not_judged import not_judged_counts
+from neardup.run.recall import Predicted, recall_of
+from neardup.run.spared import why_nothing_goes
+from neardup.run.tables import Ids, Named
+from neardup.runtime import Advance, Progress, peak_memory
+from neardup.settings import Settings
+from neardup.tables import FORMAT_VERSION, column
+from neardup.text.unicode_data import UNICODE_VERSION
+
+Action = Literal["find", "dedup", "group", "annotate"]
+
+FEW_DOCUMENTS = 1000
+"""Below this many documents one per cent is no number to warn about."""
+
+LARGE_GROUP = 0.01
+"""A group of a larger share of all documents than this is worth a warning."""
+
+
+@dataclass
+class Stages:
+    """The watch of a run: opens stages at the watcher and notes their seconds."""
+
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        """A stage of the run; a name that comes again adds up."""
+        begin = time.perf_counter()
+        with self.progress.stage(name, total, unit) as advance:
+            yield advance
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+
+class Judged(Protocol):
+    """Groups and decisions to account for: those of a run (:class:`Run`), or made from a stored result."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings they were made by."""
+
+    @property
+    def prints(self) -> Streams:
+        """The rows that were decided about."""
+
+    @property
+    def grouped(self) -> Grouped:
+        """The groups of documents."""
+
+    @property
+    def decisions(self) -> Decisions:
+        """What becomes of the rows."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run whose groups are decided: what it is accounted for by, and what writing the kept rows takes.
+
+    ``pairs`` are reported, and ``not_judged`` is the table of documents that were compared with nothing.
+    """
+
+    corpus: Corpus
+    prints: Fingerprints
+    evidence: Evidence
+    grouped: Grouped
+    decisions: Decisions
+    stages: Stages
+    pairs: int
+    not_judged: pa.Table
+    audited: Audit | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.corpus.settings
+
+
+def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
+    """Everything ``run.json`` holds, up to here: writing adds its seconds."""
+    settings, evidence, parts = run.settings, run.evidence, run.corpus.parts
+    return {
+        "neardup": version("neardup"),
+        "format": FORMAT_VERSION,
+        "action": action,
+        "settings": settings.as_dict(),
+        "settings_digest": settings.digest(),
+        "versions": _versions(),
+        "unicode": UNICODE_VERSION,
+        "inputs": list(parts[-1].documents.names),
+        "against": list(parts[0].documents.names) if len(parts) > 1 else [],
+        "columns": {"text": parts[-1].text, "id": parts[-1].id},
+        "counts": _counts(run),
+        "not_judged": _not_judged(run),
+        "bytes": _bytes(run),
+        "choice": evidence.choice.as_dict(),
+        "plan": evidence.plan.as_dict(),
+        "recall": _recall(run),
+        "audit": None if run.audited is None else run.audited.as_dict(),
+        "hubs": {
+            "buckets": evidence.proposed.hub_buckets,
+            "documents": _in_large_buckets(evidence),
+            "largest": evidence.proposed.largest_bucket,
+        },
+        "closed": None if evidence.closed is None else evidence.closed.as_dict(),
+        **_judged(run, ids),
+        "regrouped_from": None,
+        "notes": list(notes),
+        "reading": parts[-1].documents.findings.as_dict(),
+        "reading_against": parts[0].documents.findings.as_dict() if len(parts) > 1 else None,
+        "seconds": dict(run.stages.seconds),
+        "peak_memory_bytes": peak_memory(),
+    }
+
+
+def _judged(run: Run, ids: Ids) -> dict[str, Any]:
+    said = judgement(run, ids, len(run.prints.unique))
+    capped = not_in_full(run.evidence.capped, run.settings.search.measure)
+    rows, reference = run.prints.unique, _first_new_row(run)
+    spared = why_nothing_goes(run.settings, run.decisions, run.grouped.pairs, rows, reference)
+    return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared]}
+
+
+def judgement(judged: Judged, ids: Named, different: int) -> dict[str, Any]:
+    """What there is to say of groups; ``different`` is the number of different documents they were made of."""
+    chaining = _chaining(judged, ids)
+    return {
+        "crowds": _crowds(judged, ids),
+        "popular": _popular(judged, ids),
+        "chaining": chaining,
+        "warnings": [*_large_group(judged, different), *_chain(judged, chaining)],
+    }
+
+
+def _versions() -> dict[str, str]:
+    names = ("numpy", "numba", "pyarrow")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}, **packages()}
+
+
+def _in_large_buckets(evidence: Evidence) -> int:
+    if not evidence.proposed.hub_buckets:
+        return 0
+    return len(evidence.proposed.hub) - (0 if evidence.closed is None else evidence.closed.joined)
+
+
+def _first_new_row(run: Run) -> int:
+    return run.prints.part_first(len(run.corpus.parts) - 1)
+
+
+def _counts(run: Run) -> dict[str, int]:
+    prints, first = run.prints, _first_new_row(run)
+    units = prints.units[first:]
+    rows = np.arange(first, prints.rows)
+    # which pairs a join by common text looks at is a matter of hashes, and differs from run to run
+    candidates = run.evidence.proposed.pairs.num_rows
+    return {
+        "read": len(units),
+        "rejected": len(prints.problems),
+        "empty": int((units == 0).sum()),
+        "short": int(((units > 0) & (units < run.corpus.settings.shingles.length)).sum()),
+        "null": prints.nulls,
+        "invalid_utf8": prints.invalid,
+        "exact_copies": int((prints.copy_of[first:] != rows).sum()),
+        "not_judged": run.not_judged.num_rows,
+        "different": len(prints.unique),
+        "candidates": candidates,
+        "verified": candidates + (0 if run.evidence.closed is None else run.evidence.closed.compared),
+        "capped": run.evidence.capped,
+        "pairs": run.pairs,
+        **decided(run, len(units), len(run.decisions.dropped)),
+    }
+
+
+def _not_judged(run: Run) -> dict[str, Any]:
+    part = len(run.corpus.parts) - 1
+    aside = sum(of == part for of, _ in run.prints.left_aside)
+    return not_judged_counts(run.not_judged, run.corpus.parts[part].documents.format, aside)
+
+
+def decided(judged: Judged, read: int, dropped: int) -> dict[str, int]:
+    """How many of the documents ``read`` are in groups, go and stay; ``dropped`` go without having been judged."""
+    decisions, copy_of = judged.decisions, judged.prints.copy_of
+    removed = int((~decisions.kept).sum()) + dropped
+    near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
+    return {
+        "groups": int(decisions.is_representative.sum()),
+        "near_copies": int(near.sum()),
+        "removed": removed,
+        "kept": read - removed,
+    }
+
+
+def _bytes(run: Run) -> dict[str, int]:
+    prints, decisions = run.prints, run.decisions
+    return {
+        "text": int(prints.bytes[_first_new_row(run) :].sum()),
+        "removed_text": int(prints.bytes[decisions.gone].sum()),
+    }
+
+
+def _among_hubs(run: Run) -> Missing:
+    evidence, grouped = run.evidence, run.grouped
+    if not isinstance(evidence.plan, Plan) or evidence.in_buckets is None:
+        return Missing()
+    sketch = run.settings.sketch.sketch
+    return missing_among(grouped.pairs, evidence.hubs, evidence.in_buckets, grouped.limited, evidence.plan, sketch)
+
+
+def _recall(run: Run) -> dict[str, Any]:
+    """The recall of a run: what the families stand for that were compared, and those that were joined exactly."""
+    evidence, settings, audited = run.evidence, run.settings, run.audited
+    missing = evidence.missing
+    if missing is not None:
+        with run.stages.stage("recall", None, "pairs"):
+            missing += _among_hubs(run)
+    said = Predicted(
+        missing,
+        run.pairs,
+        bound=evidence.closed is not None and evidence.closed.left_out > 0,
+        measured=None if audited is None else audited.recall,
+    )
+    return recall_of(settings, evidence.choice.method, evidence.plan, said)
+
+
+def _crowds(judged: Judged, ids: Named) -> list[dict[str, Any]]:
+    crowds = judged.grouped.crowds
+    heads = judged.prints.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
+    return [
+        {"representative": head, "members": crowd.members, "pairs_left_out": crowd.left_out}
+        for head, crowd in zip(ids.of(heads).to_pylist(), crowds, strict=True)
+    ]
+
+
+def _popular(judged: Judged, ids: Named) -> dict[str, Any]:
+    """Documents outside of crowds with too many partners: how many, the pairs left out at least, some ids."""
+    documents = judged.grouped.popular
+    examples = ids.of(judged.prints.unique[documents[:10]]).to_pylist()
+    pairs = judged.grouped.pairs
+    reported = int(np.sum(np.isin(column(pairs, "a"), documents) | np.isin(column(pairs, "b"), documents)))
+    least = max(0, (len(documents) * (CROWD + 1) + 1) // 2 - reported)
+    return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
+
+
+def _chaining(judged: Judged, ids: Named) -> dict[str, Any]:
+    """Groups with a member below the threshold to its representative, and the farthest such member if known."""
+    decisions, settings = judged.decisions, judged.settings
+    unknown = np.isnan(decisions.similarity)
+    far = unknown | (decisions.similarity < settings.search.threshold)
+    would = _components_that_would_chain(judged)
+    if not far.any():
+        return {"groups": 0, "weakest": None, "components_would_chain": would}
+    groups = len(np.unique(decisions.representative_row[far]))
+    if unknown.any():
+        return {"groups": groups, "weakest": None, "components_would_chain": would}
+    at = int(np.argmin(decisions.similarity))
+    head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
+    weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
+    return {"groups": groups, "weakest": weakest, "components_would_chain": would}
+
+
+def _components_that_would_chain(judged: Judged) -> int:
+    """How many components of the pairs hold several groups: what joining every chain would have merged."""
+    grouped = judged.grouped
+    parent = np.arange(len(grouped.leader))
+    unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
+    roots = best_of_tree(parent, parent)[np.unique(grouped.leader)]
+    return int((np.unique(roots, return_counts=True)[1] > 1).sum())
+
+
+def _chain(judged: Judged, chaining: dict[str, Any]) -> list[str]:
+    """Components whose members are below the threshold to their representative; what principal groups avoid."""
+    if not chaining["groups"]:
+        return []
+    link, threshold = chaining["weakest"], judged.settings.search.threshold
+    weakest = (
+        ""
+        if link is None
+        else (f"; the weakest: {link['id_b']} in the group of {link['id_a']}, at {similarity(link['similarity'])}")
+    )
+    return [
+        f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
+        f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
+    ]
+
+
+def _below_plan(run: Run) -> list[str]:
+    """An audit that found less than was planned."""
+    recall, plan = None if run.audited is None else run.audited.recall, run.evidence.plan
+    if isinstance(plan, HammingPlan):
+        return []
+    exact = run.evidence.choice.method == "exact"
+    planned = 1.0 if exact else plan.recall
+    if recall is None or recall.high >= planned:
+        return []
+    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
+    return [
+        f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
+        f"below the {similarity(planned)} that was planned: {todo}"
+    ]
+
+
+def not_in_full(capped: int, measure: str) -> list[str]:
+    """Pairs whose common text was not counted in full."""
+    if not capped:
+        return []
+    from neardup.kernels.match.limits import LCS_CAP, TILING_CAP  # only here are its kernels needed
+
+    why = LCS_CAP if measure == "lcs" else TILING_CAP
+    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {why}"]
+
+
+def _large_group(judged: Judged, documents: int) -> list[str]:
+    decisions = judged.decisions
+    if not len(decisions.rows):
+        return []
+    near = decisions.rows[~decisions.exact | decisions.is_representative]
+    sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
+    largest = int(sizes.max()) + 1 if len(near) else 0
+    if documents < FEW_DOCUMENTS or largest <= LARGE_GROUP * documents:
+        return []
+    return [
+        f"one group holds {largest:,} of {documents:,} different documents "
+        f"({100 * largest / documents:.1f} %): look at it before you remove it"
+    ]

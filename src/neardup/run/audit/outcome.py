@@ -1,0 +1,133 @@
+"""The audit itself, and what it says of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.intervals import Sampled, Share, share_of_totals, wilson
+from neardup.join.corpus import Corpus, Fingerprints
+from neardup.join.criterion import MEASURES, criterion_of
+from neardup.join.shingle_store import ShingleStore
+from neardup.run.audit.count import Count, Known, Reported, Tally
+from neardup.run.audit.sample import Strata, draw, strata_of
+from neardup.runtime import Advance
+from neardup.tables import VERIFIED, Int64s, column, verified_table
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """What was seen of one stratum: documents in it, drawn of them, their true pairs, found ones among these.
+
+    ``with_partners`` of the drawn documents have a true pair, ``reached`` of those a found one.
+    """
+
+    name: str
+    documents: int
+    drawn: int
+    pairs: int
+    found: int
+    with_partners: int
+    reached: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, with the recall and its Wilson interval; of a stratum drawn whole it is no estimate."""
+        trials = inf if self.drawn == self.documents else self.pairs
+        recall = wilson(self.found / self.pairs, trials) if self.pairs else None
+        return {**vars(self), **_plain(recall)}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The outcome: ``pairs`` true pairs of the drawn documents, of which the run ``found`` some.
+
+    ``recall`` of pairs and ``reach`` of documents (those with a partner to which the run found one) are estimates
+    for the whole input; None where there is no pair to find. ``missed`` is a VERIFIED table.
+    """
+
+    strata: tuple[Stratum, ...]
+    pairs: int
+    found: int
+    recall: Share | None
+    reach: Share | None
+    missed: pa.Table
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``run.json`` holds."""
+        totals = {
+            name: sum(getattr(stratum, name) for stratum in self.strata)
+            for name in ("documents", "drawn", "with_partners", "reached")
+        }
+        return {
+            "documents": totals["documents"],
+            "drawn": totals["drawn"],
+            "pairs": self.pairs,
+            "found": self.found,
+            **_plain(self.recall),
+            "by_document": {key: totals[key] for key in ("with_partners", "reached")} | _plain(self.reach),
+            "strata": [stratum.as_dict() for stratum in self.strata],
+        }
+
+
+def audit(corpus: Corpus, prints: Fingerprints, reported: Reported, advance: Advance) -> Audit:
+    """Draw as many documents as the setting says and compare them with all; ``advance`` counts documents.
+
+    Every pair that the run looks for has an end in the new input, so only documents of it are drawn. The same
+    documents are drawn whatever the number of threads.
+    """
+    reference = prints.documents_before(prints.part_first(len(corpus.parts) - 1))
+    units = prints.units[prints.unique[reference:]]
+    if not len(units):
+        return Audit((), 0, 0, None, None, VERIFIED.empty_table())
+    wanted, features = corpus.settings.search.audit, MEASURES[corpus.settings.search.measure].features
+    strata = strata_of(units, reported.has_pair()[reference:], wanted)
+    drawn = draw(strata, wanted)
+    known = Known(prints.unique, reference, criterion_of(corpus.settings.search), reported)
+    count = Count(ShingleStore(corpus, prints, features).get(drawn + reference), strata.of[drawn], known)
+    tally = _total(corpus.with_shingle_sets(prints.unique, count.of_chunk, features), advance)
+    return _outcome(strata, strata.of[drawn], tally, most=2 if reference else 1)
+
+
+def _total(tallies: Iterable[Tally], advance: Advance) -> Tally:
+    """The sum of the tallies of all chunks, of which there is one at least."""
+    found: Tally | None = None
+    for tally in tallies:
+        advance(tally.documents)
+        found = tally if found is None else found + tally
+    assert found is not None
+    return found
+
+
+def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
+    """The audit of drawn documents, each with its ``stratum``; ``most``: what a pair may add to one of them."""
+    partnered, reached = (tally.of > 0).astype(np.int64), (tally.hits > 0).astype(np.int64)
+    members = [stratum == k for k in range(len(strata.names))]
+    sizes = strata.sizes.tolist()
+    seen = [
+        Stratum(
+            name,
+            sizes[k],
+            int(members[k].sum()),
+            int(tally.stratum_pairs[k]),
+            int(tally.stratum_found[k]),
+            int(partnered[members[k]].sum()),
+            int(reached[members[k]].sum()),
+        )
+        for k, name in enumerate(strata.names)
+    ]
+    pairs = [Sampled(size, tally.hits[mine], tally.of[mine]) for size, mine in zip(sizes, members, strict=True)]
+    documents = [Sampled(size, reached[mine], partnered[mine]) for size, mine in zip(sizes, members, strict=True)]
+    missed = verified_table(*(column(tally.missed, name) for name in VERIFIED.names))
+    recall, reach = share_of_totals(pairs, most), share_of_totals(documents)
+    return Audit(tuple(seen), tally.pairs, tally.found, recall, reach, missed)
+
+
+def _plain(share: Share | None) -> dict[str, float | None]:
+    if share is None:
+        return {"recall": None, "low": None, "high": None}
+    return {"recall": share.value, "low": share.low, "high": share.high}

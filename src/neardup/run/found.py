@@ -1,0 +1,176 @@
+"""The result of a run as data that can be questioned; ``views`` shows it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup import display
+from neardup.errors import InputError
+from neardup.io.writers import OutputFolder, common_access
+from neardup.run import show
+from neardup.run.records import SHINGLES, Decision, Group, Id, Member, NotJudged, ResultRecord, Shared, unknown_id
+from neardup.run.regroup import regroup
+from neardup.run.stored import read_result
+from neardup.tables import RESULT_TABLES
+
+SHOWN_GROUPS = 10
+
+
+class Found(ResultRecord):
+    """What a run found: the tables of :class:`neardup.run.records.ResultRecord`, and what can be asked of them."""
+
+    @property
+    def removed(self) -> pa.Table:
+        """The documents that go: id, kept_id (the representative), similarity, reason.
+
+        Those that go without text (``empty="drop"``) come last; they have neither kept_id nor similarity.
+        """
+        rows = self.groups.filter(pc.invert(self.groups["kept"]))
+        judged = rows.select(["id", "group", "similarity", "reason"]).rename_columns(
+            ["id", "kept_id", "similarity", "reason"]
+        )
+        others = self.not_judged.filter(pc.invert(self.not_judged["kept"]))
+        if not others.num_rows:
+            return judged
+        unknown = {name: pa.nulls(others.num_rows, judged.schema.field(name).type) for name in judged.column_names}
+        columns = {**unknown, "id": others["id"], "reason": others["reason"]}
+        return pa.concat_tables([judged, pa.table(columns).cast(judged.schema)])
+
+    def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[Group]:
+        """The first groups with their members and the evidence of each."""
+        ids = pc.unique(self.groups["group"])
+        return self._groups_of(ids if limit is None else ids[:limit])
+
+    def why(self, id: Id) -> Decision:
+        """The evidence for one document. Raises InputError for an id this result does not know."""
+        member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
+        copy_of = self._copied([id]).get(id)
+        if member_of.num_rows == 0:
+            aside = self._not_judged(id)
+            if copy_of is None and aside is None:
+                self._refuse_unknown(id)
+            return Decision(id, None, copy_of, None, aside)
+        group = self._groups_of(member_of["group"].combine_chunks())[0]
+        member = next(member for member in group.members if member.id == id)
+        return Decision(id, group.id, copy_of, member)
+
+    def at(self, threshold: float) -> Found:
+        """The result at a stricter threshold, from the stored pairs: no document is read again.
+
+        Raises SettingError for a threshold below that of this result, whose pairs nobody has looked for, and
+        InputError for a result without its table of ranks.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> found = find([text, text + " today", text + " to the hills"], threshold=0.6)
+        >>> found
+        Found(3 pairs, 1 group, 0 exact copies, 2 of 3 documents removed)
+        >>> found.at(0.9)
+        Found(1 pair, 1 group, 0 exact copies, 1 of 3 documents removed)
+        """
+        return regroup(self, threshold)
+
+    def save(self, out: str | Path, *, overwrite: bool = False) -> None:
+        """Write the tables and ``run.json``, but no documents, into the folder ``out``; :func:`load` reads them.
+
+        Raises OutputError when the folder cannot be written, or is there already and ``overwrite`` is not given.
+        """
+        with OutputFolder(out, overwrite=overwrite) as folder:
+            write_result(self, folder)
+
+    def __repr__(self) -> str:
+        counts = self.run["counts"]
+        return (
+            f"Found({display.counted(self.pairs.num_rows, 'pair')}, "
+            f"{display.counted(counts['groups'], 'group')}, "
+            f"{display.counted(self.copies.num_rows, 'exact copy', 'exact copies')}, "
+            f"{counts['removed']:,} of {display.counted(counts['read'], 'document')} removed)"
+        )
+
+    def _repr_html_(self) -> str:
+        return show.html(self.run, self.first_groups(), self.run["counts"]["groups"])
+
+    def _groups_of(self, group_ids: pa.Array) -> list[Group]:
+        rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
+        ids = {row["id"] for row in rows}
+        first_of = self._copied(sorted(ids, key=str))
+        shared = self._shared({first_of.get(id, id) for id in ids})
+        members: dict[Id, list[Member]] = {id: [] for id in group_ids.to_pylist()}
+        for row in rows:
+            this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
+            values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
+            members[row["group"]].append(Member(**values, pair=shared.get((this, other))))
+        return [Group(id, _representative_first(found)) for id, found in members.items()]
+
+    def _copied(self, ids: list[Id]) -> dict[Id, Id]:
+        """The first document of each exact copy among ``ids``: the table of pairs holds only that one."""
+        wanted = pa.array(ids, self.copies.schema.field("id").type)
+        rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))
+        return dict(zip(rows["id"].to_pylist(), rows["copy_of"].to_pylist(), strict=True))
+
+    def _shared(self, ids: set[Id]) -> dict[tuple[Id, Id], Shared]:
+        wanted = pa.array(list(ids), self.pairs.schema.field("id_a").type)
+        both = pc.and_(*(pc.is_in(self.pairs[side], value_set=wanted) for side in ("id_a", "id_b")))
+        evidence = {}
+        measured = "common" in self.pairs.column_names
+        names = ("common", "total_a", "total_b") if measured else ("shared", "size_a", "size_b")
+        unit = show.unit_of(self.run["settings"]) if measured else SHINGLES
+        for row in self.pairs.filter(both).to_pylist():
+            a, b, shared, size_a, size_b = (row[key] for key in ("id_a", "id_b", *names))
+            evidence[a, b] = Shared(shared, size_a, size_b, unit)
+            evidence[b, a] = Shared(shared, size_b, size_a, unit)
+        return evidence
+
+    def _not_judged(self, id: Id) -> NotJudged | None:
+        try:
+            key = pa.scalar(id, self.not_judged.schema.field("id").type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
+            return None
+        rows = self.not_judged.filter(pc.equal(self.not_judged["id"], key)).to_pylist()
+        return NotJudged(rows[0]["kind"], rows[0]["kept"], rows[0]["reason"]) if rows else None
+
+    def _as_key(self, id: Id) -> pa.Scalar:
+        kind = self.groups.schema.field("id").type
+        try:
+            return pa.scalar(id, kind)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+            raise InputError(f"The id {id!r} is not of the type of the ids here", f"They are {kind}") from error
+
+    def _refuse_unknown(self, id: Id) -> None:
+        known = pc.unique(self.groups["id"]).to_pylist()
+        near = get_close_matches(str(id), islice(map(str, known), 100_000), n=3)
+        raise InputError(unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
+
+
+def load(folder: str | Path) -> Found:
+    """The result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
+
+    Raises InputError for a folder that is none, and FormatError for one of another format version.
+
+    >>> load("nowhere")
+    Traceback (most recent call last):
+    neardup.errors.InputError: nowhere is no result of neardup: there is no such folder. ...
+    """
+    stored = read_result(Path(folder))
+    access = common_access([folder, *Path(folder).iterdir()])
+    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access)
+
+
+def write_result(found: Found, folder: OutputFolder) -> None:
+    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input was."""
+    folder.restrict(found.access)
+    for name in RESULT_TABLES:
+        folder.write_table(f"{name}.parquet", getattr(found, name))
+    if found.missed is not None:
+        folder.write_table("missed.parquet", found.missed)
+    folder.write_jsonl("problems.jsonl", found.problems)
+    folder.write_json("run.json", found.run)
+
+
+def _representative_first(members: list[Member]) -> tuple[Member, ...]:
+    return tuple(sorted(members, key=lambda member: not member.representative))

@@ -1,0 +1,134 @@
+"""Documents that were compared with nothing: those without text, and files that hold none.
+
+They are no copies of each other and of nothing else; what becomes of them is a setting, never a finding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import WITHOUT_TEXT
+from neardup.io.attachments import in_words
+from neardup.io.readers.base import Format, Problem
+from neardup.join.corpus import Fingerprints
+from neardup.run.tables import Named
+from neardup.tables import Int64s
+
+_MOST_BYTES = 1 << 30
+
+LISTED = 100
+"""Entries that ``run.json`` lists; the table has them all."""
+
+
+def dropped_rows(prints: Fingerprints, first: int, empty: str) -> Int64s:
+    """The rows without text that go with the setting ``empty``: from row ``first`` on, without attachments."""
+    if empty != "drop":
+        return np.empty(0, np.int64)
+    rows = _without_text(prints, first)
+    return rows[~np.isin(rows, np.fromiter(prints.attachments, np.int64, len(prints.attachments)))]
+
+
+def not_judged_table(prints: Fingerprints, part: int, dropped: Int64s, empty: str, ids: Named) -> pa.Table:
+    """id, kind, bytes, kept, reason of what was not judged in an input, in input order.
+
+    ``part`` is the number of the input in the corpus, ``dropped`` the rows that go. With ``empty`` "one" documents
+    without text are judged: as copies of each other.
+    """
+    rows = np.empty(0, np.int64) if empty == "one" else _without_text(prints, prints.part_first(part))
+    kept = ~np.isin(rows, dropped)
+    files = [problem for of, problem in prints.left_aside if of == part]
+    table = pa.table(
+        {
+            "id": ids.of(rows),
+            "kind": _said([WITHOUT_TEXT], np.zeros(len(rows), np.int32)),
+            "bytes": pa.array(prints.bytes[rows]),
+            "kept": pa.array(kept),
+            "reason": _reasons(rows, kept, prints),
+        }
+    )
+    return _with_files(table, rows, files, prints) if files else table
+
+
+def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[str, Any]:
+    """What ``run.json`` says of the table: counts by kind, and the first entries.
+
+    ``left_aside`` of them are files that are not among the documents read.
+    """
+    kinds = {each["values"]: each["counts"] for each in pc.value_counts(table["kind"]).to_pylist()}
+    first = table.select(["id", "kind"]).slice(0, LISTED)
+    return {
+        "unit": "file" if format == "text" else "row",
+        "total": table.num_rows,
+        "kinds": kinds,
+        "removed": int(table.num_rows - (pc.sum(table["kept"]).as_py() or 0)),
+        "files_left_aside": left_aside,
+        "listed": first.to_pylist(),
+    }
+
+
+def left_aside_notes(prints: Fingerprints, part: int) -> list[str]:
+    """Files of a reference set that hold no text: nothing was compared with them."""
+    found: dict[str, int] = {}
+    for of, problem in prints.left_aside:
+        if of != part:
+            found[str(problem.kind)] = found.get(str(problem.kind), 0) + 1
+    said = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found.items()))
+    return [f"files of the reference set with which nothing was compared: {said}"] if found else []
+
+
+def bytes_removed(table: pa.Table) -> int:
+    """Size of the texts that go without having been judged."""
+    return int(pc.sum(table.filter(pc.invert(table["kept"]))["bytes"]).as_py() or 0)
+
+
+def no_table() -> pa.Table:
+    """A table of nothing, for ids that are not known."""
+    texts = [(name, pa.string()) for name in ("id", "kind")]
+    return pa.schema([*texts, ("bytes", pa.int64()), ("kept", pa.bool_()), ("reason", pa.string())]).empty_table()
+
+
+def _without_text(prints: Fingerprints, first: int) -> Int64s:
+    return np.flatnonzero(prints.units[first:] == 0) + first
+
+
+def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.ChunkedArray:
+    """What is said of each row. A million rows share two sentences: no Python object is made for each."""
+    said = ["without text, and empty is drop", "without text: there is nothing to compare"]
+    which = kept.astype(np.int32)
+    carrying = np.fromiter(prints.attachments, np.int64, len(prints.attachments))
+    for place in np.flatnonzero(np.isin(rows, carrying)).tolist():
+        which[place] = len(said)
+        said.append(f"without text, but with {in_words(prints.attachments[int(rows[place])])}")
+    return _said(said, which)
+
+
+def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
+    """A text for each row, in arrays that stay below the 2 GB that one may have."""
+    values, most = pa.array(texts, pa.string()), _MOST_BYTES // max(len(text.encode()) for text in texts)
+    parts = [values.take(pa.array(which[i : i + most])) for i in range(0, len(which), most)]
+    return pa.chunked_array(parts, pa.string())
+
+
+def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fingerprints) -> pa.Table:
+    """The table with the files that were left aside, each at the place it has in its folder."""
+    kind = table["id"].type if pa.types.is_large_string(table["id"].type) else pa.string()
+    numbers = np.concatenate([piece.row_numbers for piece in prints.pieces])
+    aside = pa.table(
+        {
+            "id": pa.array([problem.file for problem in files], kind),
+            "kind": pa.array([problem.kind for problem in files], pa.string()),
+            "bytes": pa.nulls(len(files), pa.int64()),
+            "kept": pa.array(np.ones(len(files), np.bool_)),
+            "reason": pa.array(
+                [problem.reason.removeprefix(f"cannot read {problem.file}: ") for problem in files], pa.string()
+            ),
+        }
+    )
+    named = table.set_column(0, "id", pc.cast(table["id"], kind))
+    places = [*numbers[rows].tolist(), *(problem.row for problem in files)]
+    return pa.concat_tables([named, aside]).take(pa.array(np.argsort(places, kind="stable")))

@@ -1,0 +1,199 @@
+"""How many pairs an LSH run missed, estimated from those it found, and the recall that this amounts to.
+
+Every found pair has exact integers, so the probability π that LSH finds a pair like it is known. A pair found with
+probability π stands for 1/π pairs, found and missed (Horvitz and Thompson 1952): the expected number of missed
+pairs is Σ (1/π − 1), unbiased whatever the corpus. Where chains of pairs are closed, π is that of a family falling
+apart between the two, which ``join/missing.py`` measures; here is what follows from it.
+
+A search by SimHash has no such π: what is said of it is in ``within_distance``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from math import ceil, floor, sqrt
+from typing import Any
+
+import numpy as np
+
+from neardup.display import similarity
+from neardup.intervals import Share
+from neardup.join.missing import Missing
+from neardup.lsh.bands import Plan
+from neardup.lsh.hamming.tables import HammingPlan
+from neardup.settings import Settings
+
+LEVEL = 0.95
+"""Probability that an interval is to hold the truth."""
+
+SINGLE = 0.02
+"""Where one whole number more or less moves the probability by more than this, the interval takes it in."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its 95 % interval, both ends included; the estimate lies within."""
+
+    estimated: float
+    low: float
+    high: float
+
+
+def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
+    """The number of missed pairs, from what the found ones stand for and the 1 − π of a pair at the threshold.
+
+    What is missed beside one found pair is the number of failures before a success of probability π: geometric,
+    of mean (1 − π)/π and variance (1 − π)/π². The truth is taken as a sum of those, or of what families stand for,
+    with the negative binomial distribution of their mean and variance, and the interval holds the likeliest whole
+    numbers. One found pair more, at the threshold, is put in for the interval, so that a few pairs, or none, do
+    not look surer than they are (the flat prior of Bayes for a binomial count); where pairs are missed together,
+    as many as are.
+
+    >>> missed_pairs(of_pairs(np.full(9900, 0.01)), 0.01)
+    Interval(estimated=100.0, low=81, high=119)
+    """
+    more, together = at_threshold / (1 - at_threshold), missing.together
+    mean = missing.estimated + together * more
+    variance = missing.variance + together**2 * (more + more * more)
+    low, high = _likeliest(mean, max(variance - mean, 1e-12 * mean))
+    return Interval(missing.estimated, min(low, floor(missing.estimated)), max(high, ceil(missing.estimated)))
+
+
+def predicted_recall(found: int, missed: Interval) -> Interval:
+    """The recall that ``found`` pairs and the missed ones amount to; 1 where there is nothing to find.
+
+    >>> predicted_recall(98, Interval(2.0, 0, 5))
+    Interval(estimated=0.98, low=0.9514563106796117, high=1.0)
+    """
+
+    def share(others: float) -> float:
+        return found / (found + others) if found + others else 1.0
+
+    return Interval(share(missed.estimated), share(missed.high), share(missed.low))
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a recall is predicted from: what the found pairs stand for, and the number of pairs ``found``.
+
+    ``bound``: they are known to stand for too many, or too little is known of how they are missed together: then
+    only one end of an interval is stated. ``measured`` is what an audit found, if there was one.
+    """
+
+    missing: Missing | None
+    found: int
+    bound: bool = False
+    measured: Share | None = None
+
+
+def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> dict[str, Any]:
+    """What was planned, what that comes to here, and how many pairs are estimated to be missed.
+
+    Of a search by SimHash no recall is planned, and nothing estimated from what it found.
+    """
+    threshold = settings.search.threshold
+    if isinstance(plan, HammingPlan):
+        names = ("planned", "predicted", "missed")
+        return {**dict.fromkeys(names), "at_least": False, **within_distance(settings, plan)}
+    if made.missing is None:
+        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found"
+        everything = Interval(1.0, 1.0, 1.0)
+        return _recall_of((1.0, 1.0), Interval(0.0, 0, 0), everything, False, statement)
+    at = plan.probability(threshold)
+    if threshold < 1:  # floating point takes what is nearly certain for certain
+        at = min(at, float(np.nextafter(1, 0)))
+    missed = missed_pairs(made.missing, 1 - at)
+    predicted = predicted_recall(made.found, missed)
+    planned = f"planned {similarity(at, 4)} for a pair at resemblance {threshold:g}; predicted "
+    rest = f"{similarity(predicted.estimated, 4)} of all pairs here; missed: "
+    at_least = made.bound or made.missing.mostly_bounded
+    if at_least:
+        missed, predicted = replace(missed, low=0), replace(predicted, high=1.0)
+        most = f"at most about {missed.estimated:,.0f} (95 %: up to {missed.high:,})"
+        statement = f"{planned}at least about {rest}{most}; {_measured(made.measured)}"
+    else:
+        interval = f"(95 % interval {missed.low:,} to {missed.high:,})"
+        statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}"
+    return _recall_of((plan.recall, at), missed, predicted, at_least, statement)
+
+
+def _measured(recall: Share | None) -> str:
+    if recall is None:
+        return "--audit N measures it"
+    shown = (similarity(number) for number in (recall.value, recall.low, recall.high))
+    return "the audit measured {} (95 % interval {} to {})".format(*shown)
+
+
+def _recall_of(
+    planned: tuple[float, float], missed: Interval, predicted: Interval, at_least: bool, statement: str
+) -> dict[str, Any]:
+    return {
+        "planned": planned[0],
+        "at_threshold": planned[1],
+        "predicted": asdict(predicted),
+        "missed": asdict(missed),
+        "at_least": at_least,
+        "statement": statement,
+    }
+
+
+def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
+    """What is known of the recall of a search by SimHash: ``at_threshold`` and the ``statement``.
+
+    Within the distance nothing is missed; how many pairs are within it nobody planned. At the threshold a formula
+    tells (``HammingPlan.probability``), where the features are the shingles that the measure counts: of documents
+    of one size without repeats; of unequal ones more are within. Elsewhere ``at_threshold`` is None. Nothing is
+    estimated from the pairs that were found: of pairs that a distance all but never finds they tell nothing.
+
+    >>> from neardup.lsh.hamming.tables import hamming_plan
+    >>> chosen = Settings.of(sketch="simhash", features="shingle:5")
+    >>> round(within_distance(chosen, hamming_plan(1000))["at_threshold"], 4)
+    0.0085
+    """
+    search, features = settings.search, settings.simhash.features
+    counted = search.measure == "resemblance" and settings.shingles.unit == "word"
+    same = counted and features == f"shingle:{settings.shingles.length}"
+    at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
+    if at is None:
+        expected = f"half of those whose features ({features}) have resemblance {half}, fewer below"
+    else:
+        expected = f"{similarity(at, 4)} of those at resemblance {search.threshold:g}, half of those at {half}"
+    statement = (
+        f"not planned: of the pairs at {search.in_words} {search.threshold:g} or above all within {plan.distance} "
+        f"of {plan.bits} bits are found, and those that chains of them join; expected there: {expected}; "
+        "--audit N measures what was missed"
+    )
+    return {"at_threshold": at, "statement": statement}
+
+
+def _likeliest(mean: float, more: float) -> tuple[int, int]:
+    """The likeliest run of whole numbers, of probability LEVEL, of a count of variance ``mean + more``.
+
+    The run that comes closest to LEVEL where the last number weighs little, the one that reaches it elsewhere.
+    """
+    if mean == 0:
+        return 0, 0
+    reach = 10 * sqrt(mean + more) + 30
+    first = max(0, floor(mean - reach))
+    counts = np.arange(first, ceil(mean + reach))
+    # p(n + 1)/p(n) = (n + r)/(n + 1) · q of the negative binomial, with r = mean²/more and q = more/(mean + more)
+    steps = np.log((counts * more + mean * mean) / (mean + more) / (counts + 1))
+    weights = np.concatenate(([0.0], np.cumsum(steps)))
+    weights = np.exp(weights - weights.max())
+    weights /= weights.sum()
+    low = high = int(weights.argmax())
+    held = float(weights[low])
+    while True:
+        below = float(weights[low - 1]) if low > 0 else 0.0
+        above = float(weights[high + 1])
+        next_held = held + max(below, above)
+        if next_held >= LEVEL and max(below, above) <= SINGLE and next_held - LEVEL > LEVEL - held:
+            break
+        if below >= above:
+            low -= 1
+        else:
+            high += 1
+        held = next_held
+        if held >= LEVEL:
+            break
+    return first + low, first + high

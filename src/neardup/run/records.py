@@ -1,0 +1,148 @@
+"""The records that a result is made of: groups, their members, and the decision on one document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from neardup import display
+from neardup.io.readers.base import Problem
+from neardup.run.not_judged import no_table
+
+Id: TypeAlias = str | int
+"""An id as the user's column has it."""
+
+
+SHINGLES = "shingles"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|, or what the measure counts."""
+
+    shared: int
+    size: int
+    other_size: int
+    unit: str = SHINGLES
+
+    def __str__(self) -> str:
+        return f"shared {self.shared:,} of {self.size:,} + {self.other_size:,} {self.unit}"
+
+    def sentence(self, id: Id, group: Id) -> str:
+        """The pair of the document ``id`` with its representative in a sentence."""
+        own, other = display.percent(self.shared, self.size), display.percent(self.shared, self.other_size)
+        if self.unit == SHINGLES:
+            return (
+                f"Of its {self.size:,} shingles {self.shared:,} ({own}) are in {group}; "
+                f"of the {self.other_size:,} there, {self.shared:,} ({other}) are in {id}."
+            )
+        return (
+            f"They have {self.shared:,} {self.unit} in common: {own} of the {self.size:,} in {id}, "
+            f"{other} of the {self.other_size:,} in {group}."
+        )
+
+
+@dataclass(frozen=True)
+class Member:
+    """One document of a group; ``pair`` is what it shares with the representative, if that was written.
+
+    ``similarity`` is None where :meth:`Found.at` cannot know it.
+    """
+
+    id: Id
+    representative: bool
+    similarity: float | None
+    kept: bool
+    reason: str
+    pair: Shared | None
+
+    @property
+    def fate(self) -> str:
+        """What happens to the document, in a word."""
+        return "kept" if self.kept else "removed"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group: its id is the id of its representative, which is the first of its members."""
+
+    id: Id
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """A document that was compared with nothing: ``kind`` is "without text", or what its file holds."""
+
+    kind: str
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Why one document was kept or removed."""
+
+    id: Id
+    group: Id | None
+    copy_of: Id | None
+    member: Member | None
+    not_judged: NotJudged | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the document stays; one in no group does, unless it is without text and empty is drop."""
+        if self.not_judged is not None:
+            return self.not_judged.kept
+        return self.member is None or self.member.kept
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        known = self.copy_of is None or (self.member is not None and self.copy_of == self.group)
+        copy = [] if known else [f"{self.id} is an exact copy of {self.copy_of}."]
+        if self.not_judged is not None:
+            fate = "kept" if self.kept else "removed"
+            return [f"{self.id} was not judged, and is {fate}: {self.not_judged.reason}."]
+        if self.member is None:
+            return copy
+        lines = [*copy, f"{self.id} is {self.member.fate}: {self.member.reason}."]
+        pair = self.member.pair
+        if pair is not None and self.group is not None and not self.member.representative:
+            lines.append(pair.sentence(self.id, self.group))
+        return lines
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultRecord:
+    """The tables of a result and its account.
+
+    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; with another
+    measure common, total_a, total_b, what it counts, and a column of its name
+    ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
+    ``copies``  id, copy_of: exact copies
+    ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
+    ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
+    ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for ``Found.at``
+    ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
+    ``access``  the permission bits that all files of the input have, for ``Found.save``
+    """
+
+    pairs: pa.Table
+    groups: pa.Table
+    copies: pa.Table
+    run: dict[str, Any]
+    problems: Sequence[Problem] = ()
+    missed: pa.Table | None = None
+    ranks: pa.Table = field(default_factory=lambda: pa.table({}))
+    not_judged: pa.Table = field(default_factory=no_table)
+    access: int = 0o666
+
+
+def unknown_id(id: Id) -> str:
+    """What is known of an id that is in no group."""
+    return f"Of {id!r} no near copy at or above the threshold was found, or the id is unknown."

@@ -1,0 +1,320 @@
+"""A stored result and a stricter threshold → the result at that threshold, from the exact integers of its pairs.
+
+The rows that stand in the table of ranks are numbered anew, as if they were all the documents there are: a
+document that pairs with none, and has no copy, has no part in any group. Grouping and decisions are the same
+code as in a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import counted
+from neardup.errors import InputError, SettingError
+from neardup.group.decide import Classes, Decisions, classes, decide, settle
+from neardup.group.leaders import Grouped, group, merged
+from neardup.io.attachments import Carried, stored
+from neardup.join.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
+from neardup.join.missing import missed_with, of_pairs
+from neardup.join.prefix_join import no_hubs
+from neardup.lsh.bands import Plan
+from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
+from neardup.run.account import Stages, decided, judgement, not_in_full
+from neardup.run.not_judged import bytes_removed
+from neardup.run.recall import Predicted, recall_of
+from neardup.run.records import ResultRecord
+from neardup.run.spared import why_nothing_goes
+from neardup.run.tables import COUNTS, MEASURED, group_table, involved
+from neardup.runtime import Silent, peak_memory
+from neardup.settings import Settings, ratio
+from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
+
+Result = TypeVar("Result", bound=ResultRecord)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """The rows of a table of ranks, numbered by their order in it, which is input order."""
+
+    ranks: pa.Table
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.ranks.num_rows)
+
+    @cached_property
+    def copy_of(self) -> Int64s:
+        """The first row with the same unit stream."""
+        return np.searchsorted(column(self.ranks, "row"), column(self.ranks, "first"))
+
+    @cached_property
+    def unique(self) -> Int64s:
+        """The row of each document number."""
+        return np.flatnonzero(self.copy_of == np.arange(self.rows))
+
+    @cached_property
+    def attachments(self) -> Carried:
+        """What rows carry besides their text."""
+        return stored(self.ranks)
+
+    @cached_property
+    def rank(self) -> Int64s:
+        """The rank of each row among these (a permutation, 0 is kept first)."""
+        return np.argsort(np.argsort(column(self.ranks, "rank")))
+
+    @cached_property
+    def reference(self) -> int:
+        """How many rows are of the reference set; they come first."""
+        return int(pc.sum(self.ranks["reference"]).as_py() or 0)
+
+    @cached_property
+    def documents(self) -> Classes:
+        """The documents of the rows, ranked by their best row."""
+        return classes(self, self.rank)
+
+    def of(self, rows: Int64s) -> pa.Array:
+        """The ids of ``rows``, in that order."""
+        return self._ids.take(pa.array(rows))
+
+    def text(self, rows: Int64s) -> pa.Array:
+        """The ids as strings, for sentences."""
+        return pc.cast(self.of(rows), pa.string())
+
+    def numbers(self, ids: pa.ChunkedArray, in_reference: Bools) -> Int64s:
+        """The document numbers of ``ids``, which may mean another document in the reference set than else."""
+        own, old = self.of(self.unique), int(np.searchsorted(self.unique, self.reference))
+        numbers = np.full(len(ids), -1, np.int64)
+        for first, part, which in ((0, own[:old], in_reference), (old, own[old:], ~in_reference)):
+            found = pc.fill_null(pc.index_in(ids, value_set=part), -1 - first).to_numpy()
+            numbers[which] = found[which] + first
+            require(pc.count_distinct(part).as_py() == len(part))
+        require(bool((numbers >= 0).all()))
+        return numbers
+
+    @cached_property
+    def _ids(self) -> pa.Array:
+        ids = self.ranks["id"].combine_chunks()
+        return pa.concat_arrays(ids.chunks) if isinstance(ids, pa.ChunkedArray) else ids
+
+
+@dataclass(frozen=True, eq=False)
+class Regrouped:
+    """Groups and decisions at some threshold, made from the pairs of a stored result."""
+
+    settings: Settings
+    prints: StoredRows
+    grouped: Grouped
+    decisions: Decisions
+
+
+def regroup(found: Result, threshold: float) -> Result:
+    """The result at ``threshold``, at or above that of ``found``; at its own threshold it is ``found`` itself.
+
+    What a run at that threshold would find, from the pairs that ``found`` has. Of crowds it has few, and of
+    components it does not have all similarities: the warnings say where that matters. Raises SettingError for
+    a threshold that is not allowed, InputError for tables that do not belong together.
+    """
+    was = Settings.of(**found.run["settings"])
+    now = Settings.of(**{**found.run["settings"], "threshold": threshold})
+    _require_stricter(was, now)
+    if now == was:
+        return found
+    stages = Stages(Silent())
+    with stages.stage("regroup", None, "documents"):
+        rows = _stored_rows(found)
+        pairs, shingles = _document_pairs(found.pairs, rows, was.search.measure)
+        far = _far_pairs(found, rows, pairs, was)
+        made = _regrouped(rows, pairs, far, now, shingles)
+        kept_all = found.run["action"] == "group"
+        made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
+        near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
+        left = rows.ranks.take(pa.array(involved(rows, made.grouped.pairs, rows.reference)))
+        groups = group_table(made.decisions, rows, rows, rows.reference, now.search.in_words)
+        run = _account(found, made, near.num_rows, was)
+    run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
+    return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
+
+
+def require(together: bool) -> None:
+    """Raise InputError unless the tables of a result are ``together``."""
+    if not together:
+        raise InputError(
+            "The tables of this result do not belong together",
+            "pairs, groups, copies and ranks of one run",
+            "Run neardup on the documents again",
+        )
+
+
+def _require_stricter(was: Settings, now: Settings) -> None:
+    least, asked = was.search.threshold, now.search.threshold
+    if Fraction(*ratio(asked)) < Fraction(*ratio(least)):
+        raise SettingError(
+            f"threshold is {asked:g}, but this result holds pairs at {least:g} and above only",
+            f"A number from {least:g} to 1",
+            "Run neardup on the documents again for pairs below that",
+        )
+
+
+def _stored_rows(found: ResultRecord) -> StoredRows:
+    if not found.ranks.num_columns:
+        raise InputError(
+            "This result has no table of ranks",
+            "A result of neardup.find or neardup.load",
+            "Run neardup on the documents again",
+        )
+    rows = StoredRows(found.ranks.sort_by("row"))
+    new_copies = (rows.copy_of != np.arange(rows.rows))[rows.reference :]
+    first = column(rows.ranks, "first")
+    inside = rows.rows == 0 or int(rows.copy_of.max()) < rows.rows
+    require(inside and bool((column(rows.ranks, "row")[rows.copy_of] == first).all()))
+    require(int(new_copies.sum()) == found.copies.num_rows)
+    return rows
+
+
+def _document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.Table, pa.Table]:
+    """The VERIFIED tables of pairs by id, as the measure counts them and on shingles; b is never an old one."""
+    nowhere = np.zeros(pairs.num_rows, np.bool_)
+    known = "a_in_reference" in pairs.column_names
+    in_reference = pairs["a_in_reference"].to_numpy() if known else nowhere
+    ends = rows.numbers(pairs["id_a"], in_reference), rows.numbers(pairs["id_b"], nowhere)
+    require(bool((ends[0] < ends[1]).all()) and bool((np.diff((ends[0] << 32) | ends[1]) > 0).all()))
+    shingles = verified_table(*ends, *(column(pairs, name) for name in COUNTS))
+    if MEASURES[measure].features == "shingles":
+        return shingles, shingles
+    require(set(MEASURED) <= set(pairs.column_names))
+    return verified_table(*ends, *(column(pairs, name) for name in MEASURED)), shingles
+
+
+def _regrouped(
+    rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Settings, shingles: pa.Table
+) -> Regrouped:
+    """Groups and decisions by those ``pairs`` that reach the threshold; ``far`` are more known similarities.
+
+    ``shingles`` are the pairs counted on shingles, which say what is contained.
+    """
+    criterion = criterion_of(settings.search)
+    near = pairs.filter(pa.array(at_least(pairs, criterion)))
+    reference = int(np.searchsorted(rows.unique, rows.reference))
+    # crowds had their pairs thinned out before they were stored; what is left is kept whole
+    every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
+    grouped = group(near, no_hubs(len(rows.unique), criterion), rows.documents.rank, reference, every)
+    scored = merged(pairs, far)
+    decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
+    least_contained = settings.keep.only_contained
+    held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
+    decisions = settle(decisions, rows.documents, held, rows.attachments, least_contained, rows.reference)
+    return Regrouped(settings, rows, grouped, decisions)
+
+
+def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Settings) -> pa.Table:
+    """The pairs of documents with their representatives that a chain joins, from the table of groups.
+
+    That table has the similarity alone, from which the sizes of both sets, which other pairs tell, make the
+    whole number of shared shingles.
+    """
+    nothing, features = pairs.slice(0, 0), MEASURES[was.search.measure].features
+    if was.grouping.groups != "components":
+        return nothing
+    if was.keep.only_contained > 0 and features != "shingles":
+        return nothing  # what of a shingle set is held there is not stored, and nothing else would explain it
+    decisions = _regrouped(rows, pairs, nothing, was, pairs).decisions
+    require(pa.chunked_array([rows.of(decisions.rows)]).equals(found.groups["id"]))
+    similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
+    far = np.isnan(decisions.similarity) & ~np.isnan(similarity)
+    own, head = (rows.documents.of_row[these[far]] for these in (decisions.rows, decisions.representative_row))
+    sizes = np.zeros(len(rows.unique), np.int64)
+    for end in ("a", "b"):
+        sizes[column(pairs, end)] = column(pairs, f"size_{end}")
+    shared = shared_by(similarity[far], sizes[own], sizes[head], NUMBERS[was.search.measure])
+    a, b = np.minimum(own, head), np.maximum(own, head)
+    return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
+
+
+def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
+    """The account of the stored run, with all that another threshold changes."""
+    run, settings, rows = found.run, made.settings, made.prints
+    dropped = bytes_removed(found.not_judged)
+    gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
+    source = run["regrouped_from"] or {
+        "threshold": was.search.threshold,
+        "crowds": len(run["crowds"]),
+        "crowd_members": sum(crowd["members"] for crowd in run["crowds"]),
+        "popular": run["popular"]["documents"],
+    }
+    said = judgement(made, made.prints, run["counts"]["different"])
+    removed = made.decisions.rows[~made.decisions.kept]
+    note = f"made from the stored pairs of a search at threshold {source['threshold']:g}"
+    return {
+        **run,
+        **said,
+        "settings": settings.as_dict(),
+        "settings_digest": settings.digest(),
+        "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},
+        "bytes": {
+            **run["bytes"],
+            "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum()) + dropped,
+        },
+        "recall": _recall(run, made, pairs),
+        "audit": None,
+        "regrouped_from": source,
+        "warnings": [
+            *_left_out(source),
+            *_not_stored(made.decisions),
+            *said["warnings"],
+            *not_in_full(run["counts"].get("capped", 0), was.search.measure),
+            *why_nothing_goes(settings, made.decisions, made.grouped.pairs, rows.unique, rows.reference),
+        ],
+        "notes": [*(text for text in run["notes"] if text != note), note],
+    }
+
+
+def _recall(run: dict[str, Any], made: Regrouped, pairs: int) -> dict[str, Any]:
+    """The recall at the stricter threshold: at least what LSH by itself would have, for chains are closed, too.
+
+    How families fall apart, and which of the pairs were joined exactly, is not stored.
+    """
+    method, plan, missing = run["choice"]["method"], _plan_of(run), None
+    if method == "lsh" and isinstance(plan, Plan):
+        shared, size_a, size_b = (column(made.grouped.pairs, name) for name in VERIFIED.names[2:])
+        missing = of_pairs(missed_with(plan, made.settings.sketch.sketch, shared, size_a + size_b - shared))
+    return recall_of(made.settings, method, plan, Predicted(missing, pairs, bound=True))
+
+
+def _plan_of(run: dict[str, Any]) -> Plan | HammingPlan:
+    """The plan of the stored run."""
+    told = run["plan"]
+    if run["choice"]["method"] == "simhash":
+        return hamming_plan(told["documents"], told["bits"], told["distance"])
+    return Plan(**{name: told[name] for name in ("threshold", "recall", "slots")}, bands=tuple(told["bands"]))
+
+
+def _left_out(source: dict[str, Any]) -> list[str]:
+    """Crowds: of their pairs only some were written."""
+    if not source["crowds"] and not source["popular"]:
+        return []
+    crowds = f"{counted(source['crowds'], 'crowd')} of {counted(source['crowd_members'], 'document')}"
+    return [
+        f"the stored result left out pairs within {crowds}, and pairs of {counted(source['popular'], 'document')} "
+        "elsewhere with too many partners: groups there may be split further than a run on the documents would "
+        "split them. Store a result made with --pairs all where that matters"
+    ]
+
+
+def _not_stored(decisions: Decisions) -> list[str]:
+    """Components: documents whose representative is another one than at the stored threshold."""
+    unknown = np.isnan(decisions.similarity)
+    if not unknown.any():
+        return []
+    return [
+        f"the similarity of {counted(int(unknown.sum()), 'document')} with the representative is not stored, "
+        "for only a chain of pairs joins them at this threshold: it is null in the table of groups. Run neardup "
+        "on the documents where that matters"
+    ]

@@ -1,0 +1,174 @@
+"""A finished run → its folder: the kept rows in the format of the input, the tables, ``run.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.display import counted
+from neardup.errors import InputError
+from neardup.io.readers.base import Chunk, Documents, NativeRows, Problem
+from neardup.io.writers import KeptWriter, OutputFolder, open_kept
+from neardup.io.writers.kept import check_extra
+from neardup.io.writers.room import require_room
+from neardup.join.corpus import Piece
+from neardup.run.account import Action, Run
+from neardup.run.find import Outcome
+from neardup.run.found import Found, write_result
+from neardup.run.tables import Ids
+from neardup.runtime import Advance, ordered_map, peak_memory
+from neardup.tables import Bools, Int64s
+
+ANNOTATIONS = ("group", "representative", "similarity")
+"""The columns that ``--annotate`` adds."""
+
+
+def check_before(documents: Documents, out: Path, action: Action) -> None:
+    """Raise OutputError for what can be known before the work: columns that clash, a disk that is too full.
+
+    The rows that are written take at most what the input takes. Half of it must be free for ``dedup``, which
+    rarely removes more, and all of it for ``annotate``.
+    """
+    if action == "annotate":
+        check_extra(documents, ANNOTATIONS)
+    if action in ("dedup", "annotate"):
+        require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))
+
+
+def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False) -> Found:
+    """Write the folder ``out`` whole or not at all; see :func:`fill`. Raises OutputError as well."""
+    with OutputFolder(out, overwrite=overwrite) as folder:
+        return fill(outcome, folder, action)
+
+
+def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> Found:
+    """Write everything into an open folder, and return the result as it was written.
+
+    ``dedup`` writes the rows that stay, ``annotate`` all rows with the columns group, representative and
+    similarity, ``group`` the tables alone. Rows that were judged by their text and cannot be written, because
+    another column of theirs is damaged, are problems of the result. Raises InputError when the input has changed.
+    """
+    found, run = outcome.found, outcome.run
+    if action in ("dedup", "annotate"):
+        with run.stages.stage("write", run.prints.rows, "rows") as advance:
+            lost = _write_rows(outcome, folder, advance, annotate=action == "annotate")
+        found = _without(found, lost)
+    spent = {"seconds": dict(run.stages.seconds), "peak_memory_bytes": peak_memory()}
+    found = replace(found, run={**found.run, **spent})
+    write_result(found, folder)
+    return found
+
+
+def _without(found: Found, lost: Lost) -> Found:
+    """The result with what could not be written as problems."""
+    if not lost.problems:
+        return found
+    counts = found.run["counts"]
+    rejected, kept = counts["rejected"] + len(lost.problems), counts["kept"] - lost.kept
+    warning = (
+        f"{counted(lost.kept, 'document')} of those that stay could not be written: a column that was not judged "
+        "is damaged; problems.jsonl says where"
+    )
+    changed = {
+        "counts": {**counts, "rejected": rejected, "kept": kept},
+        "warnings": [*found.run["warnings"], warning],
+    }
+    return replace(found, run={**found.run, **changed}, problems=(*found.problems, *lost.problems))
+
+
+@dataclass
+class Lost:
+    """Rows that were judged and could not be written: why, and how many of them would have stayed."""
+
+    problems: list[Problem] = field(default_factory=list)
+    kept: int = 0
+
+
+def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, annotate: bool) -> Lost:
+    run = outcome.run
+    part = len(run.corpus.parts) - 1
+    documents = run.corpus.parts[part].documents
+    pieces = {piece.chunk: piece for piece in run.prints.pieces if piece.part == part}
+    stays = np.ones(run.prints.rows, np.bool_)
+    stays[run.decisions.gone] = annotate
+    notes = _Annotations(run) if annotate else None
+    lost, known = Lost(), _Known(outcome, part)
+    with open_kept(folder, documents, notes.schema if notes else None) as writer:
+        chunks = documents.chunks(pieces.keys(), None)
+        threads = run.corpus.settings.work.threads
+        for index, native in ordered_map(_native, chunks, threads):
+            lost.problems += known.without(native.problems)
+            lost.kept += _write_piece(writer, pieces[index], native, stays, notes)
+            advance(pieces[index].count)
+        writer.close()
+    return lost
+
+
+class _Known:
+    """The problems that the first pass found; they are looked up when the writing pass finds some."""
+
+    def __init__(self, outcome: Outcome, part: int) -> None:
+        self._outcome, self._part = outcome, part
+
+    def without(self, problems: Sequence[Problem]) -> list[Problem]:
+        """The problems that are new."""
+        return [problem for problem in problems if problem not in self._all] if problems else []
+
+    @cached_property
+    def _all(self) -> frozenset[Problem]:
+        left_aside = (problem for of, problem in self._outcome.run.prints.left_aside if of == self._part)
+        return frozenset((*self._outcome.found.problems, *left_aside))
+
+
+def _native(chunk: Chunk) -> tuple[int, NativeRows]:
+    return chunk.index, chunk.read_native()
+
+
+def _write_piece(
+    writer: KeptWriter, piece: Piece, native: NativeRows, stays: Bools, notes: _Annotations | None
+) -> int:
+    """Write what stays of a chunk; how many rows could not be written."""
+    # a column that the first pass did not read may be damaged: its rows are missing here
+    present = np.isin(piece.row_numbers, native.row_numbers)
+    if int(present.sum()) != len(native.row_numbers):
+        raise InputError(
+            f"{piece.source} has changed while it was read",
+            "Inputs must stay as they are during a run",
+            "Start again when nothing writes to it",
+        )
+    rows = np.arange(piece.first, piece.first + piece.count)[present]
+    writer.write(native, stays[rows], notes.of(rows) if notes else None)
+    all_rows = np.arange(piece.first, piece.first + piece.count)
+    return int(stays[all_rows[~present]].sum())
+
+
+class _Annotations:
+    """The columns that ``--annotate`` adds: group, representative, similarity; null outside of groups."""
+
+    def __init__(self, run: Run) -> None:
+        decisions = run.decisions
+        self._ids = Ids(run.corpus, run.prints)
+        self._at = np.full(run.prints.rows, -1, np.int64)
+        self._at[decisions.rows] = np.arange(len(decisions.rows))
+        self._decisions = decisions
+        group = self._ids.of(np.empty(0, np.int64)).type
+        self.schema = pa.schema(zip(ANNOTATIONS, (group, pa.bool_(), pa.float64()), strict=True))
+
+    def of(self, rows: Int64s) -> pa.Table:
+        """The added columns of ``rows``."""
+        at = self._at[rows]
+        member = at >= 0
+        index = pa.array(at, mask=~member)
+        group = self._ids.of(self._decisions.representative_row[at[member]])
+        place = pa.array(np.cumsum(member) - 1, mask=~member)
+        columns = [
+            group.take(place),
+            pa.array(self._decisions.is_representative).take(index),
+            pa.array(self._decisions.similarity).take(index),
+        ]
+        return pa.table(columns, schema=self.schema)

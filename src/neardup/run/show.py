@@ -1,0 +1,197 @@
+"""How numbers, summaries and groups are shown to people: plain data in, lines of text or HTML out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from neardup.display import (
+    WITHOUT_TEXT,
+    Line,
+    counted,
+    duration,
+    number,
+    percent,
+    printable,
+    similarity,
+    size,
+)
+from neardup.settings import CHUNK_MEASURES, measure_in_words
+
+if TYPE_CHECKING:
+    from neardup.run.records import Group, Member
+
+
+NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word document", "office file", "e-book")
+"""Kinds of files that have a plural."""
+
+
+def summary(run: Mapping[str, Any]) -> list[Line]:
+    """What a run did, as labelled lines; the command line and the notebook both show these."""
+    counts = run["counts"]
+    lines = [("note", printable(text)) for text in run["notes"]]
+    lines += [("documents", _documents(counts)), *_not_judged(run)]
+    lines.append(("exact copies", number(counts["exact_copies"])))
+    lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
+    lines.append(("pairs", _pairs(run)))
+    if run["action"] != "group":
+        written = run["action"] == "dedup" and run["regrouped_from"] is None
+        removed = "removed" if written else "to remove"
+        lines += [(removed, _removed(run)), ("kept", _kept(run))]
+    lines.append(("method", printable(_method(run["choice"]))))
+    lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
+    total = sum(run["seconds"].values())
+    spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
+    stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
+    lines.append(("time", f"{duration(total)} ({stages})" if stages else duration(total)))
+    lines.append(("memory", f"{size(run['peak_memory_bytes'])} at most"))
+    return lines
+
+
+def _documents(counts: Mapping[str, int]) -> str:
+    parts = [
+        f"{number(counts[key])} {words}"
+        for key, words in (
+            ("rejected", "rejected"),
+            ("null", "without text"),
+            ("empty", "without a word"),
+            ("short", "shorter than one shingle"),
+            ("invalid_utf8", "invalid UTF-8 sequences replaced"),
+        )
+        if counts[key]
+    ]
+    return f"{number(counts['read'])} read" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
+    """What was compared with nothing, by kind, and what becomes of it."""
+    found = run.get("not_judged")
+    if not found or not found["total"]:
+        return
+    in_order = sorted(found["kinds"].items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1]))
+    kinds = ", ".join(
+        counted(count, printable(kind), "" if kind in NOUNS else printable(kind)) for kind, count in in_order
+    )
+    gone, stays = found["removed"], found["total"] - found["removed"]
+    fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
+    yield "not judged", f"{counted(found['total'], found['unit'])}: {kinds} ({fate})"
+
+
+def _kept(run: Mapping[str, Any]) -> str:
+    """How many documents stay, and files that are none."""
+    kept, aside = number(run["counts"]["kept"]), run.get("not_judged", {}).get("files_left_aside", 0)
+    return f"{kept}, and {counted(aside, 'file')} that could not be judged" if aside else kept
+
+
+def _pairs(run: Mapping[str, Any]) -> str:
+    counts, settings = run["counts"], run["settings"]
+    measure = measure_in_words(settings["measure"], settings.get("matching", "literal"))
+    asked = f"{number(counts['pairs'])} at {measure} {settings['threshold']:g} or above"
+    if run["choice"]["method"] == "exact" and not counts["verified"]:
+        return f"{asked}, joined exactly"
+    return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def unit_of(settings: Mapping[str, Any]) -> str:
+    """What a measure counts that does not count shingles.
+
+    >>> unit_of({"measure": "chunk-union", "matching": "literal"})
+    'tokens'
+    """
+    if settings["measure"] == "lcs":
+        return "tokens in the same order"
+    if settings["measure"] in CHUNK_MEASURES:
+        return "tokens" if settings["matching"] == "literal" else "tokens (repeats left out)"
+    return "different words" if settings["measure"] == "bag-of-words" else "shingles (with repeats)"
+
+
+def _method(choice: Mapping[str, Any]) -> str:
+    return f"{choice['method']} ({choice['why']})"
+
+
+def _audited(run: Mapping[str, Any]) -> Iterator[Line]:
+    """What an audit found, when there was one."""
+    audit = run["audit"]
+    if audit is None:
+        return
+    compared = f"{number(audit['drawn'])} of {counted(audit['documents'], 'document')} compared with all others: "
+    if not audit["pairs"]:
+        yield "audit", compared + "they have no pairs"
+        return
+    seen = f"{number(audit['found'])} of their {counted(audit['pairs'], 'pair')} found"
+    recall, low, high = (similarity(audit[key]) for key in ("recall", "low", "high"))
+    if audit["drawn"] < audit["documents"]:
+        recall = f"about {recall} over all documents (95 % interval {low} to {high})"
+    yield "audit", f"{compared}{seen}; recall {recall}"
+
+
+def _removed(run: Mapping[str, Any]) -> str:
+    counts, sizes = run["counts"], run["bytes"]
+    return (
+        f"{counted(counts['removed'], 'document')} ({percent(counts['removed'], counts['read'])}), "
+        f"{size(sizes['removed_text'])} of {size(sizes['text'])} text "
+        f"({percent(sizes['removed_text'], sizes['text'])})"
+    )
+
+
+def _unusual(run: Mapping[str, Any]) -> Iterator[Line]:
+    """What is worth a line only when it happened."""
+    crowds, chaining = run["crowds"], run["chaining"]
+    if crowds:
+        left_out = sum(crowd["pairs_left_out"] for crowd in crowds)
+        members = sum(crowd["members"] for crowd in crowds)
+        yield (
+            "crowds",
+            f"{counted(len(crowds), 'crowd')} of {number(members)} documents that are all alike; "
+            f"{counted(left_out, 'pair')} among them not written (--pairs all writes every pair)",
+        )
+    if chaining["groups"]:
+        groups = counted(chaining["groups"], "group")
+        yield "chaining", f"{groups} joined only by a chain of pairs{_weakest(chaining['weakest'])}"
+
+
+def _weakest(link: Mapping[str, Any] | None) -> str:
+    if link is None:
+        return ""
+    ends = f"{printable(link['id_a'])} and {printable(link['id_b'])}"
+    return f"; weakest: {ends} at {similarity(link['similarity'])}"
+
+
+def group_lines(groups: Sequence[Group], total: int) -> Iterator[str]:
+    """Each group as text, the representative first, a blank line after each; then how many are left."""
+    for group in groups:
+        width = max(len(printable(member.id)) for member in group.members)
+        for member in group.members:
+            yield f"{member.fate:<7}  {printable(member.id):<{width}}  {_evidence(member)}"
+        yield ""
+    if total > len(groups):
+        yield f"... and {counted(total - len(groups), 'more group', 'more groups')}"
+        yield ""
+
+
+def _evidence(member: Member) -> str:
+    reason = printable(member.reason)
+    return reason if member.pair is None else f"{reason} ({member.pair})"
+
+
+def html(run: Mapping[str, Any], groups: Sequence[Group], total: int) -> str:
+    """Summary and groups as two small HTML tables; every text is escaped, for ids come from the documents."""
+    facts = "".join(f"<tr><th>{escape(label)}</th><td>{escape(said)}</td></tr>" for label, said in summary(run))
+    warnings = "".join(f"<p><strong>warning:</strong> {escape(text)}</p>" for text in run["warnings"])
+    head = "".join(f"<th>{name}</th>" for name in ("group", "document", "", "similarity", "evidence"))
+    body = "".join(_html_row(group, member) for group in groups for member in group.members)
+    more = f"<p>… and {counted(total - len(groups), 'more group')}</p>" if total > len(groups) else ""
+    listed = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}" if groups else ""
+    return f"<div><table><tbody>{facts}</tbody></table>{warnings}{listed}</div>"
+
+
+def _html_row(group: Group, member: Member) -> str:
+    cells = (
+        str(group.id) if member.representative else "",
+        str(member.id),
+        member.fate,
+        "" if member.representative or member.similarity is None else similarity(member.similarity),
+        _evidence(member),
+    )
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

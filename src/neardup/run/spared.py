@@ -1,0 +1,39 @@
+"""Why a run that found pairs removes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.display import counted
+from neardup.group.decide import Decisions
+from neardup.settings import Settings
+from neardup.tables import Int64s, column
+
+
+def why_nothing_goes(
+    settings: Settings, decisions: Decisions, pairs: pa.Table, rows: Int64s, reference: int
+) -> list[str]:
+    """A sentence for a run that found ``pairs`` and removes nothing though it may; none for any other run.
+
+    ``rows`` are those of the document numbers in ``pairs``; the first ``reference`` rows are a reference set.
+    """
+    found = int(np.count_nonzero(rows[column(pairs, "b")] >= reference))  # not those within the reference set
+    if decisions.none_goes or not found or not decisions.kept.all():
+        return []
+    if settings.keep.only_contained > 0 and len(decisions.rows):
+        share = f"{settings.keep.only_contained:g}"
+        why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
+    elif settings.search.measure == "containment" and reference:
+        why = (
+            "documents of the reference set are contained in new ones, and a document goes if it is itself "
+            "contained in one that stays. The pairs are listed; measure overlap removes their new documents"
+        )
+    elif settings.search.measure == "containment":
+        why = (
+            f"a document goes if it is contained in one that keep {settings.keep.keep} prefers, and the preferred "
+            "ones are contained in the others. keep longest prefers these"
+        )
+    else:
+        return []
+    return [f"{counted(found, 'pair')} found, nothing removed: {why}"]

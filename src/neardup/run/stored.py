@@ -1,0 +1,96 @@
+"""The folder of a finished run, read back: its tables, its account, the rows that were rejected.
+
+Anybody may have made or changed it. Files are compared with the manifest before they are decoded, they are read
+and not mapped, and everything in them is checked before it is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from neardup.display import printable
+from neardup.errors import FormatError, InputError
+from neardup.io.readers.base import Problem
+from neardup.io.readers.manifest import (
+    RUN_FILE,
+    ChangedError,
+    Manifest,
+    damaged,
+    read_manifest,
+    read_regular,
+    read_whole,
+)
+from neardup.run.stored_account import check_run, decoded
+from neardup.run.stored_tables import check_together, decode_table
+from neardup.tables import FORMAT_VERSION, RESULT_TABLES
+
+_ALLOWED = "A folder that neardup dedup or neardup group has written"
+
+_MOST_BYTES = 1 << 30
+"""Of run.json; what it lists (crowds, warnings) is short."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredResult:
+    """What the folder holds, apart from documents: each table by its name, ``run.json``, the rejected rows."""
+
+    tables: dict[str, pa.Table]
+    run: dict[str, Any]
+    problems: tuple[Problem, ...]
+
+
+def read_result(folder: Path) -> StoredResult:
+    """Read a result folder.
+
+    Raises InputError for a folder that is none or was changed, FormatError for another format version.
+    """
+    run = _run(folder)
+    try:
+        manifest = read_manifest(folder)
+        read_whole(folder, RUN_FILE, manifest)
+        search = check_run(run).search
+        names = [*RESULT_TABLES, *(["missed"] if "missed.parquet" in manifest.files else [])]
+        files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
+        tables = {name: decode_table(name, data, search) for name, data in files.items()}
+        check_together(tables, run["counts"], search)
+        problems = _problems(folder, manifest)
+        if run["counts"]["rejected"] and not problems:
+            raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
+    except ChangedError as changed:
+        raise damaged(folder, str(changed)) from changed
+    return StoredResult(tables, run, problems)
+
+
+def _run(folder: Path) -> dict[str, Any]:
+    """The account of a folder of this format."""
+    try:
+        run = decoded(read_regular(folder / RUN_FILE, _MOST_BYTES))
+    except (FileNotFoundError, NotADirectoryError):
+        why = "it has no run.json" if folder.is_dir() else "there is no such folder"
+        raise InputError(f"{folder} is no result of neardup: {why}", _ALLOWED) from None
+    except OSError as error:
+        raise damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
+    except ChangedError as changed:
+        raise damaged(folder, str(changed)) from changed
+    if not isinstance(run, dict) or not {"neardup", "format"} <= run.keys():
+        raise InputError(f"{folder} is no result of neardup: its run.json is another program's", _ALLOWED)
+    if type(run["format"]) is not int or run["format"] != FORMAT_VERSION:
+        raise FormatError(
+            f"{folder} has format {printable(run['format'])}, written by neardup {printable(run['neardup'])}",
+            f"This program reads format {FORMAT_VERSION}",
+            "Make the result again with this program",
+        )
+    return run
+
+
+def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:
+    lines = read_whole(folder, "problems.jsonl", manifest).split(b"\n")
+    try:
+        return tuple(msgspec.json.decode(line, type=Problem) for line in lines if line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ChangedError(f"problems.jsonl cannot be used: {error}") from error

@@ -1,0 +1,193 @@
+"""The tables of a stored result: columns, types, ranges, and that they belong together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from neardup.display import WITHOUT_TEXT
+from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
+from neardup.io.readers.manifest import ChangedError, decoded_table
+from neardup.join.criterion import MEASURES, at_least, criterion_of
+from neardup.settings import Search
+from neardup.tables import Int64s, column
+
+_MOST = 1 << 40
+"""No document has more shingles or tokens: with more, thresholds could not be compared in 64 bits."""
+
+_COUNTS = ("shared", "size_a", "size_b")
+_MEASURED = ("common", "total_a", "total_b")
+_SHARES = ("resemblance", "containment_a", "containment_b")
+_ID = "an id"
+
+_COLUMNS: dict[str, dict[str, Any]] = {
+    "pairs": {
+        **dict.fromkeys(("id_a", "id_b"), _ID),
+        **dict.fromkeys(_COUNTS, pa.int64()),
+        **dict.fromkeys(_SHARES, pa.float64()),
+    },
+    "groups": {
+        **dict.fromkeys(("id", "group"), _ID),
+        **dict.fromkeys(("representative", "kept"), pa.bool_()),
+        "similarity": pa.float64(),
+        "reason": pa.string(),
+    },
+    "copies": dict.fromkeys(("id", "copy_of"), _ID),
+    "ranks": {
+        "id": _ID,
+        **dict.fromkeys(("row", "first", "rank"), pa.int64()),
+        "reference": pa.bool_(),
+        "bytes": pa.int64(),
+    },
+}
+_COLUMNS["missed"] = _COLUMNS["pairs"]
+_COLUMNS["not_judged"] = {
+    "id": _ID,
+    **dict.fromkeys(("kind", "reason"), pa.string()),
+    "bytes": pa.int64(),
+    "kept": pa.bool_(),
+}
+_CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
+_CARRIED["missed"] = _CARRIED["pairs"]
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
+
+
+def decode_table(name: str, data: bytes, search: Search) -> pa.Table:
+    """A table of a result from the bytes of its file, each column of its type. Raises ChangedError."""
+    table = decoded_table(name, data)
+    expected = dict(_COLUMNS[name])
+    if name in ("pairs", "missed"):
+        expected.update(_of_measure(search))
+        if "a_in_reference" in table.column_names:
+            expected["a_in_reference"] = pa.bool_()
+    carried = _CARRIED.get(name, "")
+    if carried and carried in table.column_names:
+        expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
+    _check_columns(name, table, expected)
+    return table
+
+
+def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: Search) -> None:
+    """Raise ChangedError unless the tables and the counts are those of one run."""
+    ranks, groups = tables["ranks"], tables["groups"]
+    ids = ranks["id"]
+    _check_ranks(ranks)
+    _check_not_judged(tables["not_judged"])
+    for name, table in tables.items():
+        if name == "not_judged":  # it names documents that are nowhere else
+            continue
+        for key in ("id", "id_a", "id_b", "group", "copy_of"):
+            if key in table.column_names:
+                _require(table[key].type == ids.type, f"{key} in {name} is of another type than ids are")
+                _require(_all(pc.is_in(table[key], value_set=ids)), f"{name} names documents that ranks does not")
+    for name in ("pairs", "missed"):
+        if name in tables:
+            _check_pairs(name, tables[name], search)
+    _check_groups(groups, _any(ranks["reference"]))
+    for count, found in (
+        ("pairs", tables["pairs"].num_rows),
+        ("not_judged", tables["not_judged"].num_rows),
+        ("exact_copies", tables["copies"].num_rows),
+        ("groups", pc.count_distinct(groups["group"]).as_py()),
+    ):
+        _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+
+
+def _of_measure(search: Search) -> dict[str, Any]:
+    """The columns that a measure adds to the pairs."""
+    measured = MEASURES[search.measure].features != "shingles"
+    added: dict[str, Any] = dict.fromkeys(_MEASURED, pa.int64()) if measured else {}
+    if search.measure not in ("resemblance", "containment"):
+        added[search.measure.replace("-", "_")] = pa.float64()
+    return added
+
+
+def _check_columns(name: str, table: pa.Table, expected: dict[str, Any]) -> None:
+    missing = [key for key in expected if key not in table.column_names]
+    if missing:
+        raise ChangedError(f"{name}.parquet cannot be used: it lacks the columns {', '.join(missing)}")
+    if len(set(table.column_names)) < table.num_columns:
+        raise ChangedError(f"{name}.parquet cannot be used: two columns have one name")
+    wrong = [key for key, kind in expected.items() if not _is_of(table.schema.field(key).type, kind)]
+    if wrong:
+        raise ChangedError(
+            f"{name}.parquet cannot be used: of another type than they should be are {', '.join(wrong)}"
+        )
+    nullable = (*_NULLABLE, "bytes") if name == "not_judged" else _NULLABLE
+    gaps = [key for key in expected if key not in nullable and table[key].null_count]
+    if gaps:
+        raise ChangedError(f"{name}.parquet cannot be used: values are missing in {', '.join(gaps)}")
+
+
+def _is_of(found: pa.DataType, kind: Any) -> bool:
+    if isinstance(kind, pa.DataType):
+        return bool(found == kind)
+    return bool(pt.is_integer(found) or pt.is_string(found) or pt.is_large_string(found))
+
+
+def _check_ranks(ranks: pa.Table) -> None:
+    row, first, rank, size = (column(ranks, name) for name in ("row", "first", "rank", "bytes"))
+    old = ranks["reference"].to_numpy().astype(np.int8)
+    _require(bool((np.diff(row) > 0).all()), "the rows in ranks are not in order")
+    _require(
+        _within(row, 0, _MOST) and _within(rank, 0, _MOST) and _within(size, 0, 1 << 53), "ranks is beyond bounds"
+    )
+    _require(bool(np.isin(first, row).all()), "ranks names first documents that it does not have")
+    own = first[np.searchsorted(row, first)]
+    _require(bool((first <= row).all() and (own == first).all()), "the first documents in ranks are copies")
+    _require(len(np.unique(rank)) == len(rank), "two documents in ranks have one rank")
+    _require(bool((np.diff(old) <= 0).all()), "reference documents in ranks are not the first ones")
+
+
+def _check_pairs(name: str, pairs: pa.Table, search: Search) -> None:
+    shared, size_a, size_b = (column(pairs, key) for key in _COUNTS)
+    sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
+    _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
+    for key, whole in zip(_SHARES, (size_a + size_b - shared, size_a, size_b), strict=True):
+        _require(
+            np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} is not what its counts say"
+        )
+    counted = [shared, size_a, size_b]
+    if MEASURES[search.measure].features != "shingles":
+        counted = [column(pairs, key) for key in _MEASURED]
+        _require(all(_within(numbers, 0, _MOST) for numbers in counted), f"the counts in {name} are impossible")
+    near = at_least(pa.table(counted, names=list(_COUNTS)), criterion_of(search))
+    _require(bool(near.all()), f"pairs in {name} are below the threshold")
+
+
+def _check_groups(groups: pa.Table, reference: bool) -> None:
+    known = pc.drop_null(groups["similarity"])
+    similarity = known.to_numpy()
+    _require(bool(((similarity >= 0) & (similarity <= 1)).all()), "similarities in groups are not between 0 and 1")
+    if not reference:  # a document of the reference set may have the id of another one
+        leads = pc.equal(groups["id"], groups["group"])
+        _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
+        _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
+
+
+def _check_not_judged(found: pa.Table) -> None:
+    sizes = pc.fill_null(found["bytes"], 0).to_numpy()
+    _require(_within(sizes, 0, 1 << 53), "not_judged is beyond bounds")
+    gone = found.filter(pc.invert(found["kept"]))["kind"]
+    _require(_all(pc.equal(gone, WITHOUT_TEXT)), "documents in not_judged go that --empty does not remove")
+
+
+def _within(numbers: Int64s, low: int, high: int) -> bool:
+    return bool(((numbers >= low) & (numbers <= high)).all())
+
+
+def _all(flags: pa.ChunkedArray) -> bool:
+    return bool(pc.all(flags, min_count=0).as_py())
+
+
+def _any(flags: pa.ChunkedArray) -> bool:
+    return bool(pc.any(flags, min_count=0).as_py())
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ChangedError(f"its tables do not belong together: {otherwise}")

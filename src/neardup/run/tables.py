@@ -1,0 +1,253 @@
+"""Decisions about rows → the tables people read, with the ids of their documents and the reasons."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import counted, similarity
+from neardup.errors import InputError
+from neardup.group.decide import Decisions, Streams
+from neardup.io.attachments import ATTACHMENTS, column_for, differences, lacking_places, same_or_not
+from neardup.join.corpus import Corpus, Fingerprints
+from neardup.join.criterion import MEASURES, similarity_of
+from neardup.tables import Bools, Int64s, column
+
+COUNTS = ("shared", "size_a", "size_b")
+MEASURED = ("common", "total_a", "total_b")
+"""What a measure counts that does not count shingles: in both documents, and in each."""
+PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
+
+
+class Named(Protocol):
+    """Whatever knows the ids of rows."""
+
+    def of(self, rows: Int64s) -> pa.Array:
+        """The ids of ``rows``, in that order."""
+
+    def text(self, rows: Int64s) -> pa.Array:
+        """The ids as strings, for sentences."""
+
+
+class Ids:
+    """The ids of rows: the user's, or ``source#row`` (the row number for data in memory)."""
+
+    def __init__(self, corpus: Corpus, prints: Fingerprints) -> None:
+        self._prints = prints
+        self._firsts = np.array([piece.first for piece in prints.pieces] or [0], np.int64)
+        self._part_first = [prints.part_first(number) for number in range(len(corpus.parts))]
+        self._in_memory = [part.documents.format == "arrow" for part in corpus.parts]
+        self._named = [part.id is not None for part in corpus.parts]
+        kinds = {str(self._type(number)) for number in range(len(corpus.parts))}
+        self._as_text = len(kinds) > 1
+
+    def of(self, rows: Int64s) -> pa.Array:
+        """The ids of ``rows``, in that order: strings or integers, as the input has them."""
+        if len(self._part_first) == 1:  # nothing to put in order
+            return self._of_part(0, rows)
+        owner = np.searchsorted(np.array(self._part_first[1:], np.int64), rows, side="right")
+        places: list[Int64s] = []
+        found: list[pa.Array] = []
+        for number in range(len(self._part_first)):
+            mine = np.flatnonzero(owner == number)
+            places.append(mine)
+            ids = self._of_part(number, rows[mine])
+            found.append(pc.cast(ids, pa.string()) if self._as_text else ids)
+        together = pa.concat_arrays([ids for ids in found if len(ids)] or found[:1])
+        return together.take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+
+    def text(self, rows: Int64s) -> pa.Array:
+        """The ids as strings, for sentences."""
+        return pc.cast(self.of(rows), pa.string())
+
+    def _type(self, number: int) -> pa.DataType:
+        if self._named[number]:
+            return self._prints.ids[number].type
+        return pa.int64() if self._in_memory[number] else pa.string()
+
+    def _of_part(self, number: int, rows: Int64s) -> pa.Array:
+        if self._named[number]:
+            return self._prints.ids[number].take(pa.array(rows - self._part_first[number]))
+        owner = np.searchsorted(self._firsts, rows, side="right") - 1
+        numbers = np.empty(len(rows), np.int64)
+        for k in np.unique(owner):
+            mine = owner == k
+            numbers[mine] = self._prints.pieces[k].row_numbers[rows[mine] - self._firsts[k]]
+        if self._in_memory[number]:
+            return pa.array(numbers)
+        sources = pa.array([piece.source for piece in self._prints.pieces], pa.string()).take(pa.array(owner))
+        return pc.binary_join_element_wise(sources, pc.cast(pa.array(numbers), pa.string()), "#")
+
+
+def check_ids(prints: Fingerprints, number: int, name: str) -> str | None:
+    """What is wrong with the id column of a part, or None when it names every row once."""
+    ids = prints.ids[number]
+    if ids.null_count:
+        return f'the id column "{name}" is empty in {ids.null_count:,} rows'
+    distinct = pc.count_distinct(ids).as_py()
+    if distinct == len(ids):
+        return None
+    counts = pc.value_counts(ids)
+    often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+    examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
+    return f'the id column "{name}" names {counted(len(often), "id")} more than once, for example {examples}'
+
+
+def require_ids(fault: str | None) -> None:
+    """Raise InputError for the ``fault`` of an id column that the user chose."""
+    if fault:
+        raise InputError(
+            fault[0].upper() + fault[1:],
+            "An id must name one document",
+            "Choose another column with --id (id= in Python), or none: rows are then named source#row",
+        )
+
+
+def pair_table(
+    pairs: pa.Table, shingles: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str
+) -> pa.Table:
+    """The pairs as users see them, from two VERIFIED tables: as the measure counts them, and on the shingle sets.
+
+    A measure that is not among the columns yet gets its own, behind its integers where it does not count shingles.
+    Where documents carry attachments a column says whether those of the two differ. With a reference set (the
+    first rows) a last column says whether document a is in it.
+    """
+    unique, (features, formula) = prints.unique, MEASURES[measure]
+    a, b = column(pairs, "a"), column(pairs, "b")
+    shared, size_a, size_b = (column(shingles, name) for name in COUNTS)
+    values = [
+        ids.of(unique[a]),
+        ids.of(unique[b]),
+        *(pa.array(numbers) for numbers in (shared, size_a, size_b)),
+        *(pa.array(shared / whole) for whole in (size_a + size_b - shared, size_a, size_b)),
+    ]
+    table = pa.table(values, names=list(PAIRS))
+    common, total_a, total_b = (column(pairs, name) for name in COUNTS)
+    if features != "shingles":
+        for name, numbers in zip(MEASURED, (common, total_a, total_b), strict=True):
+            table = table.append_column(name, pa.array(numbers))
+    if measure not in ("resemblance", "containment"):
+        value = similarity_of(common, total_a, total_b, formula)
+        table = table.append_column(measure.replace("-", "_"), pa.array(value))
+    if prints.attachments:
+        differ = same_or_not(unique[a], unique[b], prints.attachments)
+        table = table.append_column("attachments_differ", differ)
+    if reference_rows:
+        table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
+    return table
+
+
+def copy_table(prints: Streams, ids: Named, reference_rows: int) -> pa.Table:
+    """id, copy_of for every exact copy in the new input."""
+    rows = np.arange(prints.rows)
+    copies = rows[(prints.copy_of != rows) & (rows >= reference_rows)]
+    return pa.table([ids.of(copies), ids.of(prints.copy_of[copies])], names=["id", "copy_of"])
+
+
+def rank_table(
+    prints: Fingerprints, row_rank: Int64s, pairs: pa.Table, ids: Named, reference_rows: int
+) -> pa.Table:
+    """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about."""
+    rows = involved(prints, pairs, reference_rows)
+    columns = {
+        "id": ids.of(rows),
+        "row": pa.array(rows),
+        "first": pa.array(prints.copy_of[rows]),
+        "rank": pa.array(row_rank[rows]),
+        "reference": pa.array(rows < reference_rows),
+        "bytes": pa.array(prints.bytes[rows]),
+    }
+    return _with_attachments(pa.table(columns), rows, prints)
+
+
+def _with_attachments(table: pa.Table, rows: Int64s, prints: Streams) -> pa.Table:
+    """The table with the column ``attachments``, if any document of the run carries some."""
+    if not prints.attachments:
+        return table
+    return table.append_column(ATTACHMENTS, column_for(rows, prints.attachments))
+
+
+def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
+    """The rows (ascending) of documents in a pair, and of those that a new row is a copy of; with all copies."""
+    rows = np.arange(prints.rows)
+    first = np.zeros(prints.rows, np.bool_)
+    for end in ("a", "b"):
+        first[prints.unique[column(pairs, end)]] = True
+    first[prints.copy_of[(prints.copy_of != rows) & (rows >= reference_rows)]] = True
+    return np.flatnonzero(first[prints.copy_of])
+
+
+def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
+    """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null.
+
+    ``measure`` is what the reasons call it. Where documents carry attachments a last column lists them.
+    """
+    heads = ids.of(decisions.representative_row)
+    columns = {
+        "id": ids.of(decisions.rows),
+        "group": heads,
+        "representative": pa.array(decisions.is_representative),
+        "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
+        "kept": pa.array(decisions.kept),
+        "reason": _reasons(decisions, prints, ids, reference_rows, measure),
+    }
+    return _with_attachments(pa.table(columns), decisions.rows, prints)
+
+
+def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Array:
+    heads = decisions.representative_row
+    where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
+    leading = ids.text(heads)
+    carried, spared = _carried(decisions, prints, ids)
+    near = pc.binary_join_element_wise(
+        "near copy of ", leading, where, _similarities(decisions, measure), carried, _spared(decisions, spared), ""
+    )
+    copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, "")
+    first = prints.copy_of[decisions.rows]
+    of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
+    counts = np.bincount(heads)[heads] - 1 if len(heads) else np.empty(0, np.int64)
+    others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
+    lead = pc.binary_join_element_wise("represents ", pc.cast(pa.array(counts), pa.string()), others, "")
+    followed = pc.if_else(pa.array(first == decisions.rows), near, of_first)
+    return pc.if_else(
+        pa.array(decisions.is_representative), lead, pc.if_else(pa.array(decisions.exact), copy, followed)
+    )
+
+
+def _similarities(decisions: Decisions, measure: str) -> pa.Array:
+    values, at = np.unique(decisions.similarity, return_inverse=True)
+    said = [
+        f" by a chain of pairs: {measure} not stored" if np.isnan(value) else f": {measure} {similarity(value)}"
+        for value in values
+    ]
+    return pa.array(said, pa.string()).take(pa.array(at))
+
+
+def _carried(decisions: Decisions, prints: Streams, ids: Named) -> tuple[pa.Array, Bools]:
+    """What is said of attachments, "" where there are none; and whether it says why a document stays."""
+    rows, heads, carried = decisions.rows, decisions.representative_row, prints.attachments
+    said, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
+    if not carried:
+        return pa.array(said, pa.string()), spared
+    spared[lacking_places(rows, heads, carried)] = not decisions.none_goes
+    first = prints.copy_of[rows]
+    # copies of each other with an attachment that the representative lacks: one stays
+    stays = dict(zip(first[spared & decisions.kept].tolist(), rows[spared & decisions.kept].tolist(), strict=True))
+    for place, difference in differences(rows, heads, ids.text(heads), carried):
+        joint = ", " if decisions.exact[place] else "; kept: " if spared[place] else "; "
+        if spared[place] and not decisions.kept[place]:
+            kept = ids.text(np.array([stays[int(first[place])]]))[0].as_py()
+            joint, difference = "; ", f"{difference}; its exact copy {kept} stays"
+        said[place] = joint + difference
+    return pa.array(said, pa.string()), spared & decisions.kept
+
+
+def _spared(decisions: Decisions, said: Bools) -> pa.Array:
+    """Why other near copies stay than those of which it was ``said``."""
+    spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
+    unknown = "; kept, for it is not stored how much of it stands there"
+    told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    return pa.array(np.where(spared, told, "").astype(str))

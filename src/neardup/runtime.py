@@ -1,0 +1,183 @@
+"""What every stage of a run needs of the machine: progress, threads, memory."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+Advance = Callable[[int], None]
+"""Called with the amount of work done since the last call, in the unit of the stage."""
+
+
+class Progress(Protocol):
+    """A watcher of the stages of a run."""
+
+    def stage(self, name: str, total: int | None, unit: str) -> AbstractContextManager[Advance]:
+        """Open a stage of ``total`` units ("bytes", "bands", "pairs", …; None: unknown)."""
+        ...
+
+
+class Silent:
+    """The watcher that shows nothing."""
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        """A stage nobody sees."""
+        yield lambda amount: None
+
+
+Item = TypeVar("Item")
+
+
+Result = TypeVar("Result")
+
+
+def worker_count(threads: int) -> int:
+    """``threads``, or one for each core this process may use when it is 0."""
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """``work(item)`` for every item in worker threads; results come in the order of the items.
+
+    At most ``threads + 2`` items are taken ahead of the consumer, so a slow consumer bounds the memory. The
+    first error of an item is raised when its turn comes, and nothing after it is started.
+    """
+    workers = worker_count(threads)
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(workers, thread_name_prefix="neardup") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > workers + 1:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+# How libraries say it where they raise no MemoryError: C++, the loader of shared objects, threads.
+_SAID = (
+    "bad_alloc",
+    "failed to map segment",
+    "cannot allocate memory",
+    "can't start new thread",
+    "cannot create thread",
+    "unable to allocate",
+    "malloc of size",
+    "realloc of size",
+    "out of memory",
+)
+
+
+_ASKED = re.compile(r"alloc of size (\d+)")
+
+
+_MOST_ASKED = 1 << 40
+"""No data of ours need so many bytes in one piece: a damaged file has asked for them."""
+
+
+_LOADING = "Could not find/load shared object file"
+
+
+STATUS = Path("/proc/self/status")
+
+
+def release_memory() -> None:
+    """Return freed memory to the system, where the C library can.
+
+    Arrays of a few megabytes each, freed after a stage, otherwise stay with the allocators, and the next stage's
+    come on top of them.
+    """
+    import pyarrow as pa  # who asks whether memory was short may have none left to load it
+
+    pa.default_memory_pool().release_unused()
+    # where there is no glibc; Windows has no library without a name
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def is_memory_failure(error: BaseException | None, limited: bool = False) -> bool:
+    """Whether an error, or what it was raised from, says that there was not enough memory.
+
+    ``limited``: the process has a limit of memory, and a library that cannot be loaded did not fit into it.
+
+    >>> is_memory_failure(RuntimeError("can't start new thread")), is_memory_failure(KeyError("x"))
+    (True, False)
+
+    More than any machine has is what a damaged file asks for:
+
+    >>> is_memory_failure(MemoryError("malloc of size 2594077280951176000 failed"))
+    False
+    """
+    return any(_says_so(each, limited) for each in _chain(error))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen = 0
+    while error is not None and seen < 100:
+        yield error
+        error, seen = error.__cause__ or error.__context__, seen + 1
+
+
+def _says_so(error: BaseException, limited: bool) -> bool:
+    asked = _ASKED.search(str(error))
+    if asked and int(asked[1]) > _MOST_ASKED:
+        return False
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    if not isinstance(error, ImportError | OSError | RuntimeError | SystemError):
+        return False
+    said = str(error).lower()
+    return any(words in said for words in _SAID) or (limited and (_LOADING.lower() in said))
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process so far, in bytes; 0 where the system does not say."""
+    try:  # what getrusage says, a process inherits from the one that started it
+        lines = STATUS.read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return _peak_on_windows()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+class _Counters(ctypes.Structure):
+    """PROCESS_MEMORY_COUNTERS of psapi.h."""
+
+    _fields_ = (
+        ("cb", ctypes.c_uint32),
+        ("page_faults", ctypes.c_uint32),
+        ("peak_working_set", ctypes.c_size_t),
+        *((f"other_{k}", ctypes.c_size_t) for k in range(7)),
+    )
+
+
+def _peak_on_windows() -> int:
+    try:
+        kernel32 = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+        ask = kernel32.K32GetProcessMemoryInfo
+    except (AttributeError, OSError):
+        return 0
+    kernel32.GetCurrentProcess.restype = ctypes.c_void_p
+    ask.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Counters), ctypes.c_uint32)
+    found = _Counters(cb=ctypes.sizeof(_Counters))
+    return int(found.peak_working_set) if ask(kernel32.GetCurrentProcess(), found, found.cb) else 0

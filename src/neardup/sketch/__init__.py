@@ -1,0 +1,1 @@
+"""Sketches of documents: MinHash, SimHash, samples, and where signatures came from."""

@@ -1,0 +1,72 @@
+"""What all families share: how texts become sets of shingles, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import SettingError
+from neardup.kernels.shingles import mix_all
+from neardup.settings import Settings
+from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.sketch.minhash import text_arrays, whole_numbers
+from neardup.sketch.provenance import Provenance
+from neardup.tables import Int64s, UInt64s
+from neardup.text.keys import PUBLIC
+
+Ids = Sequence[int] | NDArray[np.integer[Any]]
+"""A set of whole numbers from 0 to 2⁶⁴ − 1: row numbers, or hashes of one's own features."""
+
+
+class ShingleFamily:
+    """A way to sketch sets of shingles, or of ids. ``family`` names it where signatures are stored."""
+
+    family: ClassVar[str]
+
+    def __init__(self, length: int, unit: str) -> None:
+        self.settings = Settings.of(length=length, unit=unit)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What makes this family, seeds included, by the name of the argument."""
+        raise NotImplementedError
+
+    def provenance(self, of_ids: bool = False) -> Provenance:
+        """How its signatures are made: of texts, or of ids."""
+        shingles = self.settings.shingles
+        made = {"of": "ids"} if of_ids else {"of": "texts", "length": shingles.length, "unit": shingles.unit}
+        return Provenance(self.family, {**self.parameters, **made})
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({given})"
+
+    def sets_of(self, texts: Any) -> Iterator[ShingleSets]:
+        """The shingle sets of texts, some megabytes of text at a time."""
+        for array in text_arrays(texts):
+            yield shingle_sets(array, np.arange(len(array)), self.settings, PUBLIC)
+
+
+def mixed(ids: Ids) -> UInt64s:
+    """The ids, mixed so that ids that count up do as well as random ones. Raises InputError for other things."""
+    values = whole_numbers(ids)
+    out = np.empty(len(values), np.uint64)
+    mix_all(np.ascontiguousarray(values), out)
+    return out
+
+
+def offsets_of(ends: Sequence[Int64s]) -> Int64s:
+    """int64[n + 1] offsets of sets whose sizes come in blocks."""
+    sizes = np.concatenate([np.zeros(1, np.int64), *ends])
+    return np.cumsum(sizes)
+
+
+def whole_number(name: str, value: Any, low: int, high: int) -> int:
+    """``value`` as an int from ``low`` to ``high``. Raises SettingError."""
+    right = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
+    if not right:
+        raise SettingError(f"{name} is {value!r}", f"a whole number from {low} to {high}")
+    return int(value)

@@ -1,0 +1,151 @@
+"""Texts → fingerprints, and texts → shingle sets: two pure stages over Arrow arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from neardup.kernels.sketch import documents as kernels
+from neardup.kernels.sketch.sharing import count_sharing
+from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.words import PADDING
+from neardup.settings import Features, Settings
+from neardup.simhash_rules import features_of
+from neardup.sketch.coefficients import classic_coefficients
+from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
+from neardup.text.keys import PUBLIC
+from neardup.text.unicode_data import unicode_tables
+
+_UNITS = {"word": kernels.WORD, "char": kernels.CHAR}
+_SKETCHES = {"one-permutation": kernels.ONE_PERMUTATION, "classic": kernels.CLASSIC}
+_NO_SKETCH = kernels.CLASSIC  # of 0 slots: a run by SimHash makes no signatures
+
+
+@dataclass(frozen=True)
+class ShingleSets:
+    """Sorted sets of distinct hashes, or tokens in text order: set k is ``hashes[offsets[k]:offsets[k + 1]]``.
+
+    ``ranks`` (uint64) put documents in an order by what they hold, whatever the key; only of tokens in order.
+    """
+
+    hashes: UInt64s
+    offsets: Int64s
+    ranks: UInt64s = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    @property
+    def sizes(self) -> Int64s:
+        """Number of elements of each set."""
+        return np.diff(self.offsets)
+
+
+def text_batch(texts: pa.Array) -> kernels.TextBatch:
+    """The buffers of a string or binary array as the kernels take them; nulls count as empty."""
+    if texts.null_count:
+        texts = pc.fill_null(texts, pa.scalar(b"" if _is_binary(texts.type) else "", texts.type))
+    large = pt.is_large_string(texts.type) or pt.is_large_binary(texts.type)
+    _, offset_buffer, value_buffer = texts.buffers()
+    if len(texts) == 0 or offset_buffer is None or value_buffer is None:
+        nothing = np.frombuffer(bytes(PADDING), np.uint8)
+        return kernels.TextBatch(nothing, np.zeros(len(texts) + 1, np.int64), nothing, np.int64(0))
+    stored = np.frombuffer(offset_buffer, "<i8" if large else "<i4")
+    offsets: Int64s = stored[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    data = np.frombuffer(value_buffer, np.uint8)
+    first_close = np.searchsorted(offsets[1:], data.size - PADDING, side="right")
+    tail_begin = offsets[first_close]
+    tail = np.frombuffer(data[tail_begin : offsets[-1]].tobytes() + bytes(PADDING), np.uint8)
+    return kernels.TextBatch(data, offsets, tail, tail_begin)
+
+
+def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
+    """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row a text, in order.
+
+    All of it is published, and the same everywhere. Releases the GIL while it computes.
+    """
+    slots = settings.sketch.slots
+    keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
+    units, invalid = sign(texts, settings, signatures, keys, PUBLIC)
+    signature = pa.FixedSizeListArray.from_arrays(pa.array(signatures.reshape(-1)), slots)
+    columns = [pa.array(column) for column in (units, keys[:, 0].copy(), keys[:, 1].copy())]
+    return pa.record_batch([*columns, signature, pa.array(invalid)], schema=fingerprint_schema(slots))
+
+
+def sign(
+    texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s, counting: Key = PUBLIC
+) -> tuple[Int64s, Int64s]:
+    """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
+
+    Signatures are by the public key, stream keys by ``counting``.
+
+    Returns int64[n] units of each text and int64[n] invalid UTF-8 sequences. The row of a text without
+    units means nothing. With 0 slots nothing is sketched. Releases the GIL while it computes.
+    """
+    units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
+    coefficients, out = classic_coefficients(signatures.shape[1]), (units, keys, signatures, invalid)
+    form = form_of(settings)
+    kernels.fingerprint(text_batch(texts), unicode_tables(), form, coefficients, (PUBLIC, counting), out)
+    return units, invalid
+
+
+def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
+    """Write the SimHash fingerprints (uint64[n, 1], or uint64[n, 2]: 128 bits, low bits first) of n texts.
+
+    ``features`` is a name that ``features_of`` knows. A text without a feature gets 0. Releases the GIL
+    while it computes.
+    """
+    from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_texts  # other runs need not wait for it
+
+    window = features_of(features)
+    assert window is not None
+    kind, length = window
+    unit = {"char": SOLID, "joined": JOINED}.get(kind, kernels.WORD)
+    simhash_texts(text_batch(texts), unicode_tables(), (unit, length), PUBLIC, out)
+
+
+def simhash_words(settings: Settings) -> int:
+    """Words of 64 bits that a run keeps of the SimHash of each text; 0 where it searches without."""
+    return settings.simhash.bits // 64 if settings.by_simhash else 0
+
+
+def shingle_sets(
+    texts: pa.Array, rows: Int64s, settings: Settings, key: Key, features: Features = "shingles"
+) -> ShingleSets:
+    """The shingle set, or other ``features``, of each text named in ``rows``, in that order, hashed by ``key``.
+
+    Releases the GIL while it computes.
+    """
+    unit, length, _ = form_of(settings)
+    form = {
+        "shingles": (unit, length, kernels.DISTINCT),
+        "words": (kernels.WORD, 1, kernels.DISTINCT),
+        "occurrences": (unit, length, kernels.NUMBERED),
+        "bag": (unit, 1, kernels.NUMBERED),
+        "tokens": (unit, length, kernels.IN_ORDER),
+    }[features]
+    batch, tables = text_batch(texts), unicode_tables()
+    hashes, ends, ranks = kernels.shingle_sets(batch, rows, tables, np.array(form, np.int64), (PUBLIC, key))
+    return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
+
+
+def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: Key) -> Int64s:
+    """int64[n]: how many of the shingles ``wanted`` (uint64, distinct, by ``key``) each text has.
+
+    Takes half the time of its set. Releases the GIL while it computes.
+    """
+    shared = np.empty(len(texts), np.int64)
+    count_sharing(text_batch(texts), unicode_tables(), form_of(settings)[:2], key, wanted, shared)
+    return shared
+
+
+def form_of(settings: Settings) -> Int64s:
+    """The settings the kernels need, as the int64[3] they take: unit, shingle length, sketch."""
+    unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)
+    return np.array([unit, settings.shingles.length, sketch], np.int64)
+
+
+def _is_binary(type_: Any) -> bool:
+    return bool(pt.is_binary(type_) or pt.is_large_binary(type_))

@@ -1,0 +1,259 @@
+"""SimHash: texts, or weighted features, as 64 or 128 bits that differ little when the texts differ little.
+
+A triage for texts that are almost identical, not a measure of resemblance: with 64 bits two texts that share .8 of
+their features still differ in about 10 bits, and unrelated ones in about 32. ``hamming`` finds the fingerprints
+that differ in few bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError, SettingError
+from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_units, solid_units
+from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
+from neardup.sketch.documents import simhash_rows
+from neardup.sketch.minhash import pair_rows, slots_array, text_arrays
+from neardup.sketch.provenance import Provenance, signature_table
+from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.text.codepoints import codepoints_of
+from neardup.text.keys import PUBLIC
+from neardup.text.normalise import tokens
+from neardup.text.normalise import units as units_of
+from neardup.text.unicode_data import unicode_tables
+from neardup.text.units import read
+
+FEATURE_LENGTH = 4
+"""Characters of a feature, unless something else is asked for."""
+
+_INT64 = 1 << 62
+
+
+class SimHash:
+    """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
+
+    ``features`` are what votes: ``char:4`` (windows of 4 characters of the normalised text without white space),
+    ``joined:4`` (the same without punctuation: of its tokens joined, the classic example of the field),
+    ``word`` (tokens), or ``shingle:5`` (5 tokens in a row); other lengths from 1 to 64 likewise. The weight of a
+    feature is how often it occurs. A text that is shorter than one window has one feature, all of it. Bit i of
+    the fingerprint is 1 where the features whose hash has bit i outweigh the others (Charikar 2002). The first 64
+    of 128 bits are the fingerprint of 64 bits. Raises SettingError for other values.
+
+    >>> SimHash().sketch(["The night is dark.", "THE NIGHT  IS DARK."]).tolist()
+    [15011219663113816106, 15011219663113816106]
+    >>> SimHash(128, "word").sketch(["the moon is red"]).shape
+    (1, 2)
+    """
+
+    family: ClassVar[str] = "simhash"
+
+    def __init__(self, bits: int = 64, features: str = f"char:{FEATURE_LENGTH}") -> None:
+        if bits not in WIDTHS or not isinstance(bits, int | np.integer):
+            raise SettingError(f"bits is {bits!r}", "64 or 128")
+        _require(features)
+        self.bits, self.features = int(bits), features
+
+    def __repr__(self) -> str:
+        return f"SimHash(bits={self.bits}, features={self.features!r})"
+
+    def sketch(self, texts: Any) -> UInt64s:
+        """Fingerprints of n texts: uint64[n], or uint64[n, 2] (low bits first) with 128 bits.
+
+        ``texts`` is a list of str, or Arrow data (array, table, data frame). A text without a feature gets 0,
+        whatever else is in it: keep such texts out of a search. Raises InputError for anything else.
+        """
+        arrays = text_arrays(texts)
+        out = np.empty((sum(map(len, arrays)), self.bits // 64), np.uint64)
+        at = 0
+        for array in arrays:
+            block = out[at : at + len(array)]
+            simhash_rows(array, self.features, block)
+            at += len(array)
+        return out.reshape(-1) if self.bits == 64 else out
+
+    def distances(self, fingerprints: UInt64s, pairs: Any, other: UInt64s | None = None) -> Int64s:
+        """In how many bits (int64[m]) the ``pairs`` of rows of fingerprints differ.
+
+        ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given. Raises InputError for
+        rows that are not there.
+
+        >>> SimHash().distances(np.array([0b1111, 0b0110], np.uint64), [(0, 1)])
+        array([2])
+        """
+        mine = self._rows(fingerprints)
+        theirs = mine if other is None else self._rows(other)
+        rows = pair_rows(pairs, len(mine), len(theirs))
+        differ = np.bitwise_count(mine[rows[:, 0]] ^ theirs[rows[:, 1]])
+        bits: Int64s = differ.sum(axis=1, dtype=np.int64)
+        return bits
+
+    def provenance(self, of_ids: bool = False) -> Provenance:
+        """How the fingerprints are made: of texts, or (``of_ids``) of features that somebody gave."""
+        made = {"of": "ids"} if of_ids else {"features": self.features, "of": "texts"}
+        return Provenance(self.family, {"bits": self.bits, **made})
+
+    def to_arrow(self, ids: Any, fingerprints: UInt64s, *, of_ids: bool = False) -> pa.Table:
+        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+
+        ``ids`` name the documents (strings or whole numbers); ``of_ids``: the fingerprints are made by
+        ``of_features``.
+        """
+        return signature_table(self.provenance(of_ids), ids, self._rows(fingerprints))
+
+    def _rows(self, fingerprints: Any) -> UInt64s:
+        """The fingerprints as uint64[n, words]."""
+        words = self.bits // 64
+        is_flat = isinstance(fingerprints, np.ndarray) and fingerprints.ndim == 1 and words == 1
+        return slots_array(fingerprints.reshape(-1, 1) if is_flat else fingerprints, words, np.uint64)
+
+    def of(self, text: str) -> int:
+        """The fingerprint of one text as a whole number; bit i of it is bit i of the fingerprint."""
+        return _number(self.sketch([text]))
+
+    def of_features(self, features: Iterable[tuple[str | int, float]]) -> int:
+        """The fingerprint of pairs (feature, weight), for weights of one's own, such as those of rare words.
+
+        A str as :meth:`features_of` gives it is hashed as in texts, any other by BLAKE2b; a whole number is the
+        hash itself. Weights are finite numbers, negative ones vote against; they are added exactly, so that
+        the order does not matter. No feature gives 0. Raises InputError for what is no such pair.
+
+        >>> bin(SimHash().of_features([(0b1001, 1), (0b0101, 1), (0b1101, 1)]))
+        '0b1101'
+        >>> SimHash().of_features([("moon", 2.5), ("red", 1)]) == SimHash().of_features([("moon", 1)])
+        True
+        """
+        named, weights = [], []
+        for pair in features:
+            if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+                raise InputError(f"A feature is {pair!r}", "A pair (feature, weight)")
+            named.append(pair[0])
+            weights.append(_ratio(pair[1]))
+        hashes = [_feature_hash(feature, self.bits) for feature in named]
+        words = [[value >> shift & 0xFFFF_FFFF_FFFF_FFFF for shift in range(0, self.bits, 64)] for value in hashes]
+        rows = np.array(words, np.uint64).reshape(-1, self.bits // 64)
+        for row, feature in zip(rows, named, strict=True):
+            if isinstance(feature, str):
+                self._hash_as_in_texts(feature, row)
+        return _signs(rows, weights)
+
+    def features_of(self, text: str) -> list[tuple[str, int]]:
+        """The features of a text, each with its weight (how often it occurs), in the order they come first.
+
+        Tokens in a row are joined by blanks. ``of_features(features_of(text))`` is ``of(text)``.
+
+        >>> SimHash(features="joined:4").features_of("To be, or to be")
+        [('tobe', 2), ('obeo', 1), ('beor', 1), ('eort', 1), ('orto', 1), ('rtob', 1)]
+        """
+        kind, length = _require(self.features)
+        if kind in ("char", "joined"):
+            units = [unit for unit in units_of(text, "char") if unit != " "] if kind == "char" else tokens(text)
+            units, between = list("".join(units)), ""
+        else:
+            units, between = tokens(text), " "
+        last = max(len(units) - length, 0) if units else -1
+        return list(Counter(between.join(units[at : at + length]) for at in range(last + 1)).items())
+
+    def _hash_as_in_texts(self, feature: str, out: UInt64s) -> None:
+        """Write the hash that texts give this feature; nothing for a str that is no feature of a text."""
+        kind, length = _require(self.features)
+        if kind not in ("char", "joined"):
+            if self.features_of(feature) == [(feature, 1)]:
+                out[:] = self.sketch([feature])  # its hash is the fingerprint of a text that has no other
+            return
+        # not normalised again: characters that stand together here may have been apart in the text
+        codepoints = codepoints_of(feature)
+        units = np.empty(len(codepoints), np.uint64)
+        unit = SOLID if kind == "char" else JOINED
+        if 0 < solid_units(codepoints, len(codepoints), unicode_tables(), unit, units) == len(units) <= length:
+            simhash_units(units, len(units), length, PUBLIC.shingles, np.empty(len(units) + 8, np.uint64), out)
+
+
+def simhash(text: str) -> int:
+    """The 64-bit SimHash of a text, 0 for one without a character.
+
+    Features are the substrings of 4 characters of the normalised text without white space (fewer characters make
+    one feature), their weight is how often they occur; the same as ``SimHash().of(text)``.
+
+    >>> distance(simhash("The night is dark."), simhash("THE NIGHT  IS DARK."))
+    0
+    """
+    return of_codepoints(read(text).codepoints)
+
+
+def of_codepoints(codepoints: UInt32s) -> int:
+    """The 64-bit SimHash of a text that is normalised already (uint32 code points)."""
+    units, out = np.empty(len(codepoints), np.uint64), np.empty(1, np.uint64)
+    n = solid_units(codepoints, len(codepoints), unicode_tables(), SOLID, units)
+    simhash_units(units, n, FEATURE_LENGTH, PUBLIC.shingles, np.empty(n + 8, np.uint64), out)
+    return int(out[0])
+
+
+def of_features(hashes: UInt64s, weights: Int64s | None = None) -> int:
+    """The 64-bit SimHash of hashed features: uint64[n], with weights int64[n] (1 each when not given).
+
+    >>> bin(of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64)))
+    '0b1101'
+    """
+    whole = [1] * len(hashes) if weights is None else weights.tolist()
+    return _signs(hashes.reshape(-1, 1), [(weight, 1) for weight in whole])
+
+
+def distance(a: int, b: int) -> int:
+    """Hamming distance: the number of bits in which two fingerprints differ."""
+    return (a ^ b).bit_count()
+
+
+def _require(features: str) -> tuple[str, int]:
+    window = features_of(features)
+    if window is None:
+        lengths = f"N from 1 to {LONGEST_FEATURE}"
+        raise SettingError(
+            f"features is {features!r}",
+            f"'char:N' (N characters without white space), 'joined:N' (without punctuation, too), 'word', "
+            f"'shingle:N' (N tokens); {lengths}",
+            "For features of your own use of_features()",
+        )
+    return window
+
+
+def _feature_hash(feature: object, bits: int) -> int:
+    if isinstance(feature, str):
+        digest = hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        return int.from_bytes(digest[: bits // 8], "little")
+    if isinstance(feature, int | np.integer) and 0 <= feature < 1 << bits:
+        return int(feature)
+    raise InputError(f"A feature is {feature!r}", f"A str, or a hash: a whole number from 0 to 2^{bits} − 1")
+
+
+def _ratio(weight: Any) -> tuple[int, int]:
+    """The exact value of a weight as numerator and denominator."""
+    if isinstance(weight, int | np.integer):
+        return int(weight), 1
+    if isinstance(weight, float | np.floating) and math.isfinite(weight):
+        return float(weight).as_integer_ratio()
+    raise InputError(f"A weight is {weight!r}", "A finite number")
+
+
+def _signs(words: UInt64s, weights: list[tuple[int, int]]) -> int:
+    """Bit i is 1 where Σ ±weight > 0, + for the hashes that have it: ``words`` uint64[n, words]."""
+    scale = math.lcm(*(denominator for _, denominator in weights))
+    whole = [numerator * (scale // denominator) for numerator, denominator in weights]
+    fits = sum(map(abs, whole)) < _INT64
+    row_bytes = np.ascontiguousarray(words, "<u8").view(np.uint8).reshape(len(words), 8 * words.shape[1])
+    bits = np.unpackbits(row_bytes, axis=1, bitorder="little").astype(np.int64 if fits else object)
+    votes = np.array(whole, np.int64 if fits else object) @ bits
+    return sum(1 << bit for bit, vote in enumerate(votes.tolist()) if 2 * vote > sum(whole))
+
+
+def _number(words: UInt64s) -> int:
+    return sum(word << 64 * at for at, word in enumerate(words.reshape(-1).tolist()))
+
+
+__all__ = ["SimHash", "distance", "of_codepoints", "of_features", "simhash"]

@@ -1,0 +1,209 @@
+"""Signatures with the names of their documents: written to a file, read back, compared across files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.errors import FormatError, InputError, NeardupError
+from neardup.io.readers.signatures import read_table
+from neardup.io.writers.tables import write_table
+from neardup.sketch.bucketed import BucketMinHash
+from neardup.sketch.foreign import Datasketch, taken_over
+from neardup.sketch.minhash import MinHash
+from neardup.sketch.provenance import KEY, Provenance, require_same, signature_column
+from neardup.sketch.sampled import BottomK, SampledShingles, Samples
+from neardup.sketch.simhash import SimHash
+from neardup.sketch.slots import SlotFamily
+from neardup.sketch.textbook import BBit, ModP, MultiplyShift
+from neardup.tables import Floats, Int64s, UInt64s
+
+AnyFamily = MinHash | SlotFamily | SampledShingles | SimHash
+
+_KINDS = (SampledShingles, BottomK, BucketMinHash, ModP, MultiplyShift, BBit, Datasketch)
+
+FAMILIES: dict[str, Any] = {
+    "minhash": MinHash,
+    SimHash.family: SimHash,
+    **{kind.family: kind for kind in _KINDS},
+}
+"""What is stored under which name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Signatures:
+    """Signatures of one family and the ``ids`` of their documents (an Arrow array).
+
+    ``values`` is the array that ``sketch()`` of the ``family`` gives ([n, slots], or fingerprints), or its
+    ``Samples``.
+    """
+
+    family: AnyFamily
+    ids: pa.Array
+    values: NDArray[Any] | Samples
+    of_ids: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Signatures({len(self)} documents, {self.family!r}{', of ids' * self.of_ids})"
+
+    @property
+    def provenance(self) -> Provenance:
+        """How they were made: family, parameters, seeds, versions."""
+        return self.family.provenance(self.of_ids)
+
+    def resemblances(self, pairs: Any, other: Signatures | None = None) -> Floats:
+        """The estimated resemblance (float64[m]) of ``pairs`` of rows, the second of ``other`` if given.
+
+        Raises FormatError, which names both, for signatures of another family, other parameters or versions, and
+        InputError for SimHash, which has :meth:`distances` instead.
+        """
+        theirs = self._comparable(other)
+        family: Any = self.family
+        if isinstance(family, SimHash):
+            raise InputError(f"The signatures are {self.provenance}", "No resemblance is told", "Use distances()")
+        found: Floats = family.resemblances(self.values, pairs, theirs)
+        return found
+
+    def distances(self, pairs: Any, other: Signatures | None = None) -> Int64s:
+        """In how many bits (int64[m]) the SimHash fingerprints of ``pairs`` of rows differ.
+
+        Arguments and errors are those of :meth:`resemblances`, which other families have.
+        """
+        theirs: Any = self._comparable(other)
+        if not isinstance(self.family, SimHash) or isinstance(self.values, Samples):
+            raise InputError(
+                f"The signatures are {self.provenance}", "Distances are of SimHash", "Use resemblances()"
+            )
+        return self.family.distances(self.values, pairs, theirs)
+
+    def to_arrow(self) -> pa.Table:
+        """The table that they are stored as."""
+        family: Any = self.family
+        kind = {} if isinstance(self.values, Samples) else {"of_ids": self.of_ids}
+        return family.to_arrow(self.ids, self.values, **kind)
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Signatures:
+        """What the ``to_arrow`` of a family gave. Raises FormatError for other tables and other versions."""
+        made = Provenance.of(table.schema.metadata)
+        family = _family_of(made)
+        of_ids = made.parameters.get("of") == "ids"
+        if family.provenance(of_ids) != made:
+            raise _unknown(made)
+        values, offsets = signature_column(table)
+        if isinstance(family, SampledShingles):
+            checked: Any = _samples(family, values, offsets, of_ids)
+        elif isinstance(family, SimHash):
+            rows = _array(family, values, offsets, family.bits // 64, np.uint64)
+            checked = rows.reshape(-1) if family.bits == 64 else rows
+        else:
+            checked = _slots(family, values, offsets)
+        return cls(family, table.column("id").combine_chunks(), checked, of_ids)
+
+    def _comparable(self, other: Signatures | None) -> NDArray[Any] | Samples | None:
+        """The values of ``other``, if they can be compared with these."""
+        if other is None:
+            return None
+        require_same(self, other)
+        return other.values
+
+
+def read_signatures(source: str | Path | pa.Table) -> Signatures:
+    """Read what ``write_signatures`` wrote (a path or URL), or what ``to_arrow`` gave (a table).
+
+    Raises InputError for a file that cannot be read, and FormatError for a table that is not of signatures, or
+    of signatures that another version made; it names both versions.
+    """
+    return Signatures.of(source if isinstance(source, pa.Table) else read_table(source))
+
+
+def write_signatures(table: pa.Table | Signatures, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the table that ``to_arrow`` gave as Parquet (``.parquet``) or as an Arrow file (``.arrow``).
+
+    Raises FormatError for a table of something else and OutputError where nothing can be written, or where a
+    file is there already and ``overwrite`` is not set.
+    """
+    checked = table if isinstance(table, Signatures) else Signatures.of(table)
+    write_table(checked.to_arrow(), path, KEY, overwrite=overwrite)
+
+
+def from_datasketch(minhashes: Sequence[Any], ids: Any = None) -> Signatures:
+    """Take over MinHash or LeanMinHash objects of the package datasketch, all of one seed, length and scheme.
+
+    ``ids`` name the documents; their numbers do when not given. Objects without a ``scheme`` are of a version
+    before 2.0. Raises InputError for objects that are none, FormatError for objects of two families, naming both.
+
+    >>> class Stand:
+    ...     hashvalues, seed, num_perm, scheme = np.array([1, 2, 3], np.uint32), 1, 3, "affine32"
+    >>> from_datasketch([Stand(), Stand()]).resemblances([(0, 1)])
+    array([1.])
+    """
+    family, values = taken_over(minhashes)
+    return Signatures.of(family.to_arrow(range(len(values)) if ids is None else ids, values))
+
+
+def _family_of(made: Provenance) -> AnyFamily:
+    """The family of that provenance; whether it would say the same of itself is checked by the caller."""
+    given = {name: value for name, value in made.parameters.items() if name != "of"}
+    try:
+        if made.family == BBit.family:
+            name, bits, parameters = (given.pop(key) for key in ("base", "bits", "base_parameters"))
+            if name == BBit.family:
+                raise TypeError("small copies are not cut again")
+            of: Any = _family_of(Provenance(name, {**parameters, **given}))
+            return BBit(of, bits)
+        kind = FAMILIES[made.family]
+        if kind is MinHash:
+            given.pop("seed", None)
+        made_again: AnyFamily = kind(**given)
+    except (NeardupError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _unknown(made) from error
+    return made_again
+
+
+def _unknown(made: Provenance) -> FormatError:
+    return FormatError(
+        f"The signatures are {made}", f"Families of this program: {', '.join(FAMILIES)}", "Sketch the texts again"
+    )
+
+
+def _slots(family: MinHash | SlotFamily, values: NDArray[Any], offsets: Int64s | None) -> NDArray[Any]:
+    if isinstance(family, MinHash):
+        slots, dtype = family.settings.sketch.slots, np.uint32
+    else:
+        slots, dtype = family.slots, family.dtype
+    return _array(family, values, offsets, slots, dtype)
+
+
+def _array(
+    family: AnyFamily, values: NDArray[Any], offsets: Int64s | None, slots: int, dtype: Any
+) -> NDArray[Any]:
+    if offsets is not None or values.shape[1] != slots or values.dtype != dtype:
+        raise FormatError(
+            f"The table says {family.provenance()} and holds other signatures", f"Lists of {slots} values each"
+        )
+    return values
+
+
+def _samples(family: SampledShingles, hashes: UInt64s, offsets: Int64s | None, of_ids: bool) -> Samples:
+    if offsets is None or hashes.dtype != np.uint64:
+        raise FormatError(f"The table says {family.provenance()} and holds no lists of 64-bit hashes")
+    rising = np.ones(len(hashes), np.bool_)
+    rising[1:] = hashes[1:] > hashes[:-1]
+    firsts = offsets[:-1]
+    rising[firsts[firsts < len(hashes)]] = True
+    if not rising.all():
+        raise FormatError("The samples of the table are damaged: their hashes do not ascend")
+    return Samples(family, hashes, offsets, of_ids)
+
+
+__all__ = ["FAMILIES", "Signatures", "from_datasketch", "read_signatures", "write_signatures"]

@@ -1,0 +1,1 @@
+"""Text: normalised, tokenised, cut into units, as everything else means it."""

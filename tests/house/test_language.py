@@ -1,0 +1,65 @@
+"""The register of docstrings, comments and pages: constructions that read as translated are rare.
+
+docs/contributing/language.md lists them. Each limit is twice the highest count per 10,000 words among six
+well-written packages: httpx, attrs, splink, sqlite-utils, stumpy and narwhals.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIMITS = {
+    "what as a noun": (
+        r"\bwhat (?:is|was|does|did|are|were|has|had|have|can|cannot|could|may|must|stays|goes|comes|came|happens"
+        r"|happened|follows|it|they|there|a|an|the|one|each|others|other|people|users|everything)\b",
+        3.2,
+    ),
+    "of which, of these, of what": (r"\bof (?:which|these|those|what)\b", 6.6),
+    "tell, told": (r"\b(?:tell|tells|told|telling)\b", 3.2),
+    "stand in, at, there": (r"\b(?:stand|stands|stood|standing) (?:in|at|there|on|behind|before|beside)\b", 0.0),
+    "is no X": (r"\b(?:is|are|was|were) no (?!longer\b|more than\b|less than\b|such\b)\w+", 5.0),
+    "so many, so much": (r"\bso (?:many|much|few|little)\b", 0.0),
+}
+EXEMPT = {"CHANGELOG.md", "language.md"}
+
+
+def prose(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    parts = [
+        node.value.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return "\n".join([*parts, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
+
+
+PAGES = [
+    path
+    for pattern in ("src/**/*.py", "docs/**/*.md", "*.md")
+    for path in sorted(ROOT.glob(pattern))
+    if path.name not in EXEMPT
+]
+PROSE = {path: re.sub(r"\s+", " ", prose(path)) for path in PAGES}
+WORDS = sum(len(re.findall(r"[A-Za-z]+", text)) for text in PROSE.values())
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_the_construction_is_rare(name: str) -> None:
+    pattern, limit = LIMITS[name]
+    found = {
+        str(path.relative_to(ROOT)): len(re.findall(pattern, text, flags=re.IGNORECASE))
+        for path, text in PROSE.items()
+    }
+    share = 10_000 * sum(found.values()) / WORDS
+    worst = sorted(found.items(), key=lambda item: -item[1])[:5]
+    assert share <= limit, f"{share:.1f} per 10,000 words, {limit} allowed; most in {worst}"

@@ -1,0 +1,98 @@
+"""Naive twin of the adviser: every number from Python sets, every pair of documents looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+from statistics import median
+
+from support import reference, reference_search
+
+Shingle = tuple[str, ...]
+
+
+class Naive:
+    """Documents as sets of shingles, exact copies folded into the first of them."""
+
+    def __init__(self, texts: Sequence[str], unit: str = "word", length: int = 5) -> None:
+        self.texts, self.unit, self.length = texts, unit, length
+        cut = reference.tokens if unit == "word" else reference.characters
+        self.units = [cut(text) for text in texts]
+        self.sets = [frozenset(reference.shingle_set(text, length, unit)) for text in texts]
+        first: dict[tuple[str, ...], int] = {}
+        self.firsts = [first.setdefault(tuple(units), k) for k, units in enumerate(self.units)]
+        self.unique = [k for k, at in enumerate(self.firsts) if at == k and self.sets[k]]
+        self.pairs = dict(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[tuple[int, int], Fraction]]:
+        for a, b in combinations(self.unique, 2):
+            shared = len(self.sets[a] & self.sets[b])
+            if shared:
+                yield (a, b), Fraction(shared, len(self.sets[a] | self.sets[b]))
+
+    def at_least(self, threshold: Fraction) -> dict[tuple[int, int], Fraction]:
+        """Return the pairs at or above the threshold."""
+        return {pair: similarity for pair, similarity in self.pairs.items() if similarity >= threshold}
+
+    def leaders(self, threshold: Fraction) -> dict[int, int]:
+        """Return the representative of every document that is not empty: the longest, ties to the first."""
+        order = sorted(self.unique, key=lambda k: (-len(self.units[k]), k))
+        number = {document: k for k, document in enumerate(self.unique)}
+        rank = [order.index(document) for document in self.unique]
+        found = {(number[a], number[b]): value for (a, b), value in self.at_least(threshold).items()}
+        leader = reference_search.principal(found, rank, 0)
+        of_unique = {document: self.unique[leader[k]] for document, k in number.items()}
+        return {k: of_unique[at] for k, at in enumerate(self.firsts) if self.sets[k]}
+
+    def removed(self, threshold: Fraction) -> set[int]:
+        """Return the documents that go; those without text stay."""
+        return {k for k, leader in self.leaders(threshold).items() if leader != k}
+
+    def groups(self, threshold: Fraction) -> int:
+        """Return the number of groups of at least two documents."""
+        return sum(count > 1 for count in Counter(self.leaders(threshold).values()).values())
+
+    def sizes(self) -> list[int]:
+        """Return the number of shingles of each document that is not empty."""
+        return [len(found) for found in self.sets if found]
+
+    def median_size(self) -> float:
+        """Return the median of the sizes."""
+        return float(median(self.sizes()))
+
+    def common_share(self, among: Sequence[int], share: Fraction) -> tuple[float, int]:
+        """Return how much of an average document stands in more than a share of them, and the largest count."""
+        often = Counter(shingle for k in among for shingle in self.sets[k])
+        common = {shingle for shingle, count in often.items() if count > share * len(among)}
+        shares = [len(self.sets[k] & common) / len(self.sets[k]) for k in among]
+        return sum(shares) / len(shares), max(often.values()) if common else 0
+
+
+def numbered(units: Sequence[str], length: int) -> set[tuple[Shingle, int]]:
+    """Return the shingles with the number of their occurrence: a set in which repeats stay apart."""
+    seen: Counter[Shingle] = Counter()
+    found = set()
+    for start in range(max(len(units) - length, 0) + 1):
+        shingle = tuple(units[start : start + length])
+        found.add((shingle, seen[shingle]))
+        seen[shingle] += 1
+    return found
+
+
+def chance(similarity: float, bands: Sequence[int]) -> float:
+    """Return the probability that some band agrees, one band after the other."""
+    none = 1.0
+    for rows in bands:
+        none *= 1 - similarity**rows
+    return 1 - none
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the linearly interpolated quantile."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])

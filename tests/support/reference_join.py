@@ -1,0 +1,152 @@
+"""Brute-force join of thousands of documents: naive sets, every shared shingle counted, integers to decide.
+
+Nothing is hashed, filtered or bounded. Tokens are numbered as they come, a shingle is the number of a row of
+token numbers, and |A∩B| of all pairs comes from walking, for each document, through the whole lists of all
+documents that have one of its shingles. What counts as a pair is one function of (|A∩B|, |A|, |B|).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from support import reference
+
+Ints = NDArray[np.int64]
+Criterion = Callable[[Ints, Ints, Ints], NDArray[np.bool_]]
+"""(|A∩B|, |A|, |B|) of some pairs → which of them are at or above the threshold."""
+
+ASCII_TOKEN = re.compile(r"[0-9a-z_]+")
+
+
+@dataclass(frozen=True)
+class NaiveSets:
+    """Set k is ``members[offsets[k]:offsets[k + 1]]``: numbers of shingles, each once."""
+
+    members: Ints
+    offsets: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Pairs a < b by (a, b), with |A∩B|, |A| and |B|."""
+
+    a: Ints
+    b: Ints
+    shared: Ints
+    size_a: Ints
+    size_b: Ints
+
+    def where(self, chosen: NDArray[np.bool_]) -> Joined:
+        return Joined(*(column[chosen] for column in self.columns))
+
+    def meeting(self, criterion: Criterion) -> Joined:
+        return self.where(criterion(self.shared, self.size_a, self.size_b))
+
+    @property
+    def columns(self) -> tuple[Ints, ...]:
+        return self.a, self.b, self.shared, self.size_a, self.size_b
+
+    def rows(self) -> list[tuple[int, ...]]:
+        return list(zip(*(column.tolist() for column in self.columns), strict=True))
+
+
+# --- criteria: cross-multiplied, so that nothing is rounded
+
+
+def resemblance(least: Fraction) -> Criterion:
+    """|A∩B| / |A∪B| ≥ least."""
+    return lambda shared, a, b: shared * least.denominator >= least.numerator * (a + b - shared)
+
+
+def overlap(least: Fraction) -> Criterion:
+    """|A∩B| / min(|A|, |B|) ≥ least."""
+    return lambda shared, a, b: shared * least.denominator >= least.numerator * np.minimum(a, b)
+
+
+def larger(least: Fraction) -> Criterion:
+    """|A∩B| / max(|A|, |B|) ≥ least."""
+    return lambda shared, a, b: shared * least.denominator >= least.numerator * np.maximum(a, b)
+
+
+# --- sets
+
+
+def tokens(text: str) -> list[str]:
+    """Return what ``reference.tokens`` does; in ASCII text, tokens are letters, digits and "_"."""
+    return ASCII_TOKEN.findall(text.lower()) if text.isascii() else reference.tokens(text)
+
+
+def naive_sets(units: Sequence[Sequence[str]], length: int = 5) -> NaiveSets:
+    """Return the sets of shingles of ``length`` units; fewer units make one shingle, none make none."""
+    number_of: dict[str, int] = {}
+    # a short document is filled up with 0, which is the number of no unit
+    filled = [
+        [number_of.setdefault(unit, len(number_of) + 1) for unit in of_text] + [0] * (length - len(of_text))
+        for of_text in units
+        if of_text
+    ]
+    documents = np.array([k for k, of_text in enumerate(units) if of_text], np.int64)
+    lengths = np.array([len(numbers) for numbers in filled], np.int64)
+    stream = np.array([number for numbers in filled for number in numbers], np.int64)
+    windows = lengths - length + 1
+    document = np.repeat(documents, windows)
+    first = within(lengths, windows)
+    shingle = stream[first]
+    for place in range(1, length):  # number the rows by their first units, one unit more each time
+        pairs = shingle * (len(number_of) + 1) + stream[first + place]
+        shingle = np.unique(pairs, return_inverse=True)[1].reshape(-1)
+    each = np.unique(document * (int(shingle.max(initial=0)) + 1) + shingle)
+    document, members = np.divmod(each, int(shingle.max(initial=0)) + 1)
+    sizes = np.bincount(document, minlength=len(units))
+    return NaiveSets(members, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+
+
+def within(lengths: Ints, counts: Ints) -> Ints:
+    """Return, for stretches of the given lengths laid end to end, the first ``counts`` places of each."""
+    starts = np.cumsum(lengths) - lengths
+    return np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+
+
+def sets_of_numbers(sets: Sequence[set[int]]) -> NaiveSets:
+    """Return sets of any numbers as sets of numbers from 0 on."""
+    values = [value for values in sets for value in values]
+    number_of = {value: k for k, value in enumerate(sorted(set(values)))}
+    members = np.array([number_of[value] for value in values], np.int64)
+    return NaiveSets(members, np.cumsum([0, *map(len, sets)]).astype(np.int64))
+
+
+# --- the join
+
+
+def join(sets: NaiveSets, criterion: Criterion) -> Joined:
+    """Return every pair that shares a shingle and meets the criterion, by a complete inverted index."""
+    sizes, n = sets.sizes, len(sets.offsets) - 1
+    document = np.repeat(np.arange(n), sizes)
+    listed = document[np.argsort(sets.members, kind="stable")]  # for each shingle its documents, ascending
+    lengths = np.bincount(sets.members)
+    starts = np.cumsum(lengths) - lengths
+    entered = np.zeros(len(lengths), np.int64)  # of each list, the documents before the present one
+    found = []
+    for b in range(n):
+        own = sets.members[sets.offsets[b] : sets.offsets[b + 1]]
+        before = entered[own]
+        at = np.repeat(starts[own] - (np.cumsum(before) - before), before) + np.arange(before.sum())
+        shared = np.bincount(listed[at], minlength=1)
+        a = np.flatnonzero(shared)
+        a = a[criterion(shared[a], sizes[a], np.full(len(a), sizes[b]))]
+        found.append(np.stack([a, np.full(len(a), b), shared[a]]))
+        entered[own] += 1
+    a, b, shared = np.concatenate([np.zeros((3, 0), np.int64), *found], axis=1)
+    order = np.lexsort((b, a))
+    a, b, shared = a[order], b[order], shared[order]
+    return Joined(a, b, shared, sizes[a], sizes[b])

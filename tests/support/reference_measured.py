@@ -1,0 +1,131 @@
+"""All pairs of texts by a measure, with its integers: brute force over every pair, nothing skipped by a bound.
+
+Words and shingles are counted on plain Python sets and counters; chunks by ``nd.compare``, or by the bulk counts
+of ``matching``, which have laws of their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+import neardup as nd
+from neardup.comparison.matching import chunk_measures
+from support import reference, shared_data
+from support.reference_order import lcs_of_long
+
+MEASURES = (
+    ("bag-of-words", "literal"),
+    ("multiset", "literal"),
+    ("chunk-longest", "literal"),
+    ("chunk-longest", "information"),
+    ("chunk-union", "literal"),
+    ("chunk-union", "information"),
+    ("lcs", "literal"),
+)
+"""(measure, matching) of the measures that do not count distinct shingles."""
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Integers:
+    """What both have, and what each has."""
+
+    common: int
+    total_a: int
+    total_b: int
+
+    def value(self, measure: str) -> Fraction:
+        if measure == "lcs":
+            return Fraction(2 * self.common, self.total_a + self.total_b)
+        whole = max(self.total_a, self.total_b)
+        if measure != "chunk-longest":
+            whole = self.total_a + self.total_b - self.common
+        return Fraction(self.common, whole)
+
+
+def key_in_compare(measure: str, matching: str) -> str:
+    """Return what ``nd.compare`` calls the measure."""
+    name = measure.replace("-", "_")
+    return f"{name}_{matching}" if measure.startswith("chunk") else name
+
+
+def by_compare(texts: Sequence[str], measure: str, matching: str, length: int) -> dict[Pair, float]:
+    """Return the measure of every pair of texts, as ``nd.compare`` has it."""
+    name = key_in_compare(measure, matching)
+    return {
+        (a, b): nd.compare(texts[a], texts[b], length=length).measures[name]
+        for a, b in combinations(range(len(texts)), 2)
+    }
+
+
+@cache
+def different(name: str) -> list[str]:
+    """Return the texts of a real set without exact copies."""
+    firsts = shared_data.firsts(name)
+    return [text for k, text in enumerate(shared_data.documents(name).values()) if firsts[k] == k]
+
+
+@cache
+def different_tokens(name: str) -> list[list[str]]:
+    firsts = shared_data.firsts(name)
+    return [tokens for k, tokens in enumerate(shared_data.tokens(name)) if firsts[k] == k]
+
+
+@cache
+def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
+    """Return the integers of all pairs of ``different`` texts that have anything in common, 5-token shingles.
+
+    ``kind`` is bag-of-words, multiset, literal, information or lcs.
+    """
+    documents = different_tokens(name)
+    if kind == "lcs":
+        return {
+            (a, b): Integers(lcs_of_long(documents[a], documents[b]), len(documents[a]), len(documents[b]))
+            for a, b in combinations(range(len(documents)), 2)
+        }
+    if kind in ("literal", "information"):
+        return {pair: counts for pair, counts in _chunks(name)[kind].items() if counts.common}
+    if kind == "bag-of-words":
+        counters = [Counter(set(tokens)) for tokens in documents]
+    else:
+        counters = [Counter(reference_shingles(tokens)) for tokens in documents]
+    keys = [counter.keys() for counter in counters]
+    totals = [counter.total() for counter in counters]
+    found = {}
+    for a, b in combinations(range(len(documents)), 2):
+        common = sum(min(counters[a][key], counters[b][key]) for key in keys[a] & keys[b])
+        if common:
+            found[a, b] = Integers(common, totals[a], totals[b])
+    return found
+
+
+def reference_shingles(tokens: Sequence[str], length: int = 5) -> list[tuple[str, ...]]:
+    if 0 < len(tokens) < length:
+        return [tuple(tokens)]
+    return [tuple(tokens[i : i + length]) for i in range(len(tokens) - length + 1)]
+
+
+@cache
+def _chunks(name: str) -> dict[str, dict[Pair, Integers]]:
+    streams = [np.array(reference.unit_hashes(text, "word"), np.uint64) for text in different(name)]
+    offsets = np.cumsum([0, *map(len, streams)])
+    a, b = np.triu_indices(len(streams), 1)
+    counts = chunk_measures(np.concatenate(streams), offsets, a, b)
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+
+    def integers(*columns: np.ndarray) -> dict[Pair, Integers]:
+        rows = np.column_stack(columns).tolist()
+        return {pair: Integers(*row) for pair, row in zip(pairs, rows, strict=True)}
+
+    return {
+        "literal": integers(counts.common_literal, counts.tokens_a, counts.tokens_b),
+        "information": integers(counts.common_information, counts.new_a, counts.new_b),
+    }

@@ -1,0 +1,358 @@
+"""What befalls a collection from outside: full disks, files that may not be written, clocks, others at work."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from neardup.collection import Collection
+from neardup.collection.groups import journal, public
+from neardup.collection.search import search
+from support.damaged_files import answers, make
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+
+
+def script(body: str, *arguments: object, before: tuple[str, ...] = ()) -> Any:
+    """What a program printed as JSON on its last line; ``folder`` is its first argument."""
+    head = "import json, os, random, sys\nimport pyarrow as pa\nfrom neardup.collection import Collection\n"
+    head += "from neardup.errors import NeardupError\nfolder = sys.argv[1]\n"
+    line = [*before, sys.executable, "-c", head + body, *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# full disks
+
+FILL = """
+draw, texts, said = random.Random(1), {}, {}
+path = os.path.join(folder, "x.neardup")
+room = os.path.join(folder, "room")
+if len(sys.argv) > 2:
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+else:
+    with open(room, "wb") as file:
+        file.write(bytes(1 << 20))
+collection = Collection(path)
+while "add" not in said:
+    batch = {f"{len(texts)}.{k}": " ".join(f"w{draw.randrange(10**6)}" for _ in range(300)) for k in range(5)}
+    try:
+        collection.add(pa.table({"id": list(batch), "text": list(batch.values())}))
+        texts |= batch
+    except NeardupError as error:
+        said["add"] = f"{type(error).__name__}: {error}"
+def whole():
+    assert collection.check() == []
+    return {id: collection.get(id).text for id in collection} == texts
+said["whole"] = [whole()]
+try:
+    collection.remove(list(texts)[:40])
+    for id in list(texts)[:40]:
+        del texts[id]
+except NeardupError as error:
+    said["remove"] = str(error)
+said["whole"].append(whole())
+collection.close()
+collection = Collection(path)
+said["whole"].append(whole())
+if len(sys.argv) > 2:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+else:
+    os.unlink(room)
+collection.add(pa.table({"id": ["last"], "text": ["there is room again"]}))
+texts["last"] = "there is room again"
+said["whole"].append(whole())
+said["documents"] = len(texts)
+print(json.dumps(said))
+"""
+
+
+def may_mount() -> bool:
+    line = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/tmp"]
+    return shutil.which("unshare") is not None and not subprocess.run(line, capture_output=True).returncode
+
+
+@pytest.mark.skipif(not may_mount(), reason="a small file system of its own cannot be mounted here")
+def test_a_full_file_system(tmp_path: Path) -> None:
+    mount = f'mount -t tmpfs -o size=4m tmpfs "{tmp_path}" && exec "$@"'
+    before = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh")
+    said = script(FILL, tmp_path, before=before)
+    assert said["whole"] == [True] * 4
+    assert said["add"].startswith("OutputError: There is no space left to write to")
+    assert "Nothing of this batch was stored; what was there before is unharmed" in said["add"]
+    assert said["documents"] > 20
+
+
+@POSIX
+@pytest.mark.parametrize("megabytes", [1, 2])
+def test_a_limit_on_the_size_of_files(tmp_path: Path, megabytes: int) -> None:
+    said = script(FILL, tmp_path, megabytes << 20)
+    assert said["whole"] == [True] * 4
+    assert said["add"].startswith(f"OutputError: {tmp_path}/x.neardup could not be read or written")
+    assert "Nothing of this batch was stored" in said["add"]
+    assert said["documents"] > 20
+
+
+# files that may not be written
+
+ATTEMPTS = """
+import tempfile
+said = {}
+with tempfile.TemporaryDirectory() as other, Collection(os.path.join(other, "x")) as collection:
+    collection.add(["so that all is imported and compiled"])
+    collection.search("all")
+    collection.check()
+if os.getuid() == 0:  # whom no permission stops
+    os.setgid(65534)
+    os.setuid(65534)
+path = os.path.join(folder, "x.neardup")
+for readonly in (False, True):
+    try:
+        with Collection(path, readonly=readonly) as collection:
+            for what in ("len(collection)", "collection.search('one').found", "collection.get('#1').text",
+                         "collection.check()", "collection.add(['x'])", "collection.remove('#1')",
+                         "collection.decide('#1', '#2', 'same')", "collection.compact()"):
+                try:
+                    said[f"{readonly} {what}"] = eval(what)
+                except NeardupError as error:
+                    said[f"{readonly} {what}"] = f"{type(error).__name__}: {error}"
+    except NeardupError as error:
+        said[f"{readonly}"] = f"{type(error).__name__}: {error}"
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture
+def foreign() -> Iterator[Path]:
+    """A collection in a folder that others may enter."""
+    folder = Path(tempfile.mkdtemp())
+    with Collection(folder / "x.neardup") as collection:
+        collection.add(["one two three four five six", "other words"])
+    before = (folder / "x.neardup").read_bytes()
+    yield folder
+    folder.chmod(0o755)
+    assert (folder / "x.neardup").read_bytes() == before
+    shutil.rmtree(folder)
+
+
+@POSIX
+def test_a_file_that_may_only_be_read(foreign: Path) -> None:
+    (foreign / "x.neardup").chmod(0o444)
+    foreign.chmod(0o777)
+    said = script(ATTEMPTS, foreign)
+    for readonly in (False, True):
+        assert [said[f"{readonly} {what}"] for what in ("len(collection)", "collection.check()")] == [2, []]
+        assert said[f"{readonly} collection.search('one').found"] == 1
+        assert said[f"{readonly} collection.get('#1').text"] == "one two three four five six"
+        refused = {text for what, text in said.items() if what.startswith(str(readonly)) and "Error" in str(text)}
+        assert len([what for what in said if what.startswith(str(readonly))]) == 8
+        [reason] = refused
+        assert reason.startswith("OutputError: ")
+        assert ("opened for reading only" if readonly else "cannot be written to") in reason
+
+
+@POSIX
+def test_a_folder_that_may_only_be_read(foreign: Path) -> None:
+    foreign.chmod(0o555)
+    said = script(ATTEMPTS, foreign)
+    assert set(said) == {"False", "True"}
+    assert all("readers put locks there" in reason for reason in said.values())
+
+
+@POSIX
+def test_a_file_that_may_not_even_be_read(foreign: Path) -> None:
+    (foreign / "x.neardup").chmod(0o000)
+    foreign.chmod(0o777)
+    said = script(ATTEMPTS, foreign)
+    (foreign / "x.neardup").chmod(0o644)
+    assert all("cannot be read: Permission denied" in reason for reason in said.values())
+    assert set(said) == {"False", "True"}
+
+
+# the clock
+
+
+def test_a_clock_that_goes_back_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "usual.neardup")
+    years = iter(range(2040, 1900, -1))
+    for module in (journal, public):
+        monkeypatch.setattr(module, "now", lambda: f"{next(years)}-01-01T00:00:00+00:00")
+    monkeypatch.setattr(time, "time", lambda: -1.0 * next(years))
+    make(tmp_path / "back.neardup")
+    found = []
+    for name in ("usual", "back"):
+        with Collection(tmp_path / f"{name}.neardup") as collection:
+            assert collection.check() == []
+            found.append(answers(collection))
+            found[-1]["said"] = [change.cause for change in collection.changes()]
+            times = [change.at for change in collection.changes()]
+    assert found[0] == found[1]
+    assert times == sorted(times, reverse=True) != sorted(times), "they were really told so"
+
+
+# others at work
+
+WRITER = """
+name = sys.argv[2]
+with Collection(os.path.join(folder, "x.neardup"), wait=60) as collection:
+    for step in range(15):
+        ids = [f"{name}.{step}.{k}" for k in range(4)]
+        collection.add(pa.table({"id": ids, "text": [f"text {id} of {name} with common words" for id in ids]}))
+        if step % 5 == 4:
+            collection.remove([f"{name}.{step}.0"])
+print(len(ids))
+"""
+
+
+def test_two_processes_that_write_take_turns(tmp_path: Path) -> None:
+    threads = [threading.Thread(target=script, args=(WRITER, tmp_path, name)) for name in ("ann", "bob", "eve")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with Collection(tmp_path / "x.neardup") as collection:
+        assert len(collection) == 3 * (15 * 4 - 3)
+        assert collection.check() == []
+        assert collection.search("common").found == len(collection)
+
+
+def rows(first: int, count: int) -> pa.Table:
+    ids = [f"{k:04}" for k in range(first, first + count)]
+    draw = random.Random(first)
+    texts = [f"number {id} with common words in a row and w{draw.randrange(9)} of its own w{id}" for id in ids]
+    return pa.table({"id": ids, "text": texts})
+
+
+def test_a_search_sees_the_state_when_it_began(tmp_path: Path) -> None:
+    with Collection(tmp_path / "x.neardup") as reader, Collection(tmp_path / "x.neardup") as writer:
+        writer.add(rows(0, 20))
+        queries = ("common", "FINGERPRINT:0003_10", "NOT w5", "FINGERPRINT:0003_10_80 AND common")
+        with reader.view() as view:
+            before = [search(view, query, limit=100).as_dict() for query in queries]
+            writer.add(rows(20, 20))
+            writer.remove(["0001", "0002"])
+            assert [search(view, query, limit=100).as_dict() for query in queries] == before
+        now = [search_now(reader, query) for query in queries]
+        assert now[0] == [f"{k:04}" for k in range(40) if k not in (1, 2)]
+        assert now != [[hit["id"] for hit in page["hits"]] for page in before]
+
+
+def search_now(collection: Collection, query: str) -> list[str]:
+    return sorted(hit.id for hit in collection.search(query, limit=100).hits)
+
+
+def test_searches_while_documents_are_added_see_whole_batches(tmp_path: Path) -> None:
+    found: list[int] = []
+    failed: list[BaseException] = []
+    done = threading.Event()
+    with Collection(tmp_path / "x.neardup", wait=60) as writer:
+        writer.add(rows(0, 10))
+
+        def ask() -> None:
+            try:
+                with Collection(tmp_path / "x.neardup", readonly=True) as reader:
+                    while not done.is_set():
+                        page = reader.search('"common words" AND NOT FINGERPRINT:0000_90', limit=1000)
+                        found.append(len(page.hits))
+                        assert page.found == len(page.hits)
+            except BaseException as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for first in range(10, 110, 10):
+            writer.add(rows(first, 10))
+            while not failed and max(found, default=0) < first - 1:  # what was there before has been seen
+                time.sleep(0.001)
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not failed
+    assert {count % 10 for count in found} == {9}, "all but the one that is asked about"
+    assert len(set(found)) > 1
+
+
+@pytest.mark.parametrize("query", ["common", "FINGERPRINT:0005", "FINGERPRINT:0005_5_80 OR w3"])
+def test_pages_while_documents_come_and_go(tmp_path: Path, query: str) -> None:
+    """Of what was there all the time, every hit comes once, and in order."""
+    with Collection(tmp_path / "x.neardup") as collection:
+        collection.add(rows(0, 60))
+        whole = [hit.id for hit in collection.search(query, limit=1000).hits]
+        seen, after, first = [], None, 100
+        while True:
+            page = collection.search(query, limit=7, after=after)
+            seen += [hit.id for hit in page.hits]
+            after = page.next
+            if after is None:
+                break
+            collection.add(rows(first, 5))
+            collection.remove([f"{first:04}"])
+            first += 5
+        old = [id for id in seen if int(id) < 100]
+        assert old == whole
+        assert len(set(seen)) == len(seen)
+
+
+# a large document
+
+LARGE = """
+import resource
+from pathlib import Path
+def mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> (20 if sys.platform == "darwin" else 10)
+draw = random.Random(1)
+vocabulary = [f"{k:x}".rjust(6, "q") + "x" * (k % 60) for k in range(40_000)]
+text = " ".join(draw.choices(vocabulary, k=1_400_000))
+fragment = " ".join(text[30_000_000:30_003_000].split()[1:-1])
+name = os.path.join(folder, "large.txt")
+said = {"bytes": len(text)}
+with open(name, "w") as file:
+    file.write(text)
+del text
+with Collection(os.path.join(folder, "x.neardup")) as collection:
+    collection.add(["a small one"])
+    start = mb()
+    collection.add(Path(name))
+    said["added"] = mb() - start
+    [hit] = collection.search(f'TEXT:"{fragment}"_80_95').hits
+    said["words"] = [hit.evidence.passage.words, len(fragment.split()), hit.evidence.shared, hit.evidence.size_a]
+    said["found"] = [hit.id == name, hit.evidence.passage.text[:100] == fragment[:100]]
+    said["why"] = collection.why_not(f'TEXT:"{fragment} and more of it and more"_100', hit.id).reason
+    said["searched"] = mb() - start
+    collection.remove(hit.id)
+    said["left"] = [collection.search(f'TEXT:"{fragment}"').found, len(collection), collection.check()]
+    said["removed"] = mb() - start
+    collection.compact()
+    said["file"] = os.path.getsize(os.path.join(folder, "x.neardup"))
+print(json.dumps(said))
+"""
+
+
+@POSIX
+def test_a_document_of_fifty_megabytes(tmp_path: Path) -> None:
+    said = script(LARGE, tmp_path)
+    assert said["bytes"] > 50_000_000
+    assert said["found"] == [True, True]
+    words, whole, shared, size = said["words"]
+    assert (words, shared) == (whole, size)
+    assert said["why"] == "below"
+    assert said["left"] == [0, 1, []]
+    assert said["file"] < 200_000
+    assert said["added"] < 700
+    assert max(said["searched"], said["removed"]) < 1500, "megabytes more than before"

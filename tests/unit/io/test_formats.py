@@ -1,0 +1,268 @@
+"""What the text of a document is, format by format."""
+
+from __future__ import annotations
+
+import re
+import sys
+from email.message import EmailMessage
+
+import pytest
+
+from neardup.errors import InputError
+from neardup.io.formats import SUFFIXES, extract, format_of, limits, packages
+from neardup.io.readers.limits import COLUMNS, DICTIONARY_BYTES, ROW_BYTES
+from support.made_files import (
+    WORD,
+    docx,
+    docx_of,
+    drawn,
+    eml_of,
+    html_of,
+    msg,
+    msg_of,
+    pdf_of,
+    pdf_of_streams,
+    stream,
+)
+from support.paths import DOCS
+
+TEXT = "The quick brown fox\njumps over the lazy dog & runs (far) away — ünïcode <b>"
+MAKERS = {"a.html": html_of, "a.docx": docx_of, "a.eml": eml_of, "a.msg": msg_of, "a.pdf": pdf_of}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_same_words_come_out_of_every_format(name: str) -> None:
+    assert extract(MAKERS[name](TEXT), name).split() == TEXT.split()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.text", "a.md", "a.markdown", "a.xyz", "a"])
+def test_plain_text_is_left_as_it_is(name: str) -> None:
+    assert extract("# Ä <b>&amp;\n".encode() + b"\xff", name) == "# Ä <b>&amp;\n�"
+
+
+def test_formats_by_suffix_then_by_signature() -> None:
+    assert {suffix: format_of("A" + suffix.upper(), b"") for suffix in SUFFIXES} == SUFFIXES
+    assert format_of("download", b"%PDF-1.4") == "pdf"
+    assert format_of("notes.txt", b"%PDF-1.4") == "text"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a.pdf", b"<html>", "no PDF file"),
+        ("a.docx", b"%PDF-1.4", "no DOCX file"),
+        ("a.docx", msg_of("x"), "protected by a password, or an old .doc file"),
+        ("a.docx", docx("").replace(b"_rels/.rels", b"_rels/.relz"), "damaged"),
+        ("a.msg", eml_of("x"), "no Outlook message"),
+        ("a.eml", b"\n\nonly words here", "it has no header"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says(name: str, data: bytes, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        extract(data, name)
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>a<b>b</b>c<p>d<br>e", "abc\nd\ne"),
+        ("<table><tr><td>a<td>b</table><ul><li>c<li>d</ul>", "a\nb\nc\nd"),
+        ("a<script>x<b>y</script>b<style>z</style>c", "abc"),
+        ("a<script>if (x) '<!--' </script> b", "a b"),
+        ("a<!-- <p>no --> b<!--> c<!--no--!> d", "a b c d"),
+        ("<!doctype html><title>t</title><![CDATA[x]]>a<![if !x]>b<![endif]><?php no ?>c", "abc"),
+        ("a<template><p>no<template>no</template>no</template><noscript>no</noscript>b", "ab"),
+        ("&lt;a&gt; &eacute;&#233;&#xe9; &nbsp;&amp;amp; &unknown;", "<a> ééé \xa0&amp; &unknown;"),
+        ("a<!-- never closed <p>b", "a"),
+        ("<unknown-block>a</unknown-block>b", "a\nb"),
+    ],
+)
+def test_html_gives_what_is_seen(page: str, text: str) -> None:
+    assert extract(page.encode(), "a.htm") == text
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("<p>né€".encode(), "né€"),
+        ("<p>né€".encode("cp1252"), "né€"),
+        ("<meta charset=iso-8859-1><p>né€".encode("cp1252"), "né€"),
+        ('<meta http-equiv="x" content="text/html; charset=koi8-r"><p>мир'.encode("koi8-r"), "мир"),
+        ("<?xml version='1.0' encoding='shift_jis'?><p>日本".encode("shift_jis"), "日本"),
+        (b"\xff\xfe" + "<p>né€".encode("utf-16-le"), "né€"),
+        (b"\xef\xbb\xbf" + "<meta charset=koi8-r><p>né€".encode(), "né€"),
+        ("<meta charset=utf-16><p>né€".encode(), "né€"),
+        ("<meta charset=idna><p>né€".encode(), "né€"),
+        ("<meta charset=no-such><p>né€".encode(), "né€"),
+    ],
+)
+def test_charsets_of_html(data: bytes, text: str) -> None:
+    assert extract(data, "a.html") == text
+
+
+def run(text: str, properties: str = "") -> str:
+    return f"<w:r>{f'<w:rPr>{properties}</w:rPr>' if properties else ''}<w:t>{text}</w:t></w:r>"
+
+
+BODIES = {
+    "word next": [f"<w:p>{run('wo')}{run('rd')}</w:p><w:p>{run('next')}</w:p>"],
+    "a b c": ["<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p>"],
+    "a": [
+        "<w:p><w:pPr><w:tabs><w:tab/></w:tabs></w:pPr>" + run("a") + "</w:p>",
+        "<w:p><w:r><w:instrText>PAGE</w:instrText></w:r>" + run("a") + "</w:p>",
+        "<w:p><w:ruby><w:rt>" + run("no") + "</w:rt><w:rubyBase>" + run("a") + "</w:rubyBase></w:ruby></w:p>",
+    ],
+    "in cells": [
+        f"<w:tbl><w:tr><w:tc><w:p>{run('in')}</w:p></w:tc><w:tc><w:p>{run('cells')}</w:p></w:tc></w:tr></w:tbl>"
+    ],
+    "new": [f"<w:p><w:ins>{run('new')}</w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>"],
+    "here": [f"<w:p><w:moveFrom>{run('there')}</w:moveFrom><w:moveTo>{run('here')}</w:moveTo></w:p>"],
+    "seen": [
+        f"<w:p>{run('seen')}{run(' hidden', '<w:vanish/>')}</w:p>",
+        "<w:p>" + run("seen", '<w:vanish w:val="0"/>') + "</w:p>",
+    ],
+    "linked": [
+        f"<w:p><w:hyperlink>{run('link')}</w:hyperlink>"
+        f"<w:sdt><w:sdtContent>{run('ed')}</w:sdtContent></w:sdt></w:p>"
+    ],
+    "out box side": [
+        f"<w:p>{run('out')}<w:r><w:txbxContent><w:p>{run('box')}</w:p></w:txbxContent></w:r>{run('side')}</w:p>"
+    ],
+    "once": [
+        '<w:p xmlns:m="http://schemas.openxmlformats.org/markup-compatibility/2006"><m:AlternateContent>'
+        f"<m:Choice>{run('once')}</m:Choice><m:Fallback>{run('once')}</m:Fallback></m:AlternateContent></w:p>"
+    ],
+}
+
+
+@pytest.mark.parametrize(("words", "body"), [(words, body) for words in BODIES for body in BODIES[words]])
+def test_docx_gives_what_is_printed(words: str, body: str) -> None:
+    assert " ".join(extract(docx(body), "a.docx").split()) == words
+
+
+def test_docx_notes_come_last_and_headers_are_left_out() -> None:
+    part = f"<w:x {WORD}><w:p>{run('%s')}</w:p></w:x>"
+    made = docx(f"<w:p>{run('body')}</w:p>", footnotes=part % "foot", endnotes=part % "end", header1=part % "head")
+    assert extract(made, "a.docx") == "body\nfoot\nend"
+
+
+def test_docx_in_the_strict_namespace() -> None:
+    space = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+    document = f'<w:document xmlns:w="{space}"><w:p>{run("strict")}</w:p></w:document>'
+    assert extract(docx(document.encode()), "a.docx") == "strict"
+
+
+def test_pdf_joins_words_broken_at_the_end_of_a_line() -> None:
+    made = pdf_of_streams([stream(drawn(["a docu-", "ment in two", "lines"]))])
+    assert extract(made, "a.pdf").split() == ["a", "document", "in", "two", "lines"]
+
+
+def test_pdf_pages_in_order_and_a_scan_without_text() -> None:
+    assert extract(pdf_of("one", "two", "three"), "a.pdf").split() == ["one", "two", "three"]
+    assert extract(pdf_of_streams([stream(b"0 0 10 10 re f")]), "a.pdf") == ""
+
+
+def mail(**parts: str) -> EmailMessage:
+    made = EmailMessage()
+    made["Subject"] = "Re: Grüße"
+    for kind, text in parts.items():
+        (made.set_content if not made.is_multipart() and not made.get_payload() else made.add_alternative)(
+            text, subtype=kind
+        )
+    return made
+
+
+def test_mail_subject_and_plain_text_before_html() -> None:
+    assert extract(mail(plain="words\n", html="<p>no").as_bytes(), "a.eml") == "Re: Grüße\n\nwords"
+    assert extract(mail(plain=" \n", html="<p>yes</p>").as_bytes(), "a.eml") == "Re: Grüße\n\nyes"
+    assert extract(mail(html="<p>yes<br>more</p>").as_bytes(), "a.eml") == "Re: Grüße\n\nyes\nmore"
+
+
+def test_mail_attachments_are_left_out() -> None:
+    made = mail(plain="words\n", html="<p>no")
+    made.add_attachment("attached", filename="a.txt")
+    made.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="a.pdf")
+    made.add_attachment(mail(plain="forwarded"))
+    assert extract(made.as_bytes(), "a.eml") == "Re: Grüße\n\nwords"
+
+
+HEAD = b"Subject: s\nMIME-Version: 1.0\nContent-Type: text/plain"
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (
+            HEAD + b"; charset=iso-8859-15\nContent-Transfer-Encoding: quoted-printable\n\n=A4 and=\n more",
+            "€ and more",
+        ),
+        (HEAD + b"; charset=utf-8\nContent-Transfer-Encoding: base64\n\nw6TDtsO8\n", "äöü"),
+        (HEAD + b"; charset=gb2312\nContent-Transfer-Encoding: 8bit\n\n" + "中文".encode("gb2312"), "中文"),
+        (HEAD + b"; charset=us-ascii\n\n" + "späť".encode(), "späť"),
+        (HEAD + b"; charset=no-such\n\n" + "späť".encode(), "späť"),
+        (HEAD + b"\nContent-Transfer-Encoding: base64\n\n!!! not base64 !!!", None),
+        (b"Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\none\n--x\n\ntwo\n--x--\n", "one\ntwo"),
+        (b"Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\ncut off", "cut off"),
+    ],
+)
+def test_mail_encodings(data: bytes, text: str | None) -> None:
+    got = extract(data, "a.eml")
+    assert got.startswith("s")
+    assert text is None or got == f"s\n\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "subject"),
+    [
+        (b"=?utf-8?B?w6TDtg==?= =?iso-8859-1?Q?=FC?= plain", "äöü plain"),
+        (b"folded\n here", "folded here"),
+        (b"=?utf-8?B?broken", "=?utf-8?B?broken"),
+        (b"=?no-such?Q?a=20b?=", "a b"),
+    ],
+)
+def test_mail_subjects(raw: bytes, subject: str) -> None:
+    assert extract(b"Subject: " + raw + b"\n\nbody", "a.eml") == f"{subject}\n\nbody"
+
+
+def test_outlook_messages() -> None:
+    assert extract(msg_of("long " * 5000, "süß"), "a.msg") == "süß\n\n" + ("long " * 5000).strip()
+    ansi = msg({"0037001E": "Grüße".encode("cp1252"), "1000001E": "мир".encode("cp1251")}, {0x3FFD: 1251})
+    assert extract(ansi, "a.msg").endswith("\n\nмир")
+    page = msg({"0037001F": "s".encode("utf-16-le"), "10130102": "<p>né€</p>".encode()})
+    assert extract(page, "a.msg") == "s\n\nné€"
+    with pytest.raises(InputError, match="RTF only"):
+        extract(msg({"10090102": b"x"}), "a.msg")
+
+
+@pytest.mark.parametrize(("name", "module"), [("a.pdf", "pypdfium2"), ("a.msg", "olefile")])
+def test_without_the_package_of_a_format(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=r'needs .* not installed\. Run: pip install "neardup\[formats\]"'):
+        extract(MAKERS[name]("words"), name)
+
+
+def test_the_page_names_every_suffix_and_limit() -> None:
+    page = (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
+    table = page.partition("| suffix")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\.\w+)`", table)) == set(SUFFIXES)
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", page.partition("| limit")[2], re.MULTILINE))
+    assert {name: rows.pop(name) for name in ("a row, and each field of it", "columns")} == {
+        "a row, and each field of it": f"{ROW_BYTES >> 20} MB",
+        "columns": f"{COLUMNS:,}".replace(",", " "),
+    }
+    dictionary = rows.pop("different values of a column in a row group of Parquet (its dictionary)")
+    assert dictionary == f"{DICTIONARY_BYTES >> 20} MB"
+    assert rows == {
+        "size of a file": f"{limits.FILE_BYTES >> 20} MB",
+        "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
+        "text of a PDF or DOCX": f"{limits.TEXT_CHARACTERS // 10**6} million characters",
+        "pages of a PDF": f"{limits.PAGES:,}".replace(",", " "),
+        "nested parts of a mail": f"{limits.NESTED_PARTS}",
+        "attachments of a mail": f"{limits.ATTACHMENTS:,}".replace(",", " "),
+        "memory of the process": f"{limits.MEMORY_BYTES >> 30} GB",
+        "time for one file": f"{limits.SECONDS:g} s",
+    }
+
+
+def test_versions_of_the_packages() -> None:
+    assert sorted(packages()) == ["charset-normalizer", "olefile", "pypdfium2"]

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.errors import InputError
+from neardup.io.readers import Documents, choose_columns, open_documents
+from support.reading import read_all
+
+
+def opened(path: Path, content: bytes, chunk_bytes: int = 300) -> Documents:
+    path.write_bytes(content)
+    return open_documents(path, chunk_bytes=chunk_bytes)
+
+
+def texts(documents: Documents) -> list[bytes]:
+    return [row["text"] for row in read_all(documents, ["text"])[0]]
+
+
+def as_csv(rows: list[list[str]], end: str = "\n", delimiter: str = ",") -> bytes:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator=end, delimiter=delimiter).writerows(rows)
+    return buffer.getvalue().encode()
+
+
+TEXTS = [f'text {i}, with "quotes"\nand lines ' * (i % 5) + "." for i in range(300)]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("name", "delimiter"), [("a.csv", ","), ("a.tsv", "\t"), ("A.CSV", ",")])
+def test_rows(tmp_path: Path, end: str, name: str, delimiter: str) -> None:
+    rows = [["id", "text"], *([str(i), text] for i, text in enumerate(TEXTS))]
+    content = as_csv(rows, end, delimiter)
+    for data in (content, content.rstrip(b"\r\n")):
+        got, numbers, problems = read_all(opened(tmp_path / name, data), ["text", "id"])
+        assert got == [{"text": t.encode(), "id": str(i).encode()} for i, t in enumerate(TEXTS)]
+        assert numbers == list(range(300))
+        assert not problems
+
+
+def test_columns_and_kinds(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.csv", b"id,text,n,empty,mixed\n1,a,1,,1\n-2,b,2.5,,x\n")
+    assert [(c.name, c.kind) for c in documents.columns] == [
+        ("id", "integer"),
+        ("text", "text"),
+        ("n", "number"),
+        ("empty", "text"),
+        ("mixed", "text"),
+    ]
+
+
+def test_nothing_is_taken_for_null(tmp_path: Path) -> None:
+    assert texts(opened(tmp_path / "a.csv", b'id,text\n1,NA\n2,null\n3,""\n4,\n')) == [
+        b"NA",
+        b"null",
+        b"",
+        b"",
+    ]
+
+
+def test_records_of_another_width_are_problems(tmp_path: Path) -> None:
+    lines = [b"0,a", b"1", b"2,b,c", b'3,"good', b'one"', b"4,d", b"5,e,\xff", b"6,f"]
+    content = b"id,text\n" + b"\n".join(lines) + b"\n7\n8\n"
+    got, numbers, problems = read_all(opened(tmp_path / "a.csv", content), ["text"])
+    assert [row["text"] for row in got] == [b"a", b"good\none", b"d", b"f"]
+    assert numbers == [0, 3, 4, 6]
+    assert [(p.row, p.reason) for p in problems] == [
+        (1, "1 fields instead of 2"),
+        (2, "3 fields instead of 2"),
+        (5, "3 fields instead of 2"),
+        (7, "1 fields instead of 2"),
+        (8, "1 fields instead of 2"),
+    ]
+    assert problems[1].raw == "2,b,c"
+
+
+@pytest.mark.parametrize("chunk_bytes", [30, 100, 10_000])
+def test_rejected_records_are_numbered_over_all_blocks(tmp_path: Path, chunk_bytes: int) -> None:
+    content = b"id,text\n" + b"".join(b"bad\n" if i % 3 == 1 else b"%d,x\n" % i for i in range(500))
+    documents = opened(tmp_path / "a.csv", content, chunk_bytes)
+    got, numbers, problems = read_all(documents, ["id"])
+    assert [int(row["id"]) for row in got] == numbers == [i for i in range(500) if i % 3 != 1]
+    assert [p.row for p in problems] == [i for i in range(500) if i % 3 == 1]
+
+
+def test_a_record_longer_than_a_block(tmp_path: Path) -> None:
+    rows = [["id", "text"], *([str(i), "x" * (5000 if i in (40, 80) else 9)] for i in range(100))]
+    got, numbers, problems = read_all(opened(tmp_path / "a.csv", as_csv(rows), 100), ["id"])
+    assert [int(row["id"]) for row in got] == numbers == list(range(100))
+    assert not problems
+
+
+def test_long_records_among_rejected_ones(tmp_path: Path) -> None:
+    lines = [b"bad" if i % 4 == 2 else b"%d,%s" % (i, b"x" * (3000 if i == 51 else 5)) for i in range(100)]
+    got, numbers, problems = read_all(opened(tmp_path / "a.csv", b"id,text\n" + b"\n".join(lines), 100), ["id"])
+    assert [int(row["id"]) for row in got] == numbers == [i for i in range(100) if i % 4 != 2]
+    assert [p.row for p in problems] == [i for i in range(100) if i % 4 == 2]
+
+
+def test_a_field_of_50_megabytes(tmp_path: Path) -> None:
+    long = b"word " * 10_000_000
+    documents = opened(tmp_path / "a.csv", b'id,text\n1,a\n2,"' + long + b'"\n3,b\n', 8 << 20)
+    got = [t for c in documents.chunks(columns=["text"]) for t in c.read(["text"]).table["text"].to_pylist()]
+    assert got == ["a", long.decode(), "b"]
+
+
+def test_hostile_bytes(tmp_path: Path) -> None:
+    assert texts(opened(tmp_path / "a.csv", b"\xef\xbb\xbfid,text\n1,\xff\xfe\n2,a\x00b\n")) == [
+        b"\xff\xfe",
+        b"a\x00b",
+    ]
+
+
+def test_bytes_stay_when_records_are_rejected(tmp_path: Path) -> None:
+    content = "\ufeffid,té\n1,ü\n".encode() + b"2\n3,\xff\xe9\n4,\n5,a,\xff\n" + "6,\u20ac\n".encode()
+    for chunk_bytes in (25, 300):
+        documents = opened(tmp_path / "a.csv", content, chunk_bytes)
+        got, numbers, problems = read_all(documents, ["té", "id"])
+        assert [row["té"] for row in got] == ["ü".encode(), b"\xff\xe9", b"", "\u20ac".encode()]
+        assert numbers == [0, 2, 3, 5]
+        assert [(p.row, p.raw) for p in problems] == [(1, "2"), (4, "5,a,\ufffd")]
+
+
+def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
+    got, numbers, _ = read_all(opened(tmp_path / "a.csv", b"id,text\n\n1,a\n\n\n2,b\n\n"), ["text"])
+    assert ([row["text"] for row in got], numbers) == ([b"a", b"b"], [0, 1])
+
+
+def test_a_header_alone(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.csv", b"id,text\n")
+    assert choose_columns(documents, "text", None).text == "text"
+    assert read_all(documents, ["text"]) == ([], [], [])
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe,b\n1,2\n"])
+def test_no_header(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match="no header row"):
+        opened(tmp_path / "a.csv", content)
+    (tmp_path / "b.csv").write_bytes(b"text\nx\n")
+    got, _, problems = read_all(open_documents(tmp_path), ["text"])
+    assert got == [{"text": b"x"}]
+    assert [(p.source, p.row) for p in problems] == [(str(tmp_path / "a.csv"), None)]
+
+
+def test_headers_that_do_not_fit(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="more than once"):
+        opened(tmp_path / "a.csv", b"text,text\na,b\n")
+    (tmp_path / "a.csv").write_bytes(b"text\na\n")
+    (tmp_path / "b.csv").write_bytes(b"body\na\n")
+    with pytest.raises(InputError, match="is in only one of"):
+        open_documents(tmp_path)
+
+
+def test_columns_in_another_order(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"id,text\n1,a\n")
+    (tmp_path / "b.tsv").write_bytes(b"text\tid\nb\t2\n")
+    documents = open_documents(tmp_path)
+    assert read_all(documents, ["id", "text"])[0] == [{"id": b"1", "text": b"a"}, {"id": b"2", "text": b"b"}]
+    assert [c.read_native().table.column_names for c in documents.chunks()] == [["id", "text"]] * 2
+
+
+def test_compressed(tmp_path: Path) -> None:
+    content = as_csv([["text"], *([text] for text in TEXTS)])
+    half = len(content) // 2
+    multi = gzip.compress(content[:half]) + gzip.compress(content[half:])
+    assert texts(opened(tmp_path / "a.csv.gz", multi)) == [t.encode() for t in TEXTS]
+    zstd = pa.Codec("zstd").compress(content, asbytes=True)
+    assert texts(opened(tmp_path / "a.csv.zst", zstd)) == [t.encode() for t in TEXTS]
+
+
+def test_a_truncated_gzip_file(tmp_path: Path) -> None:
+    content = b"id,text\n" + b"".join(b"%d,%x\n" % (i, hash((i, 1))) for i in range(50_000))
+    whole = gzip.compress(content)
+    documents = opened(tmp_path / "a.csv.gz", whole[: len(whole) * 3 // 4], 10_000)
+    got, numbers, problems = read_all(documents, ["id"])
+    assert 20_000 < len(got) < 50_000
+    assert numbers == list(range(len(got)))
+    assert [p.row for p in problems] == [len(got)]
+
+
+def test_files_of_pandas_and_polars(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": TEXTS, "n": range(300)})
+    frame.to_csv(tmp_path / "1.csv", index=False)
+    pl.DataFrame(frame).write_csv(tmp_path / "2.csv")
+    assert texts(open_documents(tmp_path)) == [t.encode() for t in TEXTS * 2]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r")), max_size=30))
+def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, values: list[str]) -> None:
+    path = tmp_path_factory.mktemp("any") / "a.csv"
+    content = as_csv([["id", "text"], *(["1", value] for value in values)])
+    assert texts(opened(path, content)) == [value.encode() for value in values]

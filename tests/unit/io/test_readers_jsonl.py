@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.errors import InputError
+from neardup.io.readers import Documents, choose_columns, open_documents
+from neardup.io.readers.json_records import _kind
+from neardup.io.readers.jsonl import SAMPLE_ROWS
+from neardup.io.readers.lines import with_keys
+from support.reading import lines_of, read_all
+
+
+def opened(path: Path, content: bytes, text: str | None = None, id: str | None = None) -> Documents:
+    path.write_bytes(content)
+    documents = open_documents(path, chunk_bytes=200)
+    choose_columns(documents, text, id)
+    return documents
+
+
+def texts(documents: Documents, name: str = "text") -> list[bytes | None]:
+    return [row[name] for row in read_all(documents, [name])[0]]
+
+
+ROWS = [{"id": i, "text": f"text {i} " * (i % 9), "n": i / 2, "more": {"a": [i]}} for i in range(300)]
+LINES = [json.dumps(row).encode() for row in ROWS]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("last", [True, False])
+def test_rows(tmp_path: Path, end: bytes, last: bool) -> None:
+    content = end.join(LINES) + (end if last else b"")
+    documents = opened(tmp_path / "a.jsonl", content)
+    got, numbers, problems = read_all(documents, ["id", "text", "n"])
+    assert got == [{"id": r["id"], "text": r["text"].encode(), "n": r["n"]} for r in ROWS]  # type: ignore[attr-defined]
+    assert numbers == list(range(300))
+    assert not problems
+    assert b"".join(lines_of(documents)) == content
+
+
+def test_columns_and_kinds(tmp_path: Path) -> None:
+    documents = opened(
+        tmp_path / "a.jsonl",
+        b'{"text":"a","i":1,"n":1,"u":null,"b":true,"l":[]}\n{"text":null,"n":1.5,"z":"q"}',
+    )
+    kinds = {column.name: column.kind for column in documents.columns}
+    assert kinds == {
+        "text": "text",
+        "i": "integer",
+        "n": "number",
+        "u": "text",
+        "b": "other",
+        "l": "other",
+        "z": "text",
+    }
+
+
+def test_bad_lines_are_problems_and_the_good_rows_stay(tmp_path: Path) -> None:
+    lines = [
+        b'{"text": "good 0", "id": 1}',
+        b'{"text": "broken',
+        b'{"text": 5}',
+        b'{"id": 7}',
+        b"[1, 2]",
+        b'"text"',
+        b'{"text": "a"} {"text": "b"}',
+        b'{"text": "id of another type", "id": 1.5}',
+        b'{"text": "id is true", "id": true}',
+        b'{"text": null}',
+        b"",
+        b"   \t",
+        b'{"text": "raw \x00 NUL"}',
+        b'{"text": "good 13", "id": "x"}',
+    ]
+    documents = opened(tmp_path / "a.jsonl", b"\n".join([*lines, *([b'{"text": "more", "id": "y"}'] * 5)]))
+    got, numbers, problems = read_all(documents, ["text", "id"])
+    assert [row["text"] for row in got][:3] == [b"good 0", None, b"good 13"]
+    assert numbers == [0, 9, 13, 14, 15, 16, 17, 18]
+    assert [p.row for p in problems] == [1, 2, 3, 4, 5, 6, 7, 8, 12]
+    reasons = {p.row: p.reason for p in problems}
+    assert reasons[1].startswith("not JSON")
+    assert "str" in reasons[2]
+    assert "missing" in reasons[3]
+    assert [p.raw for p in problems] == [lines[p.row or 0].decode() for p in problems]
+    assert lines_of(documents)[:3] == [lines[0] + b"\n", lines[9] + b"\n", lines[13] + b"\n"]
+
+
+def test_values_over_line_ends_are_not_taken_for_lines(tmp_path: Path) -> None:
+    # As many values as lines, but not one a line.
+    content = b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n'
+    documents = opened(tmp_path / "a.jsonl", b'{"text":"0"}\n' + content)
+    assert read_all(documents, ["text"])[1] == [0]
+
+
+def test_what_other_programs_write(tmp_path: Path) -> None:
+    lines = [
+        b'{"text": "lone \\ud800 half", "id": 0}',
+        b'{"text": "pair \\ud83d\\ude00", "id": 1}',
+        b'{"text": "latin \xe9", "id": 2}',
+        b'{"text": "NaN", "id": 3, "n": NaN}',
+        b'{"text": "first", "text": "last", "id": 4}',
+        b'{"id": 5, "te\\u0078t": "escaped key"}',
+    ]
+    documents = opened(tmp_path / "a.jsonl", b"\n".join(lines))
+    wanted = ["lone � half", "pair 😀", "latin é", "NaN", "last", "escaped key"]
+    assert [t.decode() for t in texts(documents) if t is not None] == wanted
+    lines[2] = lines[2].decode("latin-1").encode()
+    assert lines_of(documents) == [line + b"\n" for line in lines[:-1]] + lines[-1:]
+
+
+def test_a_byte_order_mark(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text":"a"}\n{"text":"b"}\n')
+    assert texts(documents) == [b"a", b"b"]
+
+
+def test_ids_keep_their_type_as_far_as_a_chunk_allows(tmp_path: Path) -> None:
+    content = b"".join(b'{"text":"%s","id":%s}\n' % (b"x" * 150, i) for i in (b"1", b'"two"', b"null", b"9" * 30))
+    documents = opened(tmp_path / "a.jsonl", content)
+    types = [chunk.read(["id"]).table["id"] for chunk in documents.chunks()]
+    assert [t.type for t in types] == [pa.int64(), pa.large_string(), pa.int64(), pa.large_string()]
+    assert [t.to_pylist() for t in types] == [[1], ["two"], [None], ["9" * 30]]
+
+
+def test_a_line_of_50_megabytes(tmp_path: Path) -> None:
+    long = "word " * 10_000_000
+    content = b'{"text":"a"}\n' + json.dumps({"text": long}).encode() + b'\n{"text":"b"}\n'
+    (tmp_path / "a.jsonl").write_bytes(content)
+    documents = open_documents(tmp_path / "a.jsonl")
+    choose_columns(documents, None, None)
+    got = [t for chunk in documents.chunks() for t in chunk.read(["text"]).table["text"].to_pylist()]
+    assert got == ["a", long, "b"]
+
+
+def test_deep_nesting_is_a_problem(tmp_path: Path) -> None:
+    deep = b'{"text":"x","y":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    documents = opened(tmp_path / "a.jsonl", b'{"text":"a"}\n' + deep + b"\n")
+    _, numbers, problems = read_all(documents, ["text"])
+    assert numbers == [0]
+    assert [(p.row, p.reason, len(p.raw or "")) for p in problems] == [(1, "nested too deeply", 1000)]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\r\n  \n"])
+def test_a_file_without_rows(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.jsonl").write_bytes(content)
+    documents = open_documents(tmp_path / "a.jsonl")
+    assert read_all(documents, []) == ([], [], [])
+    with pytest.raises(InputError, match="no rows"):
+        choose_columns(documents, "text", None)
+    (tmp_path / "b.jsonl").write_bytes(b'{"text":"x"}')
+    documents = open_documents(tmp_path)
+    choose_columns(documents, None, None)
+    assert texts(documents) == [b"x"]
+
+
+def test_one_json_array_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{"text": "a"}]))
+    with pytest.raises(InputError, match="jq -c"):
+        open_documents(tmp_path / "a.json")
+
+
+def test_a_gzip_file_of_several_members(tmp_path: Path) -> None:
+    content = gzip.compress(b"\n".join(LINES[:100]) + b"\n") + gzip.compress(b"\n".join(LINES[100:]))
+    documents = opened(tmp_path / "a.jsonl.gz", content)
+    assert lines_of(documents) == [line + b"\n" for line in LINES[:-1]] + LINES[-1:]
+    assert read_all(documents, ["text"])[1] == list(range(300))
+
+
+def test_a_zstd_file_of_several_frames(tmp_path: Path) -> None:
+    codec = pa.Codec("zstd")
+    parts = [codec.compress(b"\n".join(part) + b"\n", asbytes=True) for part in (LINES[:100], LINES[100:])]
+    assert read_all(opened(tmp_path / "a.jsonl.zst", b"".join(parts)), ["text"])[1] == list(range(300))
+
+
+def test_a_truncated_gzip_file_gives_its_rows_and_a_problem(tmp_path: Path) -> None:
+    rows = [json.dumps({"text": f"{i} {hash((i, 1)):x} {hash((i, 2)):x}"}).encode() for i in range(20_000)]
+    whole = gzip.compress(b"\n".join(rows))
+    (tmp_path / "b.jsonl").write_bytes(b'{"text":"next file"}')
+    (tmp_path / "a.jsonl.gz").write_bytes(whole[: len(whole) * 3 // 4])
+    documents = open_documents(tmp_path)
+    choose_columns(documents, None, None)
+    got, numbers, problems = read_all(documents, ["text"])
+    assert 10_000 < len(got) < 20_000
+    assert numbers[:-1] == list(range(len(got) - 1))
+    assert got[-1] == {"text": b"next file"}
+    assert [(p.source, p.row) for p in problems] == [(str(tmp_path / "a.jsonl.gz"), len(got) - 1)]
+
+
+def test_garbage_after_a_gzip_member_is_a_problem(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.jsonl.gz", gzip.compress(b'{"text":"a"}\n') + b"garbage")
+    assert len(read_all(documents, ["text"])[2]) == 1
+
+
+def test_files_of_pandas_and_polars(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"text": ["a\nb", "ü", '"'], "id": [1, 2, 3]})
+    frame.to_json(tmp_path / "1.jsonl", orient="records", lines=True)
+    pl.DataFrame(frame).write_ndjson(tmp_path / "2.jsonl")
+    documents = open_documents(tmp_path)
+    choose_columns(documents, None, None)
+    assert texts(documents) == [t.encode() for t in ["a\nb", "ü", '"'] * 2]
+
+
+def test_columns_that_do_not_fit_become_null(tmp_path: Path) -> None:
+    misfits = b'{"text":"b","n":"two","s":3}\n{"text":"c","s":[]}\n{"text":"d","n":1e999}\n'
+    documents = opened(tmp_path / "a.jsonl", b'{"text":"a","n":1,"s":"x"}\n' * SAMPLE_ROWS + misfits)
+    got, _, problems = read_all(documents, ["n", "s"])
+    assert not problems
+    del got[: SAMPLE_ROWS - 1]
+    assert [row["n"] for row in got] == [1, None, None, None]
+    assert [row["s"] for row in got] == [b"x", b"3", None, None]
+
+
+def test_a_key_that_cannot_be_asked_for_is_no_column(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.jsonl", b'{"text":"a","a\\"b":"c"}')
+    assert [column.name for column in documents.columns] == ["text"]
+
+
+def test_keys_are_added_without_touching_the_rest() -> None:
+    assert with_keys(b'{"a":  1}\n', b'{"g":2}') == b'{"a":  1, "g":2}\n'
+    assert with_keys(b' {"a":1 } \r\n', b'{"g":2}') == b' {"a":1, "g":2} \r\n'
+    assert with_keys(b"{ }", b'{"g":2}') == b'{"g":2}\n'
+
+
+def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
+    documents = opened(tmp_path / "a.jsonl", b"\n".join(LINES))
+    assert len(read_all(documents, ["text"])[0]) == 300
+    (tmp_path / "a.jsonl").write_bytes(LINES[0])
+    with pytest.raises(InputError, match="changed while"):
+        read_all(documents, ["text"])
+    (tmp_path / "a.jsonl").unlink()
+    with pytest.raises(InputError, match="changed while"):
+        read_all(documents, ["text"])
+
+
+def test_kinds() -> None:
+    assert [_kind(v) for v in ([], ["a"], ["a", 1], ["a", 1, 1], [1], [1, 2.0], [True], [[], {}, "a"])] == [
+        *("text", "text", "text", "text", "integer", "number", "other", "other")
+    ]
+
+
+@given(st.lists(st.binary(max_size=60).map(lambda b: b.replace(b"\n", b"")), max_size=20))
+def test_any_bytes_are_rows_or_problems(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+    path = tmp_path_factory.mktemp("any") / "a.jsonl"
+    documents = opened(path, b'{"text":"a"}\n' + b"\n".join(lines))
+    _, numbers, problems = read_all(documents, ["text"])
+    blank = [i for i, line in enumerate(lines, 1) if not line.strip()]
+    assert sorted([*numbers, *(p.row for p in problems if p.row is not None), *blank]) == list(
+        range(len(lines) + 1)
+    )

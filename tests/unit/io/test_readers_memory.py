@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from neardup.errors import InputError
+from neardup.io.readers import Documents, choose_columns, open_documents
+from support.reading import read_all
+
+TEXTS = [f"text {i} " * (i % 9) for i in range(500)]
+TABLE = pa.table({"id": range(500), "text": TEXTS})
+
+
+def capsule_only(data: Any) -> Any:
+    class Only:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return data.__arrow_c_stream__(requested_schema)
+
+    return Only()
+
+
+class HuggingFace:
+    """A dataset of the kind that has no Arrow capsule: a table and, once filtered, a list of indices."""
+
+    def __init__(self, table: pa.Table, indices: list[int] | None = None) -> None:
+        self.data = type("Data", (), {"table": table})()
+        self._indices = indices
+
+    def with_format(self, format: str) -> HuggingFace:
+        return self
+
+    def __getitem__(self, key: slice) -> pa.Table:
+        return self.data.table.take(self._indices)
+
+
+TABLES = {
+    "table": TABLE,
+    "reader": lambda: TABLE.to_reader(max_chunksize=77),
+    "capsule": capsule_only(TABLE),
+    "pandas": TABLE.to_pandas(),
+    "polars": pl.DataFrame(TABLE),
+    "batches": lambda: iter(TABLE.to_batches(max_chunksize=50)),
+    "one batch": TABLE.combine_chunks().to_batches()[0],
+    "hugging face": HuggingFace(TABLE),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables(name: str) -> None:
+    data = TABLES[name]() if callable(TABLES[name]) else TABLES[name]
+    documents = open_documents(data, chunk_bytes=1000)
+    chosen = choose_columns(documents, None, None)
+    assert (chosen.text, chosen.id) == ("text", "id")
+    got, numbers, problems = read_all(documents, ["text", "id"])
+    assert got == [{"text": text.encode(), "id": i} for i, text in enumerate(TEXTS)]
+    assert numbers == list(range(500))
+    assert not problems
+    assert len(list(documents.chunks())) > 5
+
+
+COLUMNS = {
+    "list": TEXTS,
+    "tuple": tuple(TEXTS),
+    "generator": lambda: (text for text in TEXTS),
+    "array": pa.array(TEXTS),
+    "chunked": pa.chunked_array([TEXTS[:100], TEXTS[100:]]),
+    "views": pa.array(TEXTS, pa.string_view()),
+    "dictionary": pa.array(TEXTS).dictionary_encode(),
+    "sliced": pa.array(["x", *TEXTS, "y"]).slice(1, 500),
+    "sliced views": pa.array(["x", *TEXTS, "y"], pa.string_view()).slice(1, 500),
+    "pandas": pd.Series(TEXTS),
+    "polars": pl.Series(TEXTS),
+    "categorical": pl.Series(TEXTS, dtype=pl.Categorical),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_texts(name: str) -> None:
+    data = COLUMNS[name]() if callable(COLUMNS[name]) else COLUMNS[name]
+    documents = open_documents(data, chunk_bytes=1000)
+    chosen = choose_columns(documents, None, None)
+    assert (chosen.text, chosen.id, chosen.notes) == ("text", None, ())
+    assert [row["text"].decode() for row in read_all(documents, ["text"])[0]] == TEXTS
+    assert len(list(documents.chunks())) > 5
+    assert documents.names == ("input",)
+
+
+def test_a_filtered_hugging_face_dataset() -> None:
+    got, _, _ = read_all(open_documents(HuggingFace(TABLE, [3, 1])), ["id"])
+    assert got == [{"id": 3}, {"id": 1}]
+
+
+def test_nulls_stay() -> None:
+    got, _, _ = read_all(open_documents(pa.array(["a", None, ""]).dictionary_encode()), ["text"])
+    assert [row["text"] for row in got] == [b"a", None, b""]
+
+
+def test_half_surrogates_become_bytes_for_the_kernel() -> None:
+    got, _, _ = read_all(open_documents(["a", "\ud800b"]), ["text"])
+    assert [row["text"] for row in got] == [b"a", b"\xed\xa0\x80b"]
+
+
+def test_chunks_copy_nothing() -> None:
+    table = pa.table({"text": pa.array(TEXTS)})
+    chunk = next(iter(open_documents(table, chunk_bytes=1000).chunks()))
+    read = chunk.read(["text"]).table["text"].chunk(0)
+    assert read.buffers()[2].address == table["text"].chunk(0).buffers()[2].address
+
+
+def test_chunk_sizes() -> None:
+    documents = open_documents(pa.table({"text": ["x" * 5_000_000, *[""] * 200_000, *["y" * 100] * 1000]}))
+    sizes = [chunk.read(["text"]).table.num_rows for chunk in documents.chunks()]
+    assert max(sizes) == 65536
+    assert sum(sizes) == 201_001
+
+
+def test_a_million_empty_strings() -> None:
+    assert sum(len(c.read(["text"]).row_numbers) for c in open_documents([""] * 1_000_000).chunks()) == 1_000_000
+
+
+@pytest.mark.parametrize("empty", [[], (), iter(()), pa.table({"text": pa.array([], pa.string())})])
+def test_nothing(empty: object) -> None:
+    documents = open_documents(empty)
+    assert choose_columns(documents, None, None).text == "text"
+    assert read_all(documents, ["text"]) == ([], [], [])
+
+
+def test_documents_pass_through() -> None:
+    documents: Documents = open_documents(TEXTS)
+    assert open_documents(documents) is documents
+
+
+def broken() -> Iterator[object]:
+    yield "a"
+    yield 5
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (["a", 5], "int at position 1"),
+        (["a", None], "NoneType at position 1"),
+        (broken(), "int at position 1"),
+        ([b"a"], "bytes at position 0"),
+        (5, "from int"),
+        (None, "from NoneType"),
+        ({"text": ["a"]}, "from dict"),
+        (pa.array([1, 2]), "no column of strings"),
+        (pd.Series([1, 2]), "no column of strings"),
+        (pa.table([["a"], ["b"]], names=["t", "t"]), "more than once"),
+        (iter([pa.record_batch({"a": ["x"]}), pa.record_batch({"b": ["x"]})]), "do not fit"),
+    ],
+)
+def test_what_holds_no_documents(data: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_documents(data)
+
+
+def test_a_table_without_texts() -> None:
+    documents = open_documents(pa.table({"n": range(100_000)}))
+    assert sum(chunk.read(["n"]).table.num_rows for chunk in documents.chunks()) == 100_000
+    with pytest.raises(InputError, match="no column of strings"):
+        choose_columns(documents, None, None)

@@ -1,0 +1,141 @@
+"""Which method a run takes, and why; the same pairs whether the shingles are in memory or in a file."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neardup as nd
+from neardup.errors import OutputError
+from neardup.io.writers import scratch
+from neardup.join import method as room
+from neardup.join.method import BYTES_A_SHINGLE, choose, reconsider
+from neardup.settings import Search
+from support import shared_data
+
+
+def licences() -> list[str]:
+    return list(shared_data.documents("license_texts").values())
+
+
+@pytest.mark.parametrize(
+    ("search", "shingles", "method"),
+    [
+        (Search(), 1_000, "exact"),
+        (Search(memory=1.0), 10**9 // BYTES_A_SHINGLE, "exact"),
+        (Search(memory=1.0), 10**9 // BYTES_A_SHINGLE + 1, "lsh"),
+        (Search(method="lsh"), 1, "lsh"),
+        (Search(method="exact"), 10**12, "exact"),
+        (Search(measure="overlap"), 10**12, "exact"),
+    ],
+)
+def test_the_method_by_memory(search: Search, shingles: int, method: str) -> None:
+    choice = choose(search, shingles)
+    assert choice.method == method
+    assert choice.asked == search.method
+    assert choice.why
+    assert choice.as_dict()["exact_memory_bytes"] == 16 * shingles
+
+
+@pytest.mark.parametrize(
+    ("search", "lookups", "method"),
+    [
+        (Search(), 10_000_000, "exact"),
+        (Search(), 10_000_001, "lsh"),
+        (Search(method="exact"), 10**12, "exact"),
+        (Search(measure="containment"), 10**12, "exact"),
+    ],
+)
+def test_the_method_by_look_ups(search: Search, lookups: int, method: str) -> None:
+    choice = reconsider(choose(search, 5_000_000), search, lookups)
+    assert (choice.method, choice.lookups) == (method, lookups)
+
+
+def test_what_was_chosen_and_why_is_in_the_account() -> None:
+    found = nd.find(licences(), threshold=0.7)
+    choice = found.run["choice"]
+    assert (choice["asked"], choice["method"]) == ("auto", "exact")
+    assert choice["why"].endswith("1.0 GB are allowed")
+    assert choice["shingles"] >= sum(found.pairs["size_a"].unique().to_pylist())
+    assert nd.find(licences(), threshold=0.7, memory=0.001).run["choice"]["method"] == "lsh"
+    assert nd.find(licences(), method="lsh").run["choice"] | {"shingles": 0, "exact_memory_bytes": 0} == {
+        "asked": "lsh",
+        "method": "lsh",
+        "why": "asked for",
+        "shingles": 0,
+        "exact_memory_bytes": 0,
+    }
+
+
+def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty licences look at 38 758 pairs at .3 and at few at .95; LSH then finds a part of what exact does."""
+    monkeypatch.setattr(room, "FREE_LOOKUPS", 10)
+    left, joined = nd.find(licences()[:40], threshold=0.3), nd.find(licences()[:40], threshold=0.95)
+    for found, method in ((left, "lsh"), (joined, "exact")):
+        choice = found.run["choice"]
+        assert choice["method"] == method
+    assert "would look at more than" in left.run["choice"]["why"]
+    assert left.run["recall"]["planned"] == 0.99
+    exact = nd.find(licences()[:40], threshold=0.3, method="exact")
+    assert 0 < left.pairs.num_rows <= exact.pairs.num_rows
+    assert set(left.pairs.to_pylist()[0].items()) <= set(exact.pairs.to_pylist()[0].items())
+
+
+def test_a_file_for_the_shingles_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    used = []
+    real = scratch.scratch_array
+
+    def noted(length: int) -> np.ndarray:
+        used.append(length)
+        return real(length)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("neardup.join.shingle_store.scratch_array", noted)
+    for measure in ("resemblance", "overlap"):
+        small = nd.find(licences(), method="exact", measure=measure, threshold=0.5, memory=0.001)
+        assert used
+        used.clear()
+        large = nd.find(licences(), method="exact", measure=measure, threshold=0.5)
+        assert not used
+        assert small.pairs.equals(large.pairs)
+        assert small.groups.equals(large.groups)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_an_error_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, offset: int, length: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(OutputError, match=r"(?s)no room for 8\.0 MB.*TMPDIR"):
+        scratch.scratch_array(1_000_000)
+    assert scratch.scratch_array(0).size == 0
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_system_without_posix_fallocate_takes_room_by_writing(
+    monkeypatch: pytest.MonkeyPatch, missing: bool
+) -> None:
+    def unsupported(descriptor: int, offset: int, length: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    if missing:
+        monkeypatch.delattr("os.posix_fallocate")
+    else:
+        monkeypatch.setattr("os.posix_fallocate", unsupported)
+    array = scratch.scratch_array(200_000)
+    array[:] = np.arange(200_000)
+    assert int(array[-1]) == 199_999
+
+
+def test_a_file_that_cannot_be_mapped_is_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unmapped(*file: object, **how: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr("numpy.memmap", unmapped)
+    with pytest.raises(MemoryError, match=r"8\.0 kB of a temporary file cannot be mapped"):
+        scratch.scratch_array(1000)

@@ -1,0 +1,257 @@
+"""The exact join inside hubs: its prefixes against the naive twin, its pairs against all pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neardup.group.leaders import link_crowds
+from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of
+from neardup.kernels.join.prefix_index import Hubs, count_repeats, rare_prefixes, with_partners
+from support import made_sets, reference, reference_search, strategies
+from support.made_sets import THRESHOLDS, MadeStore
+
+CELLS = st.sampled_from([1, 2, 8, 64, 1 << 16])
+
+
+def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None = None) -> Hubs:
+    numbers = np.array(range(len(sets)) if documents is None else documents, np.int64)
+    return join_hubs(numbers, len(sets), MadeStore(sets), made_sets.criterion(threshold), 2)  # type: ignore[arg-type]
+
+
+def found_pairs(
+    hubs: Hubs, sets: list[set[int]], threshold: Fraction, reference_documents: int = 0
+) -> dict[tuple[int, int], Fraction]:
+    table, over = pairs_of(hubs, search(hubs, old=reference_documents), 2)
+    assert not over.any()
+    return dict(made_sets.pairs_of(table, sets))
+
+
+def search(
+    hubs: Hubs,
+    out: Sequence[bool] | None = None,
+    old: int = 0,
+    limit: int | None = None,
+    known: int = 0,
+) -> HubSearch:
+    """Return what to look for: all pairs, unless told otherwise."""
+    n = len(hubs.documents)
+    left_out = np.zeros(n, np.bool_) if out is None else np.array(out, np.bool_)[hubs.documents]
+    return HubSearch(left_out, np.full(n, known, np.int64), limit, old)
+
+
+def kernel_repeats(sets: list[set[int]], words: int, cells: int, parts: int = 1) -> list[int]:
+    seen, repeats = np.zeros(words, np.uint64), np.zeros(cells, np.uint8)
+    hashes, starts, sizes = made_sets.laid_out(sets)
+    for part in range(parts):
+        count_repeats(hashes, starts, sizes, seen, repeats, part, parts)
+    return [int(count) for count in repeats]
+
+
+@given(made_sets.collections(), CELLS, CELLS)
+@settings(deadline=None)
+def test_repeats(sets: list[set[int]], words: int, cells: int) -> None:
+    assert kernel_repeats(sets, words, cells) == reference_search.count_repeats(sets, words, cells)
+
+
+@given(made_sets.collections(), st.sampled_from([2, 4]))
+@settings(deadline=None, max_examples=20)
+def test_parts_counted_apart_are_the_whole(sets: list[set[int]], parts: int) -> None:
+    assert kernel_repeats(sets, 1 << 18, 1 << 18, parts) == kernel_repeats(sets, 1 << 18, 1 << 18)
+
+
+@given(st.lists(st.sets(strategies.words64(), max_size=9), max_size=9), CELLS, CELLS)
+@settings(deadline=None)
+def test_no_hash_of_two_documents_counts_as_unique(sets: list[set[int]], words: int, cells: int) -> None:
+    repeats = kernel_repeats(sets, words, cells)
+    for a, b in combinations(sets, 2):
+        assert all(repeats[value % cells] > 0 for value in a & b)
+
+
+def test_unique_hashes_are_told_from_repeated_ones() -> None:
+    """With room enough nothing collides: what the counts are for, and a law alone would not show."""
+    once = {reference.mix64(number) for number in range(100)}
+    twice = {reference.mix64(number) for number in range(100, 150)}
+    repeats = kernel_repeats([once | twice, twice], 1 << 14, 1 << 16)
+    assert sum(repeats[value % (1 << 16)] > 0 for value in once) <= 1
+    assert sum(repeats) == 50
+
+
+def test_repeats_stop_at_255() -> None:
+    sets = [{5}] * 300
+    assert kernel_repeats(sets, 1, 8) == [0, 0, 0, 0, 0, 255, 0, 0]
+
+
+@given(made_sets.collections(), CELLS, CELLS, st.sampled_from(THRESHOLDS), st.booleans())
+@settings(deadline=None)
+def test_prefixes(sets: list[set[int]], words: int, cells: int, threshold: Fraction, crowded: bool) -> None:
+    """Right also where counts are too high, as hashes that collide make them."""
+    sets = sorted(sets, key=len)
+    counts = reference_search.count_repeats(sets, words, cells)
+    if crowded:
+        counts = [min(count * 100, 255) for count in counts]
+    entries, owner, largest = rare_prefixes(
+        *made_sets.laid_out(sets), np.array(counts, np.uint8), made_sets.criterion(threshold)
+    )
+    expected = [reference_search.rare_prefix(values, counts, threshold) for values in sets]
+    assert [entries[owner == x].tolist() for x in range(len(sets))] == [prefix for prefix, _ in expected]
+    assert largest.tolist() == [size for _, size in expected]
+    assert (np.diff(owner) >= 0).all()
+
+
+@given(made_sets.collections(), CELLS, CELLS, st.sampled_from(THRESHOLDS))
+@settings(deadline=None)
+def test_prefixes_of_true_pairs_meet(sets: list[set[int]], words: int, cells: int, threshold: Fraction) -> None:
+    """The law the join rests on, whatever hashes collide: nothing here knows of the lists."""
+    counts = kernel_repeats(sets, words, cells)
+    prefixes = [reference_search.rare_prefix(values, counts, threshold) for values in sets]
+    for a, b in reference_search.all_pairs(sets, threshold):
+        assert set(prefixes[a][0]) & set(prefixes[b][0])
+        assert len(sets[a]) <= prefixes[b][1]
+        assert len(sets[b]) <= prefixes[a][1]
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24))
+@settings(deadline=None, max_examples=300)
+def test_no_pair_is_lost_and_none_is_made_up(sets: list[set[int]], threshold: Fraction, old: int) -> None:
+    assert found_pairs(join(sets, threshold), sets, threshold, old) == reference_search.all_pairs(
+        sets, threshold, old
+    )
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.data())
+@settings(deadline=None)
+def test_only_some_documents_are_in_hubs(sets: list[set[int]], threshold: Fraction, data: st.DataObject) -> None:
+    inside = sorted(data.draw(st.sets(st.sampled_from(range(len(sets)))) if sets else st.just(set())))
+    hubs = join(sets, threshold, inside)
+    expected = reference_search.all_pairs(sets, threshold)
+    assert found_pairs(hubs, sets, threshold) == {
+        pair: value for pair, value in expected.items() if set(pair) <= set(inside)
+    }
+    assert np.flatnonzero(hubs.local >= 0).tolist() == inside
+    assert hubs.documents[hubs.local[inside]].tolist() == inside
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.data())
+@settings(deadline=None)
+def test_documents_left_out(sets: list[set[int]], threshold: Fraction, data: st.DataObject) -> None:
+    hubs = join(sets, threshold)
+    out = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
+    table, _ = pairs_of(hubs, search(hubs, out), 1)
+    expected = reference_search.all_pairs(sets, threshold)
+    assert made_sets.pairs_of(table, sets) == {
+        (a, b): value for (a, b), value in expected.items() if not out[a] and not out[b]
+    }
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 5), st.integers(0, 3))
+@settings(deadline=None, max_examples=200)
+def test_documents_with_too_many_partners(
+    sets: list[set[int]], threshold: Fraction, limit: int, known: int
+) -> None:
+    """They are told, and none of their pairs is given; ``known`` partners elsewhere count as well."""
+    hubs = join(sets, threshold)
+    table, over = pairs_of(hubs, search(hubs, limit=limit, known=known), 1)
+    expected = reference_search.all_pairs(sets, threshold)
+    partners = Counter(d for pair in expected for d in pair)
+    popular = {d for d in range(len(sets)) if known + partners[d] > limit and (partners[d] or known > limit)}
+    assert set(hubs.documents[over].tolist()) == popular & set(hubs.documents.tolist())
+    assert made_sets.pairs_of(table, sets) == {
+        pair: value for pair, value in expected.items() if not popular & set(pair)
+    }
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS))
+@settings(deadline=None, max_examples=200)
+def test_no_document_with_a_partner_is_given_up(sets: list[set[int]], threshold: Fraction) -> None:
+    hubs = join(sets, threshold)
+    alive = with_partners(hubs)
+    for pair in reference_search.all_pairs(sets, threshold):
+        assert alive[hubs.local[list(pair)]].all()
+
+
+def test_boilerplate_over_texts_of_their_own_is_given_up() -> None:
+    """Half of each text is common to all of them: every pair meets in the lists, and none can be similar."""
+    common = set(range(20))
+    sets = made_sets.hashed(
+        [common | {1000 * k + n for n in range(21)} for k in range(1, 60)], strategies.mixed_hash
+    )
+    assert not with_partners(join(sets, Fraction(1, 2))).any()
+    assert with_partners(join(sets, Fraction(3, 10))).all()
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("times", [1, 7, 40])
+def test_pairs_exactly_at_the_threshold(threshold: Fraction, times: int) -> None:
+    """|A∩B| / |A∪B| is the threshold itself: found; one shared shingle less: not. Both ways round."""
+    shared, union = threshold.numerator * times, threshold.denominator * times
+    whole = set(range(union))
+    inside = set(range(shared))  # a subset of the whole, and two sets that overlap
+    left, right = (
+        set(range(shared + (union - shared) // 2)),
+        inside | set(range(shared + (union - shared) // 2, union)),
+    )
+    for a, b in ((whole, inside), (inside, whole), (left, right), (right, left)):
+        fewer = b - {0} if len(b) > 1 else {10**6}
+        sets = made_sets.hashed([a, b, {10**7}], strategies.mixed_hash)
+        assert found_pairs(join(sets, threshold), sets, threshold) == {(0, 1): threshold}
+        sets = made_sets.hashed([a, fewer | {10**6}, {10**7}], strategies.mixed_hash)
+        assert found_pairs(join(sets, threshold), sets, threshold) == {}
+
+
+@pytest.mark.parametrize("threshold", [Fraction(1, 2), Fraction(9, 10)])
+def test_a_crowd_larger_than_a_slice_and_the_first_buffers(threshold: Fraction) -> None:
+    """1 100 documents of 40 kinds: more than one task, more pairs than the buffers start with."""
+    kinds = [set(range(1000 * kind, 1000 * kind + 12)) | {10**6, 10**6 + 1} for kind in range(40)]
+    sets = made_sets.hashed([kinds[n * 7 % 40] | {2 * 10**6 + n % 3} for n in range(1100)], strategies.mixed_hash)
+    found = found_pairs(join(sets, threshold), sets, threshold, 5)
+    assert found == reference_search.all_pairs(sets, threshold, 5)
+    assert len(found) > 4000
+
+
+def test_no_hubs() -> None:
+    hubs = no_hubs(3, made_sets.criterion(Fraction(1, 2)))
+    assert hubs.local.tolist() == [-1] * 3
+    assert with_partners(hubs).tolist() == []
+    assert found_pairs(hubs, [{1}, {1}, {1}], Fraction(1, 2)) == {}
+    empty = join([{1}, {1}], Fraction(1, 2), [])
+    assert found_pairs(empty, [{1}, {1}], Fraction(1, 2)) == {}
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 12), st.data())
+@settings(deadline=None, max_examples=200)
+def test_links_of_crowds_complete_the_components(
+    sets: list[set[int]], threshold: Fraction, old: int, data: st.DataObject
+) -> None:
+    """Uniting all pairs without a crowded end, and then the links, gives the components of all pairs."""
+    hubs = join(sets, threshold)
+    crowded = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
+    pairs = reference_search.all_pairs(sets, threshold, old)
+    outside = [(a, b) for a, b in pairs if not (crowded[a] or crowded[b])]
+    numbers = range(len(sets))
+    parent = np.array(reference_search.components(outside, numbers), np.int64)
+    among = np.array(crowded, np.bool_)[hubs.documents]
+    links = link_crowds(hubs, among, parent, old)
+    found = [tuple(sorted(hubs.documents[row[:2]].tolist())) for row in links]
+    assert set(found) <= set(pairs)
+    assert [len(sets[a] & sets[b]) for a, b in found] == [int(row[2]) for row in links]
+    whole = reference_search.components(pairs, numbers)
+    assert reference_search.components([*outside, *found], numbers) == whole
+    assert len(found) == len(set(reference_search.components(outside, numbers))) - len(set(whole))
+
+
+def test_many_links() -> None:
+    """More links than their buffer starts with: a star of crowds."""
+    core = set(range(30))
+    sets = made_sets.hashed([core] + [core | {1000 + n} for n in range(50)], reference.mix64)
+    hubs = join(sets, Fraction(9, 10))
+    parent = np.arange(len(sets))
+    links = link_crowds(hubs, np.ones(len(sets), np.bool_), parent, 0)
+    assert len(links) == 50

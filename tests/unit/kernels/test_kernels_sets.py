@@ -1,0 +1,92 @@
+"""Sorted sets of hashes: how much two share, exactly and with the early exit, against the naive twins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from neardup.kernels.sets import count_shared, least_shared, shared_at_least, verify_pairs
+from support import reference_search, strategies
+from support.made_sets import criterion
+
+THRESHOLDS = st.one_of(
+    st.sampled_from([Fraction(3, 10), Fraction(1, 2), Fraction(4, 5), Fraction(9, 10), Fraction(1)]),
+    st.fractions(Fraction(1, 1000), 1, max_denominator=1000),
+)
+ELEMENTS = st.one_of(st.integers(0, 12), strategies.words64())
+SETS = st.sets(ELEMENTS, min_size=1, max_size=20)
+
+
+def laid_out(sets: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (hashes, offsets) of the sets, each sorted."""
+    hashes = np.array([value for values in sets for value in sorted(values)], np.uint64)
+    return hashes, np.cumsum([0, *map(len, sets)])
+
+
+@given(st.integers(0, 200), st.integers(0, 200), THRESHOLDS)
+@example(0, 0, Fraction(1))
+@settings(deadline=None)
+def test_least_shared(size_a: int, size_b: int, threshold: Fraction) -> None:
+    expected = reference_search.least_shared(size_a, size_b, threshold)
+    assert least_shared(size_a, size_b, criterion(threshold)) == expected
+
+
+def test_least_shared_of_large_sets_is_not_rounded() -> None:
+    """Numerators have six decimals and sets millions of shingles: where floating point would be off by one."""
+    for size in (10**6, 10**7 + 1, 2**31 - 1):
+        shared = least_shared(size, size, criterion(Fraction(999_999, 1_000_000)))
+        threshold = Fraction(999_999, 1_000_000)
+        assert Fraction(shared, 2 * size - shared) >= threshold > Fraction(shared - 1, 2 * size - shared + 1)
+
+
+@given(SETS, SETS, st.integers(-3, 25))
+@settings(deadline=None)
+def test_shared_at_least(a: set[int], b: set[int], least: int) -> None:
+    hashes, offsets = laid_out([{7}, a, {0, 1, 2}, b, {3}])
+    found = shared_at_least(hashes, offsets[1], offsets[2], offsets[3], offsets[4], least)
+    assert found == reference_search.shared_at_least(a, b, least)
+
+
+@given(SETS, st.lists(st.sets(ELEMENTS, max_size=20), max_size=5))
+@settings(deadline=None)
+def test_shared_with_one_set_is_counted(wanted: set[int], sets: list[set[int]]) -> None:
+    hashes, offsets = laid_out(sets)
+    shared = np.full(len(sets), -1, np.int64)
+    count_shared(np.array(sorted(wanted), np.uint64), hashes, offsets.astype(np.int64), shared)
+    assert shared.tolist() == [len(wanted & own) for own in sets]
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 45))
+@settings(deadline=None)
+def test_shared_at_least_of_sets_that_differ_at_one_end(common: int, low: int, high: int, least: int) -> None:
+    """The bound falls early, late or in both sets at once."""
+    a = set(range(100, 100 + common)) | set(range(low))
+    b = set(range(100, 100 + common)) | set(range(200, 200 + high))
+    hashes, offsets = laid_out([a, b])
+    expected = reference_search.shared_at_least(a, b, least)
+    assert shared_at_least(hashes, 0, offsets[1], offsets[1], offsets[2], least) == expected
+    assert shared_at_least(hashes, offsets[1], offsets[2], 0, offsets[1], least) == expected
+
+
+@given(st.one_of(strategies.families(), st.lists(SETS, max_size=8)), THRESHOLDS)
+@settings(deadline=None)
+def test_verified_pairs(sets: list[set[int]], threshold: Fraction) -> None:
+    hashes, offsets = laid_out(sets)
+    ends = [(a, b) for a in range(len(sets)) for b in range(len(sets))]
+    left, right = (np.array([pair[side] for pair in ends], np.int64) for side in (0, 1))
+    shared = np.full(len(ends), 99, np.int64)
+    verify_pairs(hashes, offsets, left, right, criterion(threshold), shared)
+    assert shared.tolist() == [reference_search.verified(sets[a], sets[b], threshold) for a, b in ends]
+
+
+def test_a_pair_exactly_at_the_threshold_counts() -> None:
+    a, b = set(range(8)), set(range(10))
+    hashes, offsets = laid_out([a, b])
+    shared, zero, one = np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64)
+    verify_pairs(hashes, offsets, zero, one, criterion(Fraction(4, 5)), shared)
+    assert shared.tolist() == [8]
+    verify_pairs(hashes, offsets, zero, one, criterion(Fraction(800_001, 1_000_000)), shared)
+    assert shared.tolist() == [-1]

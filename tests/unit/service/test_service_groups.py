@@ -1,0 +1,96 @@
+"""Near documents on arrival, groups and decisions over HTTP: what the collection says, and what is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.made_service import Service, serving
+
+BASE = " ".join(f"word{number}" for number in range(60))
+NEAR = BASE.replace("word30", "other")
+OTHER = " ".join(f"else{number}" for number in range(40))
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with serving(tmp_path / "mail.neardup") as made:
+        made.add(a=BASE, c=OTHER)
+        yield made
+
+
+def add(service: Service, id: str, text: str, **more: Any) -> Any:
+    return service("POST", "/v1/documents", {"documents": [{"id": id, "text": text}], **more})
+
+
+def test_what_a_document_repeats_is_told(service: Service) -> None:
+    kept = add(service, "b", NEAR, near=0.7).json
+    [near] = kept["near"]
+    assert (kept["added"], near["of"], near["action"], near["group"]) == (1, "a", "kept", None)
+    assert near["resemblance"] == near["shared"] / (near["size"] + near["of_size"] - near["shared"])
+    left_out = add(service, "d", NEAR, near=0.7, on_near="reject").json
+    assert (left_out["added"], left_out["left_out"], left_out["near"][0]["action"]) == (0, 1, "rejected")
+    assert service("GET", "/v1/documents/d").status == 404
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"near": 0}, {"near": 1.1}, {"near": "x"}, {"on_near": "link"}, {"on_near": "x", "near": 0.5}]
+)
+def test_what_cannot_be_asked(service: Service, wrong: dict[str, Any]) -> None:
+    assert add(service, "b", NEAR, **wrong).status == 422
+    assert add(service, "b", NEAR, near=0.12345678).status == 400
+    assert service("GET", "/v1/stats").json["documents"] == 2
+
+
+def test_groups_and_their_members(service: Service) -> None:
+    number = add(service, "b", NEAR, near=0.7, on_near="link").json["near"][0]["group"]
+    page = service("GET", "/v1/groups").json
+    assert page == service.desk.collection.groups().as_dict()
+    assert [group["id"] for group in page["groups"]] == [number]
+    assert service("GET", f"/v1/groups/{number}").json == page["groups"][0]
+    assert service("GET", f"/v1/groups/{number}/members?limit=1").json["members"][0]["id"] == "a"
+    assert [one["id"] for one in service("GET", f"/v1/groups/{number}/members?after=a").json["members"]] == ["b"]
+    assert service("GET", "/v1/group-of?id=b").json["group"]["id"] == number
+    assert service("GET", "/v1/group-of?id=c").json == {"group": None}
+    assert service("GET", "/v1/groups?after=1000").json == {"groups": [], "next": None}
+    assert service("GET", "/v1/stats").json["groups"] == 1
+    for missing in ("/v1/groups/999", "/v1/groups/999/members", f"/v1/groups/{number}/members?after=z"):
+        assert service("GET", missing).error["code"] == "not_found"
+    assert service("GET", "/v1/group-of?id=z").error["code"] == "not_found"
+    for wrong in ("/v1/groups/0", "/v1/groups/x", f"/v1/groups/{2**63}", "/v1/groups?limit=101"):
+        assert service("GET", wrong).status == 422
+
+
+def test_decisions_are_acted_on_and_can_be_withdrawn(service: Service) -> None:
+    same = {"a": "c", "b": "a", "verdict": "same", "by": "ann", "note": "one letter"}
+    made = service("POST", "/v1/decisions", same).json["decision"]
+    assert (made["verdict"], made["by"], {made["a"], made["b"]}) == ("same", "ann", {"a", "c"})
+    assert service("GET", "/v1/decisions").json["decisions"] == [made]
+    assert service("GET", "/v1/group-of?id=c").json["group"]["size"] == 2
+    add(service, "b", OTHER)
+    service("POST", "/v1/decisions", {"a": "b", "b": "c", "verdict": "same"})
+    refused = service("POST", "/v1/decisions", {"a": "b", "b": "a", "verdict": "different"})
+    assert (refused.status, refused.error["code"]) == (409, "contradiction")
+    withdrawn = {"a": "a", "b": "c", "verdict": "undecided"}
+    assert service("POST", "/v1/decisions", withdrawn).json == {"decision": None, "withdrawn": True}
+    assert service("POST", "/v1/decisions", withdrawn).json == {"decision": None, "withdrawn": False}
+    changes = service("GET", "/v1/changes").json["changes"]
+    assert changes == [change.as_dict() for change in service.desk.collection.changes()]
+    last = changes[-1]["number"]
+    assert service("GET", f"/v1/changes?after={last}").json == {"changes": []}
+    assert service.desk.collection.check() == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"),
+    [
+        ({"a": "a", "b": "a", "verdict": "same"}, 422),
+        ({"a": "a", "b": "z", "verdict": "same"}, 404),
+        ({"a": "a", "b": "c", "verdict": "maybe"}, 422),
+        ({"a": "a", "b": "c", "verdict": "same", "note": "x" * 10_001}, 422),
+    ],
+)
+def test_decisions_that_cannot_be(service: Service, wrong: dict[str, Any], status: int) -> None:
+    assert service("POST", "/v1/decisions", wrong).status == status
+    assert service("GET", "/v1/decisions").json == {"decisions": []}
