@@ -10,7 +10,7 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.io.formats import SUFFIXES, extract, format_of, limits, packages
-from neardup.io.readers.limits import COLUMNS, DICTIONARY_BYTES, ROW_BYTES
+from neardup.io.readers.limits import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
 from support.made_files import (
     WORD,
     docx,
@@ -252,6 +252,8 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     }
     dictionary = rows.pop("different values of a column in a row group of Parquet (its dictionary)")
     assert dictionary == f"{DICTIONARY_BYTES >> 20} MB"
+    unpacked = rows.pop("a page of Parquet, unpacked")
+    assert unpacked == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times what is stored"
     assert rows == {
         "size of a file": f"{limits.FILE_BYTES >> 20} MB",
         "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
