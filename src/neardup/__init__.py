@@ -4,20 +4,31 @@
 >>> nd.plan(threshold=0.8, recall=0.99).slots
 128
 
-What costs time to import (Numba, Arrow) is imported when it is first used.
+Packages that are slow to import (Numba, Arrow) are loaded when they are first used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neardup.errors import FormatError, InputError, NeardupError, OutputError, QueryError, SettingError
+from neardup.errors import (
+    FormatError,
+    InputError,
+    LimitError,
+    NeardupError,
+    OutputError,
+    QueryError,
+    SettingError,
+)
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
-    from neardup.collection import Collection
+    from neardup.collection import Collection, Near
+    from neardup.collection.contract import Store
+    from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, compare
+    from neardup.comparison.result import DESCRIPTIONS
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
     from neardup.lsh.hamming.pairs import hamming_pairs
@@ -42,14 +53,17 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "BucketMinHash",
     "Collection",
     "Comparison",
+    "DESCRIPTIONS",
     "FormatError",
     "Found",
     "HammingIndex",
     "InputError",
     "LSH",
+    "LimitError",
     "MinHash",
     "ModP",
     "MultiplyShift",
+    "Near",
     "NeardupError",
     "OutputError",
     "Plan",
@@ -58,6 +72,8 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "SettingError",
     "Settings",
     "SimHash",
+    "Store",
+    "View",
     "__version__",
     "advise",
     "compare",
@@ -81,14 +97,18 @@ _LAZY = {
     "BucketMinHash": "neardup.sketch.bucketed",
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
+    "DESCRIPTIONS": "neardup.comparison.result",
     "Found": "neardup.run.found",
     "HammingIndex": "neardup.lsh.hamming.index",
     "LSH": "neardup.lsh.index",
     "MinHash": "neardup.sketch.minhash",
     "ModP": "neardup.sketch.textbook",
     "MultiplyShift": "neardup.sketch.textbook",
+    "Near": "neardup.collection.near",
     "SampledShingles": "neardup.sketch.sampled",
     "SimHash": "neardup.sketch.simhash",
+    "Store": "neardup.collection.contract",
+    "View": "neardup.collection.view",
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
     "explain": "neardup.walkthrough",

@@ -1,9 +1,12 @@
-"""Documentation is tested: what the program offers stands on its page, and what the pages say exists."""
+"""Documentation is tested: the pages list everything the program offers, and everything they list exists."""
 
+import ast
+import inspect
 import json
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,13 +16,55 @@ import pytest
 
 import neardup
 from neardup.cli.options import COMMANDS
+from neardup.collection import adding, arrivals, collection, pages, why
+from neardup.collection.groups import records as collection_groups
+from neardup.comparison.alignment import Alignment
+from neardup.lsh.hamming.pairs import HammingPairs
+from neardup.lsh.hamming.tables import Design, HammingPlan
+from neardup.run import records as run_groups
 from neardup.run.found import Found
 from neardup.settings import FIELDS, MEASURES
+from neardup.sketch.minhash import Estimate, MinHashSketch
+from neardup.sketch.sampled import Sample, Samples
+from neardup.sketch.slots import Signature
+from neardup.sketch.stored import Signatures
+from neardup.text.units import Units
+from neardup.walkthrough.explanation import Explanation
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "neardup"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+CLASSES = [name for name in neardup.__all__ if isinstance(getattr(neardup, name), type)]
+RETURNED: dict[str, tuple[type, ...]] = {
+    "Groups and decisions of a run": (
+        run_groups.Group,
+        run_groups.Member,
+        run_groups.Shared,
+        run_groups.Decision,
+        run_groups.NotJudged,
+    ),
+    "Units": (Units,),
+    "Alignment": (Alignment,),
+    "Documents added and stored": (adding.Added, arrivals.NearCopy, collection.Document),
+    "Pages of hits": (pages.Page, pages.Hit, pages.Evidence, pages.Passage, why.WhyNot, why.Cause),
+    "Groups and decisions of a collection": (
+        collection_groups.GroupPage,
+        collection_groups.Group,
+        collection_groups.Member,
+        collection_groups.Decision,
+        collection_groups.Change,
+    ),
+    "Explanation": (Explanation,),
+    "MinHashSketch and Estimate": (MinHashSketch, Estimate),
+    "Samples and Sample": (Samples, Sample),
+    "Signature": (Signature,),
+    "Signatures": (Signatures,),
+    "hamming_pairs": (HammingPairs,),
+    "hamming_plan": (HammingPlan, Design),
+}
+"""Types that calls return, by the section of the page that lists their members."""
 
 
 def page(name: str) -> str:
@@ -71,12 +116,47 @@ def test_every_public_name_is_documented(name: str) -> None:
     )
 
 
-def test_members_of_a_result_are_documented() -> None:
-    names = {name for name in vars(Found) if not name.startswith("_")} | set(Found.__dataclass_fields__)
-    missing = {
-        name for name in names if f"`{name}`" not in page("python.md") and f"`{name}(" not in page("python.md")
-    }
-    assert not missing
+def sections() -> dict[str, str]:
+    """The sections of the page on Python by their headings, each up to the next heading."""
+    parts = re.split(r"^#{2,3} ", page("python.md"), flags=re.MULTILINE)
+    return {part.partition("\n")[0]: part for part in parts}
+
+
+def listed(section: str) -> set[str]:
+    """The names in the first column of the tables: `name`, `.name(…)`, `Class.name` or `object.name`."""
+    names: set[str] = set()
+    for row in re.findall(r"^\| (`.*)$", section, flags=re.MULTILINE):
+        cell = re.split(r"(?<!\\)\|", row)[0]
+        for code in re.findall(r"`([^`]+)`", cell):
+            names |= set(re.findall(r"(?:^|\.)(\w+)", code))
+    return names
+
+
+def public_members(kind: type) -> set[str]:
+    """Methods, properties, fields, and attributes that a method assigns, those of base classes included."""
+    names: set[str] = set()
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] == "neardup":
+            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
+            attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+            assigned = [node for node in attributes if isinstance(node.ctx, ast.Store)]
+            names |= {node.attr for node in assigned if ast.unparse(node.value) == "self"}
+            names |= {*vars(base), *inspect.get_annotations(base)}
+    return {name for name in names if not name.startswith("_")} - {*dir(ValueError)}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_member_of_a_public_class_is_documented(name: str) -> None:
+    kind = getattr(neardup, name)
+    title = "Errors" if issubclass(kind, neardup.NeardupError) else name
+    [section] = [text for heading, text in sections().items() if re.search(rf"\b{title}\b", heading)]
+    assert not public_members(kind) - listed(section)
+
+
+@pytest.mark.parametrize("heading", RETURNED)
+def test_every_member_of_a_returned_type_is_documented(heading: str) -> None:
+    members = {name for kind in RETURNED[heading] for name in public_members(kind)}
+    assert not members - listed(sections()[heading])
 
 
 def test_keys_of_the_run_are_documented(found: Found) -> None:
