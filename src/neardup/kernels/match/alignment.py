@@ -143,8 +143,7 @@ def runs_in_order(a, b, kind, runs):
 
 @njit(cache=True, nogil=True)
 def subsequence_runs(a, b):
-    """Return a longest common subsequence of ``a`` and ``b`` (int32 names) as runs int64[r, 3], see
-    ``runs_in_order``.
+    """Return the runs (int64[r, 3]) of a longest common subsequence of ``a`` and ``b``, see ``runs_in_order``.
 
     Uses len(a) · len(b) bits of memory.
     """

@@ -10,8 +10,7 @@ from neardup.kernels.match.alignment import heaviest_chain, runs_in_order, telli
 
 @njit(cache=True, nogil=True)
 def words_between(tokens, m, n_names, moved, spine, limits):
-    """Return the runs of equal words between tiles: (int64[r, 3] start in A, start in B, length; whether
-    complete).
+    """Return runs of equal words between tiles: (int64[r, 3] start in A, start in B, length; whether complete).
 
     ``tokens`` (int32 names below ``n_names``) are the m tokens of A, then the tokens of B. ``spine`` int64[k, 3]
     are tiles in the same order in both, ``moved`` the other tiles, whose tokens are left out. ``limits`` = (cells
@@ -68,8 +67,7 @@ def _place(runs, kept, at_a, at_b, found, size):
 
 @njit(cache=True, nogil=True)
 def _stretch(a, b, kind, limits):
-    """Return the runs int64[r, 3] of equal tokens of two stretches, the cells used, and whether every part fitted.
-    """
+    """Return the runs int64[r, 3] of equal tokens of two stretches, the cells used, and whether all parts fit."""
     found = np.empty((min(a.size, b.size), 3), np.int64)
     cells = a.size * b.size
     if cells <= min(limits[0], limits[1]):

@@ -207,8 +207,7 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
 
 @njit(cache=True, nogil=True)
 def common_text(keys, offsets, ranks, pairs, counting, criterion, limits):
-    """Return the common text C of ``pairs`` (int64[n, 2]) of documents: int64[n, 4] of C, size of A, size of B,
-    capped.
+    """Return the common text of ``pairs`` (int64[n, 2]) of documents: int64[n, 4] of C, size A, size B, capped.
 
     Documents and counts are as in ``count_chunks``; sizes are tokens, or non-redundant tokens. Of two documents of
     equal length the one with the smaller rank comes first (``ranks`` uint64[documents], see

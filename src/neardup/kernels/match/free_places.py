@@ -1,5 +1,4 @@
-"""Free and used places (tokens outside and inside tiles): bit maps of two levels that find the next one quickly.
-"""
+"""Free and used places (tokens outside and inside tiles): bit maps of two levels that find the next one fast."""
 
 from __future__ import annotations
 

@@ -161,8 +161,7 @@ def _meet(text, free, length, table):
 
 @njit(cache=True, nogil=True)
 def runs_of(text, drawn, least, near, room):
-    """Return the maximal runs of ``least`` tokens or more around a drawn window: (lengths int32, keys uint64,
-    all).
+    """Return the maximal runs of ``least`` tokens or more around drawn windows: (lengths int32, keys uint64, all).
 
     ``all`` is False if there are more than ``room`` runs, or with ``near``. With ``near``, a drawn window is
     paired with at most that many nearest windows of B, and with the one at the same relative rank among its equals

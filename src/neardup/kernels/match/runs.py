@@ -17,7 +17,7 @@ _PLACE = np.uint64(0xFFFFFFFF)
 
 @njit(cache=True, nogil=True, inline="always")
 def run_key(i, j):
-    """Return the sort key, among runs of one length, of a run that begins at i of A and j of B; it encodes (i, j).
+    """Return the sort key, among runs of one length, of the run at i of A and j of B; ``run_places`` decodes it.
     """
     return (np.uint64(abs(i - j)) << _32) | (np.uint64(i) << _ONE) | np.uint64(j > i)
 

@@ -28,9 +28,7 @@ _ROUNDS = 4
 _DIRECT = 1 << 15
 """Up to this many pairs of equal windows are all examined; with more, phases are faster (measured)."""
 _FEW = 1 << 16
-"""Up to this many meetings of drawn windows are followed one by one; with more, a descent by length is tried
-first.
-"""
+"""Up to this many meetings of drawn windows are followed one by one; above, a descent by length is tried first."""
 _MEETINGS, _MEETINGS_LONG, _WINDOWS = 2, 8, 24
 """Limits as multiples of the runs that may be held: meetings to follow (the second for long runs, where many
 meetings belong to one run), and windows that one descent may hold.
