@@ -99,8 +99,7 @@ def _met_in_list(x, hubs, listed, span, seen, met, n):
 
 @njit(cache=True, nogil=True)
 def _met_in_lists(x, hubs, listed, seen, met):
-    """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), ascending; return how
-    many.
+    """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), sorted; return how many.
 
     Leaders ruled out by sizes or parities are left out. ``listed`` is a ``Listed``; ``seen`` is int64[hubs]
     scratch.
@@ -193,8 +192,9 @@ def lead(order, rank, links, hubs, alive, reference, complete):
 
 @njit(cache=True, nogil=True)
 def _best(d, rank, found, hubs, classes, partner_of, reference):
-    """Return the index in ``found`` of the most similar leader whose group accepts d, or −1 (any, without
-    classes).
+    """Return the index in ``found`` of the most similar leader whose group accepts d, or −1.
+
+    Without classes every group accepts d.
     """
     complete = classes.first.size > 0
     tried = np.zeros(found.shape[0], np.bool_)

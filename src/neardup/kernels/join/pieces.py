@@ -62,8 +62,7 @@ class Held(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def runs_of(tokens, lengths, factors, out):
-    """Write the hashes of all runs of ``lengths`` (int64) tokens to ``out`` (uint64, large enough); return how
-    many.
+    """Write the hashes of all runs of ``lengths`` (int64) tokens to ``out`` (uint64, with room); return how many.
 
     ``factors`` are the factors of shingles, see ``keyed.Key``.
     """

@@ -80,8 +80,7 @@ def _met_before(places, i, j, band):
 
 @njit(cache=True, nogil=True)
 def neighbours(signatures, members, places, first, behind, rule):
-    """Return the candidates of documents ``first`` … ``behind`` − 1: found int32[m, 2], ends int64[behind −
-    first].
+    """Return candidates of documents ``first`` … ``behind`` − 1: (found int32[m, 2], ends int64[behind − first]).
 
     ``found`` holds their numbers and the number of equal slots, most first, then by number; the candidates of
     document first + k end before ``found[ends[k]]``. ``members`` int32[bands, n] is the order of each band;

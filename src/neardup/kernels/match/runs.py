@@ -17,8 +17,7 @@ _PLACE = np.uint64(0xFFFFFFFF)
 
 @njit(cache=True, nogil=True, inline="always")
 def run_key(i, j):
-    """Return the sort key, among runs of one length, of the run at i of A and j of B; ``run_places`` decodes it.
-    """
+    """Return the sort key, among runs of one length, of the run that begins at i of A and j of B."""
     return (np.uint64(abs(i - j)) << _32) | (np.uint64(i) << _ONE) | np.uint64(j > i)
 
 

@@ -75,8 +75,7 @@ def classic(low, n, a, b, out):
 
 @njit(cache=True, nogil=True)
 def low_halves(hashes, n, out):
-    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n, padded with the last to a multiple of 64; returns its
-    size.
+    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n, padded with the last to a multiple of 64; return its size.
 
     A repeat does not change a minimum, and full vectors save every slot a scalar remainder. n ≥ 1; ``out`` is
     uint32[≥ n + 63].

@@ -88,8 +88,7 @@ def sample_texts(batch, tables, form, key, rule):
 
 @njit(cache=True, nogil=True)
 def sample_sets(values, offsets, rule):
-    """Return the samples of sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed; repeats are ignored).
-    """
+    """Return the samples of sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed, repeats ignored)."""
     ends, used = np.empty(offsets.size - 1, np.int64), np.int64(0)
     out = np.empty(64, np.uint64)
     hashes, kept, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint64)

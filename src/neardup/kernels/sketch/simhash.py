@@ -42,8 +42,7 @@ def solid_units(codepoints, n, tables, unit, units):
 
 @njit(cache=True, nogil=True)
 def ascii_hashes(unit):
-    """Return uint64[128]: the hash of each ASCII character of the unit, without case; 0, never a hash, for others.
-    """
+    """Return uint64[128]: the hash of each ASCII character of the unit, without case; 0 for all others."""
     table = np.zeros(128, np.uint64)
     for byte in range(128):
         folded = byte + 32 if 65 <= byte <= 90 else byte
