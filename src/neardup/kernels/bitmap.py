@@ -28,8 +28,7 @@ def _next_bit(bits, at, end):
 
 @njit(cache=True, nogil=True)
 def next_set(bits, words, at, end):
-    """Return the first set bit of ``bits`` in [at, end), or end; ``words`` has a bit for each word other than 0.
-    """
+    """Return the first set bit of ``bits`` in [at, end), or end; ``words`` has a bit for each non-zero word."""
     if at >= end:
         return end
     boundary = min(end, ((at >> 6) + 1) << 6)

@@ -36,9 +36,7 @@ _STEP = 0.02
 
 
 class Folders(NamedTuple):
-    """The folders to read compiled kernels from, the one to write new ones to (None: nowhere), and notes for
-    people.
-    """
+    """The folders to read compiled kernels from, the one to write to (None: nowhere), and notes for people."""
 
     read: tuple[Path, ...]
     write: Path | None

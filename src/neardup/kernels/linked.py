@@ -37,7 +37,7 @@ from neardup.kernels.signatures import spelled
 _UNRESOLVED, _ENVIRONMENT = ".numba.unresolved$", "_ZN08NumbaEnv"
 _SOURCES = Path(__file__).parent
 _entries: list[Kernel] = []
-"""The entries being compiled, under Numba's lock: a kernel requested meanwhile is a part of the last."""
+"""The entries being compiled, under Numba's lock: a kernel requested meanwhile is a part of the last one."""
 
 
 class _Whole(JITCodeLibrary):

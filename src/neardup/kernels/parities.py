@@ -19,14 +19,12 @@ _AT_ONCE = 8
 """Words between two checks whether the bound is reached."""
 
 _MOST_FOLDS = 4
-"""Sets whose numbers of words differ by more than this factor are not compared: folding costs more than it saves.
-"""
+"""Sets whose word counts differ by more than this factor are not compared: folding costs more than it saves."""
 
 
 @njit(cache=True, nogil=True)
 def parity_words(sizes):
-    """Return int64[n + 1]: the begin of the words of each set, a power of two, two bits per element of ``sizes``.
-    """
+    """Return int64[n + 1]: the first word of each set; a power of two of words, two bits or more per element."""
     begin = np.zeros(sizes.size + 1, np.int64)
     for x in range(sizes.size):
         words = np.int64(1)
@@ -48,8 +46,7 @@ def fill_parities(hashes, starts, sizes, begin, words):
 
 @njit(cache=True, nogil=True, inline="always")
 def differ_in_more(words, begin, x, y, most):
-    """Return True if more than ``most`` elements must be in only one of the sets x and y; False settles nothing.
-    """
+    """Return True if more than ``most`` elements must be in only one of sets x and y; False settles nothing."""
     at_x, at_y = begin[x], begin[y]
     length_x, length_y = begin[x + 1] - at_x, begin[y + 1] - at_y
     apart = np.int64(0)

@@ -221,9 +221,10 @@ def sort_lists(documents, offsets):
 
 @njit(cache=True, nogil=True)
 def tally(documents, least, seen, out):
-    """Count the occurrences of each document in ``seen`` (zeros, beyond the largest); return the size of ``out``.
+    """Count the occurrences of each document in ``seen``; return the number of documents written to ``out``.
 
-    ``out`` receives the documents that occur ``least`` times or more, in no particular order.
+    ``seen`` is all zeros, and longer than the largest document number. ``out`` receives the documents that occur
+    ``least`` times or more, in no particular order.
     """
     n = 0
     for document in documents:

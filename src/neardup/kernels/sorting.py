@@ -13,8 +13,7 @@ _MASK = np.uint64(_RADIX - 1)
 
 @njit(cache=True, nogil=True)
 def sorted_by_key(keys, passes):
-    """Return the int32 order that sorts ``keys`` (uint64) by the top ``11 · passes`` bits, stable (LSD radix
-    sort).
+    """Return the int32 order that sorts ``keys`` (uint64) by their top ``11 · passes`` bits, stable (LSD radix).
 
     Keys that differ only below those bits are mixed, in input order; ``equal_runs`` repairs that.
     """

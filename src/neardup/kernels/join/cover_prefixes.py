@@ -142,9 +142,9 @@ def fewest_that_cover(need, order, at, following, length, taken):
 def cover_prefix(tokens, repeats, counting, criterion, factors):
     """Return (prefix uint64, size, tokens that can be common, least) of a document; no prefix without a partner.
 
-    ``repeats`` counts the repetitions of each shingle (``hubs.count_repeats``), ``factors`` are the factors of
-    shingles (``keyed.Key``). A document with fewer tokens than a chunk matches only an identical one, which is a
-    copy and not a partner.
+    ``repeats`` counts the repetitions of each shingle (``prefix_index.count_repeats``), ``factors`` are the
+    factors of shingles (``keyed.Key``). A document with fewer tokens than a chunk matches only an identical one,
+    which is a copy and not a partner.
     """
     n, length = tokens.size, counting.length
     nothing = np.empty(0, np.uint64)

@@ -158,9 +158,9 @@ def _cheapest(values, costs, wanted):
 def pieces_of(tokens, lengths, factors, repeats, criterion):
     """Return (pieces uint64, number cut, largest) of a document; a partner of its size or below contains a piece.
 
-    ``repeats`` counts the other documents that have a run (``hubs.count_repeats``); pieces that no other document
-    has are counted, but not returned. ``largest`` is the greatest size of a partner, from the tokens that others
-    also have.
+    ``repeats`` counts the other documents that have a run (``prefix_index.count_repeats``); pieces that no other
+    document has are counted, but not returned. ``largest`` is the greatest size of a partner, from the tokens that
+    others also have.
     """
     n = tokens.size
     hashes = np.empty((lengths.size, n), np.uint64)

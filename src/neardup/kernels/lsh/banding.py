@@ -44,7 +44,7 @@ def wrapped_keys(signatures, rows, empty, keys):
 
 @njit(cache=True, nogil=True)
 def enter_buckets(order, starts, sizes, band, places):
-    """``places[i, band]`` = begin and end in ``order`` of the bucket of document i; untouched if it is alone.
+    """``places[i, band]`` = start and end in ``order`` of the bucket of document i; untouched if it is alone.
 
     ``places`` int32[n, bands, 2]; ``order``, ``starts``, ``sizes`` come from ``equal_groups``. Returns the number
     of (document, other member) combinations.

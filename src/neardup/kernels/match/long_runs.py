@@ -45,11 +45,11 @@ class Drawn(NamedTuple):
     """Windows drawn from A, in order, and the windows of B that they meet."""
 
     length: Any  # of a window, L
-    places: Any  # int32[windows]: its begin in A
+    places: Any  # int32[windows]: its start in A
     stretch: Any  # int32[windows]: its stretch of A
     group: Any  # int32[windows]: number of its group of equal windows
-    first: Any  # int64[groups + 1]: begin of the group in ...
-    met: Any  # int32: begins of the equal windows in B, ascending in each group
+    first: Any  # int64[groups + 1]: start of the group in ...
+    met: Any  # int32: starts of the equal windows in B, ascending in each group
     met_stretch: Any  # int32: the stretch of B
     sides: Any  # (int64[a, 2], int64[b, 2]): the stretches of free tokens of A and of B
     pairs: Any  # the number of meetings between drawn windows and windows of B
@@ -90,7 +90,7 @@ def draw(text, places, least, length, step):
 
 @njit(cache=True, nogil=True)
 def _every(free, length, step):
-    """Return the begins of the windows of ``length`` tokens every ``step`` places, and the stretch of each."""
+    """Return the starts of the windows of ``length`` tokens every ``step`` places, and the stretch of each."""
     size = 0
     for k in range(free.shape[0]):
         size += max(0, (free[k, 1] - free[k, 0] - length) // step + 1)
@@ -131,7 +131,7 @@ def _groups(text, at, length):
 
 @njit(cache=True, nogil=True)
 def _meet(text, free, length, table):
-    """Return the windows of B that equal a drawn window: begin, stretch and group of each, int32, in order."""
+    """Return the windows of B that equal a drawn window: start, stretch and group of each, int32, in order."""
     slots, seen, hashes = table
     power, mask = power_of(length, text.powers[0]), np.int64(slots.size - 1)
     bits = 0

@@ -64,7 +64,8 @@ def climb(text, free, least, most, room):
 
     ``free`` uint8[places] is the result of ``free_lengths``. The windows of ``least`` + k tokens are
     places[bounds[k] : bounds[k + 1]] (int32); a longer window of A or B begins where a shorter one does. ``whole``
-    is False if there are more than ``room`` windows, or if there would be, should their number fall evenly.
+    is False if there are more than ``room`` windows, or if too many would follow at an even decline of their
+    number up to ``most``.
     """
     windows, size = np.empty(free.size, np.int32), 0
     for place in range(free.size):
@@ -247,7 +248,7 @@ def take_nearest(text, line, length, state, tiles, n_tiles):
 
 @njit(cache=True, nogil=True)
 def _whole(text, free, i, j, length):
-    """Return the run of free tokens around an equal window: its begin in both documents, and its length."""
+    """Return the run of free tokens around an equal window: its start in both documents, and its length."""
     tokens, m = text.tokens, text.m
     while i > 0 and j > m and free[i - 1] > 0 and free[j - 1] > 0 and tokens[i - 1] == tokens[j - 1]:
         i, j, length = i - 1, j - 1, length + 1

@@ -9,7 +9,7 @@ from neardup.kernels.compiled import njit
 
 @njit(cache=True, nogil=True)
 def longest_run(shingles, places, found, most):
-    """Return (begin in A, begin in B, shingles) of the longest common run of shingles; (−1, −1, 0) without any.
+    """Return (start in A, start in B, shingles) of the longest common run of shingles; (−1, −1, 0) without any.
 
     ``shingles`` (uint64, sorted) and ``places`` (int64) are the shingles of A and the place in A where each
     begins, equal ones in order of place; ``found`` (uint64) are the shingles of B in text order. Among runs of

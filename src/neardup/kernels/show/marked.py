@@ -45,7 +45,7 @@ class Notes(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Code points of all rows, the begins of the parts of one style, and the begins of the rows."""
+    """Code points of all rows, the starts of the parts of one style, and the starts of the rows."""
 
     text: Any  # uint32
     parts: Any  # int64[parts]

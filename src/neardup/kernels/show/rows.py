@@ -23,7 +23,7 @@ def cut_rows(runs, edges, begins, kinds, first):
 
     ``runs`` int64[r, 3] (start in A, start in B, length) are in order in both. Equal text is cut at ends of lines,
     and at ends of sentences only next to text that differs. Between two runs the text is cut into blocks at the
-    ``edges`` of moved text that are breaks (of A and of B, int64, ascending); ``begins`` (likewise) are the begins
+    ``edges`` of moved text that are breaks (of A and of B, int64, ascending); ``begins`` (likewise) are the starts
     of moved text. Each block with moved text is alone, the others of A and B are side by side; ``first`` selects
     the side that goes first, so that the result does not depend on which text is called A.
     """

@@ -68,7 +68,7 @@ def _append(out, used, values, n):
 def sample_texts(batch, tables, form, key, rule):
     """Return the samples of all documents of a TextBatch: (hashes uint64, ends int64[documents]), each sorted.
 
-    ``form`` as in ``kernels.documents.fingerprint``, ``key`` a ``Key``, ``rule`` as in ``sample``.
+    ``form`` as in ``kernels.sketch.documents.fingerprint``, ``key`` a ``Key``, ``rule`` as in ``sample``.
     """
     n_documents = batch.offsets.size - 1
     ends, used = np.empty(n_documents, np.int64), np.int64(0)

@@ -8,10 +8,10 @@ from neardup.kernels.compiled import njit
 
 LETTER, UPPER, GOES_ON, SPACE, STOP, CLOSE, FULL_STOP, FULL_CLOSE, LINE, WORD = (1 << k for k in range(10))
 """Bits of a class: a letter; one that is a capital; a small letter or a digit; white space; a stop (. ! ?) and a
-bracket or quotation mark after it; the same of scripts without spaces; an end of line; part of a word.
+bracket or quotation mark after it; the same two for scripts without spaces; an end of line; part of a word.
 """
 RETURN, FEED = 1 << 10, 1 << 11
-"""The two characters of the two-character line end of some systems: together they are one end."""
+"""Carriage return and line feed: together they are one line end."""
 _ABBREVIATED = 3
 
 

@@ -1,9 +1,9 @@
 """Normalised code points and tokens, with the place in the original text that each comes from.
 
-The text is the one that ``kernels.unicode.normalise`` and ``kernels.tokens.tokenise`` produce, with two more
-numbers for each code point: the characters of the original that it comes from. If a character becomes several (ß,
-ligatures), each of them comes from that one; if several become one (a letter and its marks), it comes from all of
-them.
+The text is the one that ``kernels.text.unicode.normalise`` and ``kernels.text.tokens.tokenise`` produce, with two
+more numbers for each code point: the characters of the original that it comes from. If a character becomes several
+(ß, ligatures), each of them comes from that one; if several become one (a letter and its marks), it comes from all
+of them.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def characters(codepoints, begins, ends, tables):
     room = codepoints.size
     shown, spans = np.empty(room, np.uint32), np.empty((room, 2), np.int64)
     size = 0
-    blank = np.int64(-1)  # begin of the white space that waits for a character after it
+    blank = np.int64(-1)  # start of the white space that waits for a character after it
     for i in range(room):
         if record(np.int64(codepoints[i]), tables) & WHITE_SPACE:
             blank = i if blank < 0 and size > 0 else blank

@@ -62,7 +62,7 @@ def is_ascii(data, start, end):
 
 @njit(cache=True, nogil=True)
 def token_edges(data, start, end, edges):
-    """Write the begin and end of each token of ``data[start:end]`` to ``edges``; return the number of tokens.
+    """Write the start and end of each token of ``data[start:end]`` to ``edges``; return the number of tokens.
 
     ``edges`` is int64[≥ end − start + 80]. Eight positions are always written at a time: the next block overwrites
     the excess, and the processor has no loop to predict.

@@ -14,7 +14,7 @@ LEAST_ROOM = 4
 
 @njit(cache=True, nogil=True)
 def spell(text, spelling, pool, bounds):
-    """Replace characters: (new text uint32, begin of each character of the old one, int64[n + 1]).
+    """Replace characters: (new text uint32, start of each character of the old one, int64[n + 1]).
 
     Character k of ``text`` (uint32) stays if ``spelling[k]`` (int32) is 0; otherwise the code points pool[bounds[s
     − 1] : bounds[s]] with s = ``spelling[k]`` replace it.
@@ -72,7 +72,7 @@ def wrap(classes, rows, width):
 
 @njit(cache=True, nogil=True)
 def settle(parts, rows, classes):
-    """Move the begin of each style part (int64, ascending) to the begin of the white space that it falls in.
+    """Move the start of each style part (int64, ascending) to the start of the white space that it falls in.
 
     White space between two words has one style, the last one assigned to it. ``rows`` and ``classes`` as in
     ``wrap``; every row begins with a part.
@@ -89,8 +89,8 @@ def settle(parts, rows, classes):
     return moved
 
 
-# The state while a row is cut: the number of the current line, its columns so far, the begin of its first word
-# (−1: it is empty), the begin of the white space that waits for a word.
+# The state while a row is cut: the number of the current line, its columns so far, the start of its first word
+# (−1: it is empty), the start of the white space that waits for a word.
 
 
 @njit(cache=True, nogil=True)
