@@ -30,7 +30,7 @@ class Criterion(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def least_shared(size_a, size_b, criterion):
-    """Return the smallest |A∩B|, an integer, of a pair of these sizes that meets the criterion.
+    """Return the smallest |A∩B|, an integer, with which a pair of the given sizes meets the criterion.
 
     s / (a + b − s) ≥ p / q  ⇔  s·(p + q) ≥ p·(a + b);  s / a ≥ p / q  ⇔  s·q ≥ p·a.
     """

@@ -1,4 +1,4 @@
-"""Kernels compiled before they are called: the list of those that a command needs, also in other processes.
+"""Compilation before the first call: the kernels a command needs, from a list, also in other processes.
 
 Numba compiles in one thread of a process. To use several processors, a process that finds the cache cold starts
 another one, which works through the list of the command, longest compile time first. A process that needs a kernel

@@ -32,7 +32,7 @@ _ONE, _63 = np.uint64(1), np.uint64(63)
 class Text(NamedTuple):
     """The tokens (int32 names) of A (m of them) followed by those of B, with hashes of all windows.
 
-    ``powers`` are the base of these hashes, its square, the square of that, and so on.
+    ``powers`` are the base of the hashes, its square, the square of that, and so on.
     """
 
     tokens: Any
