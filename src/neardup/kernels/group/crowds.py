@@ -53,8 +53,8 @@ def crowd_links(hubs, crowded, parent, reference):
     ``crowded`` bool[hubs]; ``parent`` is a forest over document numbers in which all other pairs are already
     united. Pairs of two documents below ``reference`` do not count. Each row of int64[m, 5] has the two roots, the
     smaller one first, then x and y in these components, and |x∩y|. For any lists, the first pair of two components
-    in the order of (x, y) is among them, because it meets in one. A crowd is one component and by itself costs
-    nothing.
+    in the order of (x, y) is among them, because its documents meet in one. A crowd is one component and by itself
+    costs nothing.
     """
     links, used = np.empty((16, 5), np.int64), 0
     for k in range(hubs.first.size - 1):

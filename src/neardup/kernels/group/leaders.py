@@ -26,7 +26,7 @@ from neardup.kernels.sorting import heap_sort
 _ONE = np.uint64(1)
 
 MOST_LEADERS = 1000
-"""A document that pairs with more leaders than this joins the most similar of this many, the smallest ones.
+"""A document that pairs with more leaders than this joins the most similar of the first ones, by size.
 
 Without this limit, thousands of texts on one page of boilerplate, each near enough to most leaders, would cost all
 their pairs.

@@ -5,8 +5,8 @@ common text of C tokens means that the shared shingles cover at least C tokens o
 for a document of N tokens, by chunk-longest C / max(N, M) and also by chunk-union C / (N + M − C), since C ≤ M. In
 the information match N counts the tokens that are not redundant, and a shingle covers only such tokens.
 
-*Prefix*: in any fixed order of all shingles, those from which on the rest of the document covers ⌈t·N⌉ tokens. The
-first shingle, in that order, that the documents of a pair share is in both prefixes: all their other shared
+*Prefix*: in any fixed order of all shingles, each shingle that covers ⌈t·N⌉ tokens together with those after it.
+The first shingle, in that order, that the documents of a pair share is in both prefixes: all their other shared
 shingles come after it, and cover enough. That is prefix filtering (Chaudhuri, Ganti and Kaushik 2006) with covered
 tokens in place of counted elements. In the order from rare to frequent, boilerplate that alone is not enough is in
 no prefix.
