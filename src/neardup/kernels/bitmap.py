@@ -1,4 +1,4 @@
-"""Bits in words, with a second level: a bit for each word that is not 0. The next set bit takes two looks."""
+"""Bits in words, with a second level: a bit for each word that is not 0. Two look-ups find the next set bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _63, _ALL = np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @njit(cache=True, nogil=True)
 def _next_bit(bits, at, end):
-    """The first set bit of ``bits`` (uint64) from ``at`` on and below ``end``; or end."""
+    """Return the first set bit of ``bits`` (uint64) in [at, end), or end."""
     if at >= end:
         return end
     word = at >> 6
@@ -28,7 +28,7 @@ def _next_bit(bits, at, end):
 
 @njit(cache=True, nogil=True)
 def next_set(bits, words, at, end):
-    """The first set bit of ``bits`` from ``at`` on and below ``end``, or end; ``words`` tells which are not 0."""
+    """Return the first set bit of ``bits`` in [at, end), or end; ``words`` has a bit for each non-zero word."""
     if at >= end:
         return end
     boundary = min(end, ((at >> 6) + 1) << 6)

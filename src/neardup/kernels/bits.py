@@ -1,7 +1,7 @@
-"""Machine words that Numba has no name for: unaligned loads, 64-byte class masks, 64x64→128 products.
+"""Machine-word operations missing in Numba: unaligned loads, 64-byte class masks, 64x64→128 products.
 
-The masks are written as 64-lane vector compares; LLVM lowers them to AVX-512, AVX2, NEON or plain code, so
-the same source serves every machine. No index is checked: callers keep 64 readable bytes behind ``index``.
+The masks are written as 64-lane vector compares; LLVM lowers them to AVX-512, AVX2, NEON or plain code, so the
+same source serves every machine. Indexes are not checked: callers keep 64 readable bytes from ``index`` on.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def bit_count(typingctx, word):
 
 @intrinsic
 def add_bits(typingctx, counts, words, index):
-    """Add up the bits of ``words[index:index + 8]`` (uint64): each bit i goes to ``counts[i]`` (uint8[64])."""
+    """Add each bit i of ``words[index:index + 8]`` (uint64) to ``counts[i]`` (uint8[64])."""
 
     def codegen(context, builder, signature, args):
         counters = context.make_array(signature.args[0])(context, builder, args[0])

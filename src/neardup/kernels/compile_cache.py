@@ -1,8 +1,8 @@
-"""Where machine code is kept between runs: a folder that nobody else can write to, or none.
+"""The folder that keeps machine code between runs: one that nobody else can write to, or none.
 
-The code in it is unpickled and run, so a file is read only if it belongs to this user (or to root), if no one else
-can write to it, and if its digest is right; what is damaged is thrown away. There is one folder for each state of
-kernels, Numba, Python and processor: Numba notices that a file has changed, but not that a callee in another has.
+The code in it is unpickled and run, so a file is read only if it belongs to this user (or to root), if nobody else
+can write to it, and if its digest is right; damaged files are deleted. Each state of kernels, Numba, Python and
+processor has its own folder: Numba notices a change in a file, but not in a callee from another file.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import NamedTuple
 from uuid import uuid4
 
 OURS, NUMBAS = "NEARDUP_CACHE_DIR", "NUMBA_CACHE_DIR"
-"""Environment variables that name the folder; the first goes before the second."""
+"""Environment variables that name the folder; the first has precedence over the second."""
 STARTED, READY = "started", "ready"
 watchers: list[Callable[[str, str], None]] = []
 """Called with the name of a kernel that must be compiled (STARTED), or of an entry that can be called (READY)."""
 idle: list[Callable[[], bool]] = []
-"""Called while another process compiles what this one needs: compile something else; False is nothing to do."""
+"""Called to compile something else while another process compiles a needed kernel; False if nothing is left."""
 
 _HEAD = b"neardup kernel 1\n"
 _DIGEST_BYTES = 32
 _TEMPORARY = ("/tmp", "/var/tmp")
 _PATIENCE = 120.0
-"""Seconds to wait for another process that compiles the same kernel; then it is compiled here, too."""
+"""Seconds to wait for another process that compiles the same kernel; after that it is compiled here, too."""
 _STEP = 0.02
 
 
 class Folders(NamedTuple):
-    """Where compiled kernels are read, where new ones are kept (None: nowhere), and what people should know."""
+    """The folders to read compiled kernels from, the one to write to (None: nowhere), and notes for people."""
 
     read: tuple[Path, ...]
     write: Path | None
@@ -44,18 +44,18 @@ class Folders(NamedTuple):
 
 
 _without: list[str] = []
-"""Why nothing is kept, if nothing is."""
+"""The reason why nothing is kept, if nothing is."""
 
 
 def keep_nothing(why: str) -> None:
-    """From now on there is no folder, whatever is there; ``why`` is the note that people read."""
+    """Use no folder from now on, even if one exists; ``why`` is the note for people."""
     _without[:] = [why]
     folders.cache_clear()
 
 
 @cache
 def folders() -> Folders:
-    """The folders of this process, chosen once: a variable, the cache of the user, a temporary folder, none."""
+    """Return the folders of this process, chosen once: a variable, the user's cache, a temporary folder, none."""
     if _without:
         return Folders((), None, tuple(_without))
     read: list[Path] = []
@@ -77,7 +77,7 @@ def folders() -> Folders:
 
 
 def _bases() -> Iterator[tuple[Path, str]]:
-    """Folders to try, best first, each with the variable that names it; "" for one that others use, too."""
+    """Yield folders to try, best first, each with the variable that names it; "" for one that others also use."""
     for variable in (OURS, NUMBAS):
         if named := os.environ.get(variable):
             yield Path(named), variable
@@ -87,7 +87,7 @@ def _bases() -> Iterator[tuple[Path, str]]:
 
 
 def _user_cache() -> Path | None:
-    """The cache folder of the user, if there is a home: a container may give any number as the user."""
+    """Return the cache folder of the user, if the user has a home: a container may use any number as the user."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else None
@@ -100,17 +100,17 @@ def _user_cache() -> Path | None:
 
 
 def _temporary() -> Iterator[Path]:
-    """A folder of this user in each temporary folder there is."""
+    """Yield a folder of this user in each existing temporary folder."""
     for named in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), *_TEMPORARY):
         if named and os.path.isdir(named):
             yield Path(named, f"neardup-{os.getuid()}" if hasattr(os, "getuid") else "neardup")
 
 
 def _leaf(base: Path, shared: bool, asked: bool) -> tuple[Path | None, str]:
-    """The folder in ``base`` for the kernels as they are now, made if need be; None, and why, if there is none.
+    """Return the folder in ``base`` for the current kernels, created if need be; otherwise None, and the reason.
 
-    ``shared``: others can make entries beside ``base``, which must not be a link then. ``asked``: somebody wants
-    to know that it cannot be made; a container without a home is nothing to tell of.
+    ``shared``: others can make entries beside ``base``, so it must not be a link. ``asked``: the user named the
+    folder and gets a reason if it cannot be made; a container without a home needs no note.
     """
     try:
         with suppress(FileExistsError):
@@ -130,11 +130,11 @@ def _leaf(base: Path, shared: bool, asked: bool) -> tuple[Path | None, str]:
 
 
 def _not_safe(found: os.stat_result, sticky: bool) -> str:
-    """Why others could put code into a folder or file, "" if only this user (and root) can.
+    """Return why others could put code into a folder or file, "" if only this user (and root) can.
 
-    ``sticky``: a folder in which all can make entries, but each only their own, will do.
+    ``sticky``: accept a folder in which all can make entries, but each can change only their own.
     """
-    if not hasattr(os, "getuid"):  # Windows: the folders of a user are closed to others by their access lists
+    if not hasattr(os, "getuid"):  # Windows: access lists close the folders of a user to others
         return ""
     if stat.S_ISLNK(found.st_mode):
         return "it is a link"
@@ -147,7 +147,7 @@ def _not_safe(found: os.stat_result, sticky: bool) -> str:
 
 @cache
 def state() -> str:
-    """The digest of all that machine code depends on, but for the kernel and the types of its arguments."""
+    """Return the digest of everything that machine code depends on, except the kernel and its argument types."""
     import llvmlite
     import numba
     import numpy
@@ -180,11 +180,11 @@ def state() -> str:
 
 
 def load(name: str) -> bytes | None:
-    """What was kept under a name; None if nothing was, or nothing that is whole and ours."""
+    """Return the bytes kept under a name; None if there are none, or if they are damaged or not from this user."""
     for folder in folders().read:
         path = folder / name
         try:
-            # O_NOFOLLOW: the file itself is ours, not what a link of ours names
+            # O_NOFOLLOW: the file itself must be ours, not the target of a link of ours
             with os.fdopen(os.open(path, os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_BINARY")), "rb") as file:
                 if _not_safe(os.fstat(file.fileno()), sticky=False):
                     continue
@@ -199,7 +199,7 @@ def load(name: str) -> bytes | None:
 
 
 def keep(name: str, payload: bytes) -> None:
-    """Keep something under a name, whole or not at all; a full disk is no reason to stop."""
+    """Keep bytes under a name, written atomically; a full disk is not an error."""
     folder = folders().write
     if folder is None:
         return
@@ -215,33 +215,33 @@ def keep(name: str, payload: bytes) -> None:
 
 
 def discard(name: str) -> None:
-    """Throw away what was kept under a name."""
+    """Delete the bytes kept under a name."""
     if folder := folders().write:
         with suppress(OSError):
             (folder / name).unlink()
 
 
 def tell(what: str, name: str) -> None:
-    """Tell the watchers what becomes of a kernel."""
+    """Report the state of a kernel to the watchers."""
     for watcher in tuple(watchers):
         watcher(what, name)
 
 
 def use_time() -> bool:
-    """Compile something else, if somebody knows what; whether anything was done."""
+    """Compile something else, if any idle worker has work; return whether anything was done."""
     return any(work() for work in tuple(idle))
 
 
 def kept(name: str) -> bool:
-    """Whether something is there under a name, whole or not."""
+    """Return whether a file exists under a name, damaged or not."""
     return any((folder / name).exists() for folder in folders().read)
 
 
 @contextmanager
 def locked(name: str, patience: float = _PATIENCE) -> Iterator[bool]:
-    """Hold the lock of a name; False is given when somebody else still holds it after ``patience`` seconds.
+    """Hold the lock of a name; yield False if another process still holds it after ``patience`` seconds.
 
-    A lock ends with its process. Where there can be no lock, each process compiles for itself.
+    A lock ends with its process. Where locks are not possible, each process compiles for itself.
     """
     folder = folders().write
     try:
@@ -278,7 +278,7 @@ def _try_to_lock(handle: int) -> bool:
 
 
 def _flag(name: str) -> int:
-    """A flag of ``os.open``, 0 where the system has none of this name."""
+    """Return a flag of ``os.open``, 0 if the system lacks it."""
     return int(getattr(os, name, 0))
 
 

@@ -1,8 +1,8 @@
-"""The decorator of kernels: the fast way to compile where this Numba allows it, else the plain one.
+"""The decorator of kernels: the fast way to compile if this Numba allows it, else the plain one.
 
-The fast way (``linked.py``) builds on the inside of Numba, which may change with any version. Versions up to the
-newest that the tests ran with are trusted. A newer one is tried first, once on a machine and in a process of its
-own, for wrong machine code can end a process. Where it fails, kernels are compiled by ``numba.njit`` alone: the
+The fast way (``linked.py``) builds on Numba's internals, which may change with any version. Versions up to the
+newest that passed the tests are trusted. A newer one is first tried, once per machine and in a process of its own,
+because wrong machine code can end a process. If the trial fails, kernels are compiled by ``numba.njit`` alone: the
 results are the same, but nothing is kept on disk, so every process compiles all it needs.
 """
 
@@ -20,17 +20,17 @@ from neardup.kernels import compile_cache
 from neardup.kernels.compile_cache import READY, STARTED, tell
 
 NEWEST = (0, 68)
-"""The newest Numba that the whole suite ran with. Raise it when ``scripts/test`` has passed with a newer one."""
+"""The newest Numba that the whole suite passed with. Raise it when ``scripts/test`` passes with a newer one."""
 FIRST_UNKNOWN = f"{NEWEST[0]}.{NEWEST[1] + 1}"
 _VERDICT, _PASSED, _FAILED = "trial", b"passed", b"failed"
 _SECONDS = 120.0
-"""A trial takes two; one that hangs has failed."""
+"""A trial takes two seconds; one that hangs has failed."""
 _compiling = threading.local()
-"""The plain kernel that a thread compiles; what is compiled meanwhile is a part of it."""
+"""The plain kernel that a thread is compiling; kernels compiled meanwhile are parts of it."""
 
 
 def njit(function: Any = None, *, inline: str = "never", **_: Any) -> Any:
-    """Make a function a kernel, which releases the GIL. It is kept on disk where there is a folder.
+    """Turn a function into a kernel, which releases the GIL. It is kept on disk if there is a folder.
 
     >>> import numpy as np
     >>> @njit
@@ -50,10 +50,11 @@ def njit(function: Any = None, *, inline: str = "never", **_: Any) -> Any:
 
 
 def _plain(function: Any, inline: Any) -> Any:
-    """A kernel as Numba makes it, with what ``linked.Kernel`` tells of itself.
+    """Return a kernel made by Numba, with the attributes of ``linked.Kernel``.
 
     It is not kept, not even by ``cache=True``: Numba numbers the functions it generates anew in each process, so
-    that two kernels from different processes may name different functions alike, and one would run the other's.
+    that two kernels from different processes may give the same name to different functions, and one would run the
+    other's.
     """
     made = numba.njit(nogil=True, inline=inline)(function)
     made.spelled = f"{function.__module__}:{function.__qualname__}"
@@ -78,11 +79,11 @@ def _plain(function: Any, inline: Any) -> Any:
 
 
 def _chosen() -> Any:
-    """What makes kernels with the Numba at hand."""
+    """Return the function that makes kernels with the installed Numba."""
     if _tested(numba.__version__) or _trial():
         try:
             from neardup.kernels import linked
-        except (ImportError, AttributeError):  # a part of Numba is missing; the plain way does without
+        except (ImportError, AttributeError):  # a part of Numba is missing; the plain way does not need it
             pass
         else:
             return linked.kernel
@@ -94,7 +95,7 @@ def _chosen() -> Any:
 
 
 def _tested(version: str) -> bool:
-    """Whether a version is one of those up to ``NEWEST``. Its patches count as the same: they change no interface.
+    """Return whether a version is at most ``NEWEST``. Its patches count as the same: they change no interface.
 
     >>> _tested("0.61.0"), _tested("1.0.0"), _tested("unknown")
     (True, False, False)
@@ -107,7 +108,7 @@ def _tested(version: str) -> bool:
 
 
 def _trial() -> bool:
-    """Whether kernels can be compiled and kept in the fast way; what was found is kept with them."""
+    """Return whether kernels can be compiled and kept in the fast way; the verdict is kept with them."""
     known = compile_cache.load(_VERDICT)
     if known is not None:
         return known == _PASSED
@@ -124,7 +125,7 @@ def _trial() -> bool:
             )
             passed = done.returncode == 0
         except OSError:
-            return False  # that is of this machine as it is now, not of Numba: to be tried again
+            return False  # a state of this machine, not of Numba: to be tried again
         except subprocess.TimeoutExpired:
             pass
     compile_cache.keep(_VERDICT, _PASSED if passed else _FAILED)

@@ -1,10 +1,10 @@
-"""Kernels on the inside of Numba: machine code only for what Python calls, kept on disk.
+"""Kernels on Numba's internals: machine code only for the kernels that Python calls, kept on disk.
 
 A kernel that Python calls is an *entry*: it has a wrapper, is optimised with all kernels it calls, and is kept on
-disk. A kernel that only others call is a *part*: typed and lowered once a process, without wrapper, optimisation
-or machine code of its own, for all of these are done where it is linked in. That saves two fifths.
+disk. A kernel that only others call is a *part*: typed and lowered once per process, without a wrapper,
+optimisation or machine code of its own, because the entry that links it in has them. That saves two fifths.
 
-Only ``compiled.py`` and ``trial.py`` import this: another Numba may not have what it builds on.
+Only ``compiled.py`` and ``trial.py`` import this module: another Numba may lack the internals it builds on.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ from neardup.kernels.signatures import spelled
 _UNRESOLVED, _ENVIRONMENT = ".numba.unresolved$", "_ZN08NumbaEnv"
 _SOURCES = Path(__file__).parent
 _entries: list[Kernel] = []
-"""The entries that are being compiled, under Numba's lock: what is asked for meanwhile is a part of the last."""
+"""The entries being compiled, under Numba's lock: a kernel requested meanwhile is a part of the last one."""
 
 
 class _Whole(JITCodeLibrary):
-    """The library of an entry. What it links in is its own copy, which no other code can name.
+    """The library of an entry. The parts it links in are its own copies, which no other code can name.
 
     Names of generated functions are numbered anew in each process: code of two processes that meet in a third may
-    use one name for different functions. And what nobody else can call is inlined and dropped where that is good.
+    use one name for different functions. Also, functions that nobody else can call are inlined and dropped where
+    that helps.
     """
 
     def finalize(self) -> None:
@@ -65,7 +66,7 @@ class _Whole(JITCodeLibrary):
 
 
 class _Part(JITCodeLibrary):
-    """The library of a part: to be linked into others, so neither optimised nor made machine code."""
+    """The library of a part: linked into others, so neither optimised nor compiled to machine code."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -81,7 +82,7 @@ class _Compiling(Compiler):
     library: type[JITCodeLibrary]
 
     def define_pipelines(self) -> Any:
-        """The passes; called when the state is ready."""
+        """Return the passes; called when the state is ready."""
         library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         library.enable_object_caching()
         self.state.library = library
@@ -106,7 +107,7 @@ class Kernel(CPUDispatcher):
     """A function of arrays, compiled for the types of its arguments when it is first called with them."""
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
-        # Numba 0.61 does not take None for an empty dictionary
+        # Numba 0.61 does not accept None for an empty dictionary
         super().__init__(py_func, locals or {}, targetoptions or {}, _CompilingWhole)
         compiler = self._compiler
         self._part_compiler = _PartCompiler(
@@ -121,7 +122,7 @@ class Kernel(CPUDispatcher):
 
     @cached_property
     def needed(self) -> frozenset[Kernel]:
-        """All kernels that are compiled with it: itself, and what it calls."""
+        """All kernels that are compiled with it: itself, and the kernels it calls."""
         found: set[Kernel] = set()
         waiting = [self]
         while waiting:
@@ -133,7 +134,7 @@ class Kernel(CPUDispatcher):
         return frozenset(found)
 
     def compile(self, sig: Any) -> Any:
-        """The entry point for the types of arguments; of a part, what other kernels name it by."""
+        """Return the entry point for the argument types; for a part, the name that other kernels link it by."""
         arguments, result = sigutils.normalize_signature(sig)
         with global_compiler_lock, self._compiling_counter:
             known = self.overloads.get(tuple(arguments))
@@ -144,12 +145,12 @@ class Kernel(CPUDispatcher):
             return known.entry_point
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """How other kernels call it: with a number for a literal, or each would be a kernel of its own."""
+        """Return how other kernels call it: literals become numbers, or each would make a kernel of its own."""
         numbers = {name: types.unliteral(argument) for name, argument in kws.items()}
         return super().get_call_template(tuple(map(types.unliteral, args)), numbers)
 
     def file_name(self, arguments: Any) -> str:
-        """The name of the file that keeps the entry for the types of arguments."""
+        """Return the name of the file that keeps the entry for the argument types."""
         module, _, function = self.spelled.rpartition(":")
         key = [self.spelled, *map(spelled, arguments), self._foreign_source]
         digest = hashlib.sha256("\0".join(key).encode()).hexdigest()[:20]
@@ -157,12 +158,12 @@ class Kernel(CPUDispatcher):
 
     @cached_property
     def _foreign_source(self) -> str:
-        """The digest of the source of a kernel that is not one of these, whose state nobody else looks at."""
+        """Return the source digest of a kernel from outside this package, which ``state`` does not cover."""
         source = Path(inspect.getfile(self.py_func))
         if _SOURCES in source.parents:
             return ""
         code = self.py_func.__code__
-        # a function that was typed has no file
+        # a function typed at the prompt has no file
         state = source.read_bytes() if source.is_file() else code.co_code + repr(code.co_consts).encode()
         return hashlib.sha256(state).hexdigest()
 
@@ -207,7 +208,7 @@ class Kernel(CPUDispatcher):
         return made
 
     def _set_environments(self, made: Any) -> None:
-        """Parts have no machine code: where their names for Python objects are is known now."""
+        """Resolve the names of Python objects: parts have no machine code, so their names are known only now."""
         names = [variable.name for variable in made.library._final_module.global_variables]
         found = [lookup_environment(name) for name in names if name.startswith(_ENVIRONMENT)]
         for environment in filter(None, found):
@@ -219,12 +220,12 @@ class Kernel(CPUDispatcher):
             return
         try:
             content = dumps((self.spelled, made._reduce()))
-        except Exception:  # whatever cannot be written down is compiled again the next time
+        except Exception:  # an entry that cannot be pickled is compiled again the next time
             return
         compile_cache.keep(name, content)
 
     def _loaded(self, name: str) -> Any:
-        """What was kept, or None; what is damaged or of another kernel is thrown away."""
+        """Return the kept entry, or None; a file that is damaged or of another kernel is deleted."""
         content = compile_cache.load(name)
         if content is None:
             return None
@@ -240,18 +241,18 @@ class Kernel(CPUDispatcher):
 
 
 class _Place:
-    """Stands where an entry point would; other kernels find a part by it."""
+    """The placeholder for an entry point, by which other kernels find a part."""
 
 
 def kernel(function: Any, inline: str) -> Kernel:
-    """A function as a kernel of this kind."""
+    """Turn a function into a kernel of this kind."""
     options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "boundscheck": None, "inline": inline}
     return Kernel(function, targetoptions=options)
 
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Collect no garbage: compiling makes a million objects that stay, and collecting looks at all of them."""
+    """Collect no garbage: compiling makes a million objects that stay, and each collection would scan them all."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,8 +1,8 @@
-"""Two token sequences as names: equal windows of w tokens ↔ equal whole numbers, exactly.
+"""Two token sequences as names: equal windows of w tokens ↔ equal integers, exactly.
 
-The two sequences A (m tokens) and B (n tokens) stand behind each other in one array; a window is known by the
-place where it begins. Names come from hash tables whose keys are compared in full, so that no window is taken for
-another one. A window that reaches from A into B has a name too, which nobody asks for.
+The two sequences A (m tokens) and B (n tokens) are in one array, A first; a window is identified by the place
+where it begins. Names come from hash tables whose keys are compared in full, so that no window is mistaken for
+another. A window that reaches from A into B also has a name, which is never used.
 
 Names of windows of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp, Miller and Rosenberg 1972).
 """
@@ -19,15 +19,15 @@ _ONE, _32 = np.uint64(1), np.uint64(32)
 
 @njit(cache=True, nogil=True)
 def name_keys(keys, n, names):
-    """Write to ``names`` (int32) a number for each of ``keys[:n]`` (uint64), equal for equal keys; how many names.
+    """Write a number for each of ``keys[:n]`` (uint64) to ``names`` (int32), equal for equal keys.
 
-    Names count from 0 in the order in which the keys first occur.
+    Names count from 0 in the order in which the keys first occur. Returns the number of names.
     """
     size = 16
     while size < 2 * n:
         size *= 2
     mask = np.int64(size - 1)
-    first = np.full(size, -1, np.int32)  # where the key of a slot first occurs
+    first = np.full(size, -1, np.int32)  # the first occurrence of the key of a slot
     n_names = 0
     for i in range(n):
         slot = np.int64(mix64(keys[i])) & mask
@@ -66,12 +66,12 @@ def _name_packed(tokens, length, bits, salt, keys, out):
 
 @njit(cache=True, nogil=True)
 def name_windows(tokens, length, salt, keys, out):
-    """Name every window of ``length`` tokens in ``out`` (int32[≥ windows]); returns how many names.
+    """Name every window of ``length`` tokens in ``out`` (int32[≥ windows]); return the number of names.
 
-    ``tokens`` (int32) are names themselves; there are tokens.size − length + 1 windows (at least 1).
-    ``keys`` uint64[tokens.size] is scratch. A window of w tokens is two overlapping ones of the largest power
-    of two that is not above w, but where w tokens fit into one key. What is named is multiplied with ``salt``
-    (uint64, made odd) first: who wrote the texts could otherwise have all names meet in one place of the table.
+    ``tokens`` (int32) are names themselves; there are tokens.size − length + 1 windows (at least 1). ``keys``
+    uint64[tokens.size] is scratch. A window of w tokens is two overlapping ones of the largest power of two that
+    is at most w, unless w tokens fit into one key. Keys are first multiplied by ``salt`` (uint64, made odd):
+    otherwise the author of the texts could make all names collide in one place of the table.
     """
     salt |= _ONE
     n = tokens.size
@@ -96,7 +96,7 @@ def name_windows(tokens, length, salt, keys, out):
 
 @njit(cache=True, nogil=True)
 def count_names(names, begin, end, n_names):
-    """int32[n_names]: how often each name occurs in ``names[begin:end]``."""
+    """Return int32[n_names]: the number of occurrences of each name in ``names[begin:end]``."""
     counts = np.zeros(n_names, np.int32)
     for i in range(begin, end):
         counts[names[i]] += 1
@@ -105,9 +105,9 @@ def count_names(names, begin, end, n_names):
 
 @njit(cache=True, nogil=True)
 def cover(names, begin, end, length, others, covered):
-    """Set ``covered[i - begin]`` for tokens in a window, begun in [begin, end), whose name ``others`` counts.
+    """Set ``covered[i - begin]`` for tokens in a window that begins in [begin, end) with a name in ``others``.
 
-    Nothing is unset. ``covered`` is bool[end − begin + length − 1], one a token.
+    ``others`` counts names. Nothing is unset. ``covered`` is bool[end − begin + length − 1], one per token.
     """
     reach = begin
     for i in range(begin, end):
@@ -119,7 +119,7 @@ def cover(names, begin, end, length, others, covered):
 
 @njit(cache=True, nogil=True)
 def set_counts(counts_a, counts_b):
-    """(|A|, |B|, |A∩B|, Σ min, Σ max), int64, of two multisets given as counts of the same names."""
+    """Return (|A|, |B|, |A∩B|, Σ min, Σ max), int64, of two multisets given as counts of the same names."""
     size_a = size_b = shared = least = most = np.int64(0)
     for name in range(counts_a.size):
         a, b = np.int64(counts_a[name]), np.int64(counts_b[name])

@@ -1,9 +1,9 @@
-"""Parities of sets: a few words for each, which tell of most unlike sets that they are, without reading them.
+"""Parities of sets: a few words for each set that rule out most dissimilar pairs without reading the sets.
 
-Every element flips one bit, chosen by its hash. What two sets share cancels out in the xor of their words, and
-each bit that is set there was flipped by an element which only one of them has: |A Δ B| ≥ the number of these bits
-(Sandes, Teodoro and Melo 2020, "Bitmap filter"). Folding the upper half of the words onto the lower one gives the
-parities by one bit of the hash less, so that words of two lengths can be compared.
+Every element flips one bit, chosen by its hash. The common elements of two sets cancel out in the xor of their
+words, and each bit that remains set was flipped by an element of only one of them: |A Δ B| ≥ the number of such
+bits (Sandes, Teodoro and Melo 2020, "Bitmap filter"). Folding the upper half of the words onto the lower one
+produces the parities for one bit of the hash less, so that words of two lengths can be compared.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from neardup.kernels.compiled import njit
 _63 = np.int64(63)
 _ONE = np.uint64(1)
 _AT_ONCE = 8
-"""Words between two looks at whether the bound is reached."""
+"""Words between two checks whether the bound is reached."""
 
 _MOST_FOLDS = 4
-"""Of sets that differ more in size nothing is told: folding the larger one costs more than it tells."""
+"""Sets whose word counts differ by more than this factor are not compared: folding costs more than it saves."""
 
 
 @njit(cache=True, nogil=True)
 def parity_words(sizes):
-    """int64[n + 1]: where the words of each set of these ``sizes`` begin: a power of two, two bits an element."""
+    """Return int64[n + 1]: the first word of each set; a power of two of words, two bits or more per element."""
     begin = np.zeros(sizes.size + 1, np.int64)
     for x in range(sizes.size):
         words = np.int64(1)
@@ -46,7 +46,7 @@ def fill_parities(hashes, starts, sizes, begin, words):
 
 @njit(cache=True, nogil=True, inline="always")
 def differ_in_more(words, begin, x, y, most):
-    """True when more than ``most`` elements are surely in one of the sets x and y only; False tells nothing."""
+    """Return True if more than ``most`` elements must be in only one of sets x and y; False settles nothing."""
     at_x, at_y = begin[x], begin[y]
     length_x, length_y = begin[x + 1] - at_x, begin[y + 1] - at_y
     apart = np.int64(0)

@@ -1,12 +1,13 @@
 """Posting lists as bytes: encoded, decoded, and searched without decoding the rest.
 
-A posting is a uint64: the key of a shingle in the high 32 bits, the number of a document that holds it in the
+A posting is a uint64: the key of a shingle in the high 32 bits, the number of a document that contains it in the
 low 32. A block holds the sorted postings whose keys agree in their first bits. It begins with a checksum of four
-bytes; then come, for each key: twice what it is above the key before, plus 1 where several documents hold it; how
-many more than two these are, if so; the first document; what each further one is above the one before.
+bytes. Then follow, for each key: twice its difference to the key before, plus 1 if several documents contain it;
+if so, the number of documents beyond two; the first document; the difference of each further document to the one
+before.
 
-A number takes 7 bits a byte. Blocks are read from files that anybody may have made: whatever the bytes are,
-nothing is read or written outside the arrays, and a block that no encoder has made is told as damaged.
+A number takes 7 bits per byte. Blocks are read from files that anybody may have made: for any bytes, nothing is
+read or written outside the arrays, and a block that no encoder has made is reported as damaged.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _DAMAGED = np.int64(-1)
 
 @njit(cache=True, nogil=True)
 def _checksum(data, begin, end):
-    """FNV-1a of every fourth byte, four times, folded: a flipped bit changes one of the four for sure."""
+    """FNV-1a of every fourth byte, four times, folded: a flipped bit is certain to change one of the four."""
     a = b = c = d = np.uint64(0xCBF2_9CE4_8422_2325)
     at = begin
     while at + 4 <= end:
@@ -42,7 +43,7 @@ def _checksum(data, begin, end):
 
 @njit(cache=True, nogil=True)
 def _write(out, at, value):
-    """Put a number at ``at``; returns where the next one goes."""
+    """Write a number at ``at``; return the position after it."""
     while value >= 128:
         out[at] = np.uint8(128 | (value & 127))
         value >>= 7
@@ -53,7 +54,7 @@ def _write(out, at, value):
 
 @njit(cache=True, nogil=True)
 def _read(data, at, end):
-    """The number at ``at`` (-1: there is none of at most 35 bits) and where the next one is."""
+    """Read the number at ``at`` (-1: none of at most 35 bits); return it and the position of the next one."""
     value, shift = np.int64(0), np.int64(0)
     while at < end and shift < 35:
         byte = np.int64(data[at])
@@ -67,10 +68,10 @@ def _read(data, at, end):
 
 @njit(cache=True, nogil=True)
 def encode(postings, shift, blocks, ends, out):
-    """Encode sorted distinct postings into blocks by their keys >> ``shift``; returns how many blocks there are.
+    """Encode sorted distinct postings into blocks by their keys >> ``shift``; return the number of blocks.
 
-    ``blocks`` int64[len(postings)] and ``ends`` get the number and the end of each block; ``out`` needs
-    14 bytes a posting.
+    ``blocks`` int64[len(postings)] and ``ends`` receive the number and the end of each block; ``out`` needs 14
+    bytes per posting.
     """
     n, k, at, n_blocks = len(postings), 0, 0, 0
     while k < n:
@@ -101,7 +102,7 @@ def encode(postings, shift, blocks, ends, out):
 
 @njit(cache=True, nogil=True)
 def is_sound(data, begin, end):
-    """Whether the bytes of a block are those that were written."""
+    """Return whether the bytes of a block match its checksum."""
     if end - begin <= CHECK:
         return False
     stored = np.int64(0)
@@ -112,19 +113,19 @@ def is_sound(data, begin, end):
 
 @njit(cache=True, nogil=True)
 def _documents(data, at, end, several):
-    """How many documents a key has (-1: damaged), and where the first one is."""
+    """Return the number of documents of a key (-1: damaged), and the position of the first one."""
     if not several:
         return np.int64(1), at
     more, at = _read(data, at, end)
-    # each takes a byte at least, so what is promised can be there
+    # each document needs at least a byte, so a larger number cannot be right
     return (more + 2, at) if 0 <= more <= end - at - 2 else (_DAMAGED, at)
 
 
 @njit(cache=True, nogil=True)
 def decode(data, ends, blocks, shift, out):
-    """The postings of blocks that stand one after the other in ``data``; returns how many, -1 if damaged.
+    """Decode consecutive blocks in ``data`` to postings; return their number, -1 if damaged.
 
-    ``ends``, ``blocks`` as of ``encode``; ``out`` uint64[len(data)].
+    ``ends``, ``blocks`` as in ``encode``; ``out`` uint64[len(data)].
     """
     n, begin = 0, np.int64(0)
     for place in range(len(ends)):
@@ -157,8 +158,8 @@ def decode(data, ends, blocks, shift, out):
 def locate(data, bounds, rows, steps, counts, places):
     """Find keys in blocks: of pair p the key ``steps[p]`` above the first one of block ``rows[p]`` (-1: none).
 
-    ``bounds`` int64[blocks + 1]. ``counts[p]`` gets how many documents hold it, ``places[p]`` where the first one
-    stands. False: a block is damaged.
+    ``bounds`` int64[blocks + 1]. ``counts[p]`` receives the number of documents that contain the key,
+    ``places[p]`` the position of the first one. Returns False if a block is damaged.
     """
     for p in range(len(rows)):
         counts[p] = 0
@@ -186,7 +187,7 @@ def locate(data, bounds, rows, steps, counts, places):
 
 @njit(cache=True, nogil=True)
 def first_damaged(data, bounds):
-    """The first block that is not sound, -1 if all are."""
+    """Return the first block that is not sound, -1 if all are."""
     for row in range(len(bounds) - 1):
         if not is_sound(data, bounds[row], bounds[row + 1]):
             return row
@@ -195,7 +196,7 @@ def first_damaged(data, bounds):
 
 @njit(cache=True, nogil=True)
 def gather(data, counts, places, starts, out):
-    """Write the documents of what ``locate`` found at ``starts[p]`` of ``out``. False: damaged."""
+    """Write the documents that ``locate`` found to ``out`` from ``starts[p]`` on. Returns False if damaged."""
     for p in range(len(counts)):
         at, document = places[p], np.int64(0)
         for k in range(counts[p]):
@@ -209,7 +210,7 @@ def gather(data, counts, places, starts, out):
 
 @njit(cache=True, nogil=True)
 def sort_lists(documents, offsets):
-    """Sort each list ``documents[offsets[k]:offsets[k + 1]]`` in place; most are sorted already."""
+    """Sort each list ``documents[offsets[k]:offsets[k + 1]]`` in place; most are already sorted."""
     for k in range(len(offsets) - 1):
         part = documents[offsets[k] : offsets[k + 1]]
         for place in range(1, len(part)):
@@ -220,9 +221,10 @@ def sort_lists(documents, offsets):
 
 @njit(cache=True, nogil=True)
 def tally(documents, least, seen, out):
-    """Count how often each document comes, in ``seen`` (zeros, beyond the largest); returns how many ``out`` has.
+    """Count the occurrences of each document in ``seen``; return the number of documents written to ``out``.
 
-    ``out`` gets the documents that come ``least`` times or more, in no order.
+    ``seen`` is all zeros, and longer than the largest document number. ``out`` receives the documents that occur
+    ``least`` times or more, in no particular order.
     """
     n = 0
     for document in documents:

@@ -1,4 +1,4 @@
-"""Sorted sets of 64-bit hashes: how many two have in common, with early exit below a bound."""
+"""Sorted sets of 64-bit hashes: the number of common elements of two, with early exit below a bound."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ANY_SIZE = np.int64(1) << np.int64(62)
 
 
 class Criterion(NamedTuple):
-    """Which pairs are asked for: those whose ``measure`` is at least ``numerator / denominator``.
+    """The pairs to find: those whose ``measure`` is at least ``numerator / denominator``.
 
     RESEMBLANCE is |A∩B| / |A∪B|, OVERLAP |A∩B| / min(|A|, |B|), LARGER |A∩B| / max(|A|, |B|). CONTAINMENT is
-    |A∩B| / |A| and has a direction; a pair has it when either of its directions does, which is when the overlap
-    does. DICE is |A∩B| / (|A| + |B|), half the coefficient of that name, so that it is a share of a whole number
-    like the others: whoever asks for t asks for t / 2 here. What stands for |A∩B|, |A| and |B| need not be sets:
-    the bounds hold for common text and lengths, too.
+    |A∩B| / |A| and has a direction; a pair meets the criterion if either of its directions does, which is when the
+    overlap does. DICE is |A∩B| / (|A| + |B|), half the coefficient of that name, so that it is a fraction of
+    integers like the others: for a Dice threshold of t, use t / 2. The quantities |A∩B|, |A| and |B| need not
+    belong to sets: the bounds hold for common text and lengths, too.
     """
 
     numerator: int
@@ -30,7 +30,7 @@ class Criterion(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def least_shared(size_a, size_b, criterion):
-    """Smallest |A∩B| of a pair of these sizes that meets the criterion, in whole numbers.
+    """Return the smallest |A∩B|, an integer, with which a pair of the given sizes meets the criterion.
 
     s / (a + b − s) ≥ p / q  ⇔  s·(p + q) ≥ p·(a + b);  s / a ≥ p / q  ⇔  s·q ≥ p·a.
     """
@@ -46,7 +46,7 @@ def least_shared(size_a, size_b, criterion):
 
 @njit(cache=True, nogil=True, inline="always")
 def smallest_partner(size, criterion):
-    """The smallest size that a set which meets the criterion with one of ``size`` can have.
+    """Return the smallest size of a set that meets the criterion with a set of ``size``.
 
     b / (a + b) ≥ p / q  ⇔  b·(q − p) ≥ p·a.
     """
@@ -60,7 +60,7 @@ def smallest_partner(size, criterion):
 
 @njit(cache=True, nogil=True, inline="always")
 def largest_partner(size, common, criterion):
-    """The greatest size of such a partner, when it can share at most ``common`` elements; 0: there is none."""
+    """Return the greatest size of such a partner if it can share at most ``common`` elements; 0 without any."""
     p, q = criterion.numerator, criterion.denominator
     if criterion.measure == DICE:
         return common * q // p - size if q * common >= 2 * p * size else np.int64(0)
@@ -74,7 +74,7 @@ def largest_partner(size, common, criterion):
 
 @njit(cache=True, nogil=True, inline="always")
 def whole_of(shared, size, other, measure):
-    """What ``shared`` is a part of, seen from the set of ``size``: the measure is shared / whole."""
+    """Return the denominator of the measure, seen from the set of ``size``: the measure is shared / whole."""
     if measure == RESEMBLANCE:
         return size + other - shared
     if measure == LARGER:
@@ -86,9 +86,9 @@ def whole_of(shared, size, other, measure):
 
 @njit(cache=True, nogil=True)
 def shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least):
-    """|A∩B| of two sorted distinct runs of ``hashes`` (uint64), or −1 as soon as it must be below ``least``."""
+    """Return |A∩B| of two sorted distinct runs of ``hashes`` (uint64), or −1 once it must be below ``least``."""
     shared = 0
-    # how many elements of each may still fail to match before the bound is out of reach
+    # the number of elements of each that may fail to match before the bound is out of reach
     spare_a = end_a - begin_a - least
     spare_b = end_b - begin_b - least
     i, j = begin_a, begin_b
@@ -106,9 +106,9 @@ def shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least):
 
 @njit(cache=True, nogil=True)
 def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
-    """Fill ``shared`` (int64[n]) with |A∩B| of each pair of sets, or −1 where it does not meet the criterion.
+    """Fill ``shared`` (int64[n]) with |A∩B| of each pair of sets, or −1 if it does not meet the criterion.
 
-    Set k is ``hashes[offsets[k]:offsets[k + 1]]``; ``sets_a``, ``sets_b`` (int64[n]) name the pairs.
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]``; ``sets_a``, ``sets_b`` (int64[n]) are the numbers of the pairs.
     """
     for k in range(sets_a.size):
         begin_a, end_a = offsets[sets_a[k]], offsets[sets_a[k] + 1]
@@ -119,7 +119,7 @@ def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
 
 @njit(cache=True, nogil=True)
 def count_shared(wanted, hashes, offsets, shared):
-    """Fill ``shared`` (int64[n]) with how many of ``wanted`` (uint64, sorted, distinct) each of n sets holds."""
+    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, sorted, distinct) in each of n sets."""
     for k in range(shared.size):
         i, j, end = 0, offsets[k], offsets[k + 1]
         found = np.int64(0)

@@ -1,9 +1,9 @@
 """Token hashes → shingle hashes, and the 128-bit key of a whole token stream.
 
 A shingle hash is a multilinear sum Σ kⱼ·tokenⱼ mod 2⁶⁴ with odd kⱼ, finalised by a bijective mix (Lemire and Kaser
-2010: n-gram hashes must be finalised before their bits are used as ranks). The sum carries no dependency from
-one shingle to the next, so it runs in vector lanes, unlike a rolling hash. Published hashes have published kⱼ, one
-for every position; what is counted has those of a key (text/keyed.py).
+2010: n-gram hashes must be finalised before their bits are used as ranks). The sum has no dependency from one
+shingle to the next, so it runs in vector lanes, unlike a rolling hash. Published hashes have published kⱼ, one for
+every position; hashes used for counts have the kⱼ of a key (text/keyed.py).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def mix64(value):
 
 @njit(cache=True, nogil=True)
 def shingle_hashes(tokens, n_tokens, length, factors, out):
-    """Write the hash of every shingle of ``tokens[:n_tokens]`` to ``out``; returns how many.
+    """Write the hash of every shingle of ``tokens[:n_tokens]`` to ``out``; return the number.
 
-    uint64 in and out, in text order, repeats included. Fewer than ``length`` tokens make one shingle, the
-    whole tuple, whose hash also holds the number of tokens; no token makes none. ``factors`` (uint64, odd but
+    uint64 in and out, in text order, repeats included. Fewer than ``length`` tokens make one shingle, the whole
+    tuple, whose hash also includes the number of tokens; zero tokens make none. ``factors`` (uint64, odd except
     the first) are those of a ``Key``: of the number of tokens, then of the positions.
     """
     if n_tokens == 0:
@@ -47,7 +47,7 @@ def shingle_hashes(tokens, n_tokens, length, factors, out):
         return 1
     n = n_tokens - length + 1
     first = 0
-    if length >= 4:  # four positions in one pass: the passes over memory are what this costs
+    if length >= 4:  # four positions in one pass: the cost is in the passes over memory
         first = 4
         k0, k1, k2, k3 = factors[1], factors[2], factors[3], factors[4]
         for i in range(n):
@@ -66,11 +66,11 @@ def shingle_hashes(tokens, n_tokens, length, factors, out):
 
 @njit(cache=True, nogil=True)
 def stream_key(tokens, n_tokens):
-    """128-bit key (two uint64) of a sequence of published token hashes; it is published, too.
+    """Return the 128-bit key (two uint64) of a sequence of published token hashes; it is published, too.
 
-    Two polynomials in the token hashes with different multipliers, each in four interleaved lanes so that
-    the multiplications overlap. Equal sequences have equal keys, but others can be made that have them, too: who
-    looks for copies has ``keyed.stream_value``.
+    Two polynomials in the token hashes with different multipliers, each in four interleaved lanes so that the
+    multiplications overlap. Equal sequences have equal keys, but other sequences with the same key can be
+    constructed: to search for copies, use ``keyed.stream_values``.
     """
     a0, a1, a2, a3 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     b0, b1, b2, b3 = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)

@@ -14,7 +14,7 @@ _WORD = re.compile(r"[\w.:]+")
 
 
 def spelled(of: Any) -> str:
-    """A type of an argument in words; what :func:`read` cannot read begins with ``?``.
+    """Return an argument type in words; for a type that :func:`read` cannot read they begin with ``?``.
 
     >>> spelled(types.Array(types.uint8, 1, "C", readonly=True))
     'uint8[1dCr]'
@@ -31,7 +31,7 @@ def spelled(of: Any) -> str:
 
 
 def read(words: str) -> Any:
-    """The type that was spelled so. Raises ValueError for anything else.
+    """Return the type that ``spelled`` put into these words. Raises ValueError for anything else.
 
     >>> str(read("(int64, float64[2dC])"))
     'Tuple(int64, array(float64, 2d, C))'

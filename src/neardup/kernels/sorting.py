@@ -13,9 +13,9 @@ _MASK = np.uint64(_RADIX - 1)
 
 @njit(cache=True, nogil=True)
 def sorted_by_key(keys, passes):
-    """int32 order that sorts ``keys`` (uint64) by their top ``11 · passes`` bits, stable (LSD radix sort).
+    """Return the int32 order that sorts ``keys`` (uint64) by their top ``11 · passes`` bits, stable (LSD radix).
 
-    Keys that differ only below those bits stand in input order, mixed; ``equal_runs`` repairs that.
+    Keys that differ only below those bits are mixed, in input order; ``equal_runs`` repairs that.
     """
     n = keys.size
     order = np.empty(n, np.int32)
@@ -40,10 +40,10 @@ def sorted_by_key(keys, passes):
 
 @njit(cache=True, nogil=True)
 def equal_runs(keys, order, top_bits):
-    """Runs of equal keys in ``order``: (starts, sizes), int64, runs of one left out; repairs ``order``.
+    """Return the runs of two or more equal keys in ``order``: (starts, sizes), int64; repairs ``order``.
 
-    ``order`` sorts by the top ``top_bits`` bits; inside a stretch that agrees there, the whole keys are
-    sorted by insertion, stable. Stretches of different keys are short because keys are well mixed.
+    ``order`` sorts by the top ``top_bits`` bits; inside a stretch that agrees there, the whole keys are sorted by
+    insertion, stable. Stretches of different keys are short because keys are well mixed.
     """
     n = order.size
     shift = np.uint64(64 - top_bits)
@@ -77,10 +77,10 @@ def equal_runs(keys, order, top_bits):
 
 @njit(cache=True, nogil=True)
 def equal_groups(keys):
-    """(order int32, starts, sizes int64): the runs of equal ``keys`` (uint64, well mixed) of two or more.
+    """Return the runs of two or more equal ``keys`` (uint64, well mixed): (order int32, starts, sizes int64).
 
-    Run k is ``order[starts[k]:starts[k] + sizes[k]]``, in input order. Two or three digits are enough to keep
-    the stretches that agree in them short.
+    Run k is ``order[starts[k]:starts[k] + sizes[k]]``, in input order. Two or three radix digits are enough to
+    keep the stretches that agree in them short.
     """
     bits = 0
     while keys.size >> bits:
@@ -93,7 +93,7 @@ def equal_groups(keys):
 
 @njit(cache=True, nogil=True)
 def sort_by_bits(keys, scratch, low, high):
-    """``keys`` (uint64) sorted by their bits [low, high), stable; ``scratch`` (as long) may hold the result."""
+    """Return ``keys`` (uint64) sorted by bits [low, high), stable; ``scratch`` (as long) may hold the result."""
     counts = np.empty(_RADIX + 1, np.int64)
     while low < high:
         digit = min(_DIGIT, high - low)
@@ -114,14 +114,14 @@ def sort_by_bits(keys, scratch, low, high):
 
 @njit(cache=True, nogil=True)
 def copy_into(target, at, source, n):
-    """``target[at:at + n] = source[:n]``; as a loop, for a slice costs seconds of compilation."""
+    """``target[at:at + n] = source[:n]``; as a loop, because a slice costs seconds of compilation."""
     for i in range(n):
         target[at + i] = source[i]
 
 
 @njit(cache=True, nogil=True)
 def _sift(values, begin, root, n):
-    """Let ``values[begin + root]`` sink to its place in the heap of n values from ``begin`` on."""
+    """Sink ``values[begin + root]`` to its place in the heap of n values from ``begin`` on."""
     value = values[begin + root]
     while 2 * root + 1 < n:
         child = 2 * root + 1
@@ -136,7 +136,7 @@ def _sift(values, begin, root, n):
 
 @njit(cache=True, nogil=True)
 def heap_sort(values, begin, end):
-    """Sort ``values[begin:end]`` in place, n·log n whatever they are."""
+    """Sort ``values[begin:end]`` in place, in n·log n for any values."""
     n = end - begin
     for root in range(n // 2 - 1, -1, -1):
         _sift(values, begin, root, n)
@@ -147,11 +147,10 @@ def heap_sort(values, begin, end):
 
 @njit(cache=True, nogil=True)
 def sort_distinct(hashes, n, scratch):
-    """Sort ``hashes[:n]`` (uint64) in place and drop repeats; returns the number of distinct values.
+    """Sort ``hashes[:n]`` (uint64) in place and drop repeats; return the number of distinct values.
 
-    The hashes are well mixed, so their top bits spread them over n cells (``scratch``: uint64[≥ n]), and
-    each cell is sorted by insertion. A cell that is crowded all the same, as made-up input could have it,
-    is left to a heap sort.
+    The hashes are well mixed, so their top bits spread them over n cells (``scratch``: uint64[≥ n]), and each cell
+    is sorted by insertion. A cell that is crowded nevertheless, as in adversarial input, is left to a heap sort.
     """
     if n < 2:
         return n

@@ -1,4 +1,4 @@
-"""Whether ``linked.py`` works with the Numba at hand: a process of its own, which succeeds if it does.
+"""Check whether ``linked.py`` works with the installed Numba, in a process of its own that succeeds if it does.
 
 A part and an entry are compiled, kept, and read again as another process would; results and errors must be right.
 """
@@ -14,7 +14,7 @@ from neardup.kernels import compile_cache
 
 
 def check() -> None:
-    """Raises whatever goes wrong."""
+    """Compile, keep, reload and call the kernels; raise if any step fails."""
     seen: list[str] = []
     compile_cache.watchers.append(lambda what, _: seen.append(what))
     values = np.arange(5)
@@ -34,7 +34,7 @@ def check() -> None:
 
 
 def _kernels() -> Any:
-    """An entry that calls a part, as if nobody had called them before."""
+    """Return an entry that calls a part, both new, so that neither has been compiled before."""
     from neardup.kernels.linked import kernel
 
     def twice(values, at):
@@ -56,7 +56,7 @@ def _require(right: bool) -> None:
 
 
 def main() -> None:
-    """Try it in the folder of all kernels, and leave no kernel there."""
+    """Run the check in the folder of all kernels, and leave no kernel there."""
     from neardup.kernels.signatures import read, spelled
 
     name = _kernels().file_name(tuple(read(f"({spelled(typeof(np.arange(5)))}, int64)")))

@@ -1,4 +1,4 @@
-"""Union-find over document numbers: which documents are linked by any chain of pairs."""
+"""Union-find over document numbers: documents linked by any chain of pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from neardup.kernels.compiled import njit
 
 @njit(cache=True, nogil=True)
 def tree_root(parent, d):
-    """The root of d's tree in ``parent`` (int64[documents]); the path to it is halved on the way."""
+    """Return the root of d's tree in ``parent`` (int64[documents]); the path to it is halved on the way."""
     while parent[d] != d:
         parent[d] = parent[parent[d]]
         d = parent[d]
@@ -26,7 +26,7 @@ def unite(parent, a, b):
 
 @njit(cache=True, nogil=True)
 def best_of_tree(parent, rank):
-    """leader (int64[documents]) of each document: the best-ranked of its tree."""
+    """Return the leader (int64[documents]) of each document: the best-ranked of its tree."""
     n = parent.size
     best = np.arange(n)
     for d in range(n):

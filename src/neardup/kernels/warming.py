@@ -1,8 +1,8 @@
-"""Kernels compiled before they are called: those a command needs, from a list, in other processes as well.
+"""Compilation before the first call: the kernels a command needs, from a list, also in other processes.
 
-Numba compiles in one thread of a process; so that two processors compile, a process that finds the cache cold
-starts another one, which goes through the list of the command, what takes longest first. Whoever needs what
-another process compiles goes on with something else of the list. ``scripts/kernels`` makes the list.
+Numba compiles in one thread of a process. To use several processors, a process that finds the cache cold starts
+another one, which works through the list of the command, longest compile time first. A process that needs a kernel
+another process is compiling continues with something else from the list. ``scripts/kernels`` makes the list.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 
 LIST = "entries.txt"
 LATER = "large"
-"""What only large inputs need: no first run waits for it before it is called."""
+"""The mark of kernels that only large inputs need: no first run waits for them before they are called."""
 COMMON = ("demo", "dedup", "group", "lsh", "compare", "add", "search", "serve", LATER)
-"""What ``neardup warm`` compiles for without ``--all``: commands, and the method of large inputs."""
+"""The entries that ``neardup warm`` compiles without ``--all``: commands, and the method of large inputs."""
 HELPERS = 3
-"""Processes that help at most."""
+"""The most processes that help."""
 _KERNELS = "neardup.kernels"
 
 
 class Entry(NamedTuple):
-    """A kernel that Python calls, with the types of its arguments, and the commands that call it so."""
+    """A kernel that Python calls, its argument types, and the commands that call it with them."""
 
     kernel: str
     types: str
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 @cache
 def listed() -> tuple[Entry, ...]:
-    """All that is listed, in the order in which it is used."""
+    """Return all entries of the list, in order of use."""
     found = []
     for line in (files(_KERNELS) / LIST).read_text(encoding="utf-8").splitlines():
         commands, kernel, types = line.split("\t")
@@ -46,28 +46,28 @@ def listed() -> tuple[Entry, ...]:
 
 
 def entries_of(commands: Iterable[str]) -> list[Entry]:
-    """What the commands call, in the order in which they do."""
+    """Return the entries that the commands call, in order of use."""
     wanted = set(commands)
     return [entry for entry in listed() if entry.commands & wanted]
 
 
 def all_commands() -> list[str]:
-    """Every command of the list; "other" stands for options that few need."""
+    """Return every command of the list; "other" represents rarely used options."""
     return sorted({command for entry in listed() for command in entry.commands})
 
 
 def line_of(kernel: Any, arguments: Iterable[Any]) -> tuple[str, str]:
-    """An entry as the list holds it: the kernel and the types of its arguments."""
+    """Return an entry in the form of the list: the kernel and the types of its arguments."""
     from neardup.kernels.signatures import spelled
 
     return kernel.spelled.removeprefix(f"{_KERNELS}."), f"({', '.join(map(spelled, arguments))})"
 
 
 def compile_entry(entry: Entry, wait: bool) -> bool:
-    """Compile an entry unless it is kept already; whether it is there now.
+    """Compile an entry unless it is kept already; return whether it is available now.
 
-    Without ``wait`` what another process compiles is left to it. An entry that no kernel has any more is passed
-    over: a list that is behind its kernels costs time, and nothing else.
+    Without ``wait``, a kernel that another process compiles is left to it. An entry without a kernel is skipped:
+    an outdated list only costs time.
     """
     from numba.core.errors import NumbaError
 
@@ -92,7 +92,7 @@ def compile_entry(entry: Entry, wait: bool) -> bool:
 
 
 def missing(entries: Sequence[Entry]) -> list[Entry]:
-    """Those that are not kept; all of them where nothing can be."""
+    """Return the entries that are not kept; all of them if nothing can be kept."""
     from neardup.kernels import compile_cache
     from neardup.kernels.signatures import read
 
@@ -107,7 +107,7 @@ def missing(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -115,7 +115,7 @@ def processors() -> int:
 
 @contextmanager
 def helped(commands: Sequence[str], helpers: int | None = None) -> Iterator[list[subprocess.Popen[str]]]:
-    """Other processes that compile what the commands need, ended at the end; none where nothing can be kept.
+    """Run processes that compile the kernels of the commands, and end them at exit; none if nothing can be kept.
 
     Without ``helpers`` this process compiles as well: it is number 0, and its helpers are numbered from 1.
     """
@@ -144,11 +144,11 @@ def _start(commands: Sequence[str], number: int) -> subprocess.Popen[str]:
 
 
 def share(entries: Sequence[Entry], number: int) -> list[Entry]:
-    """The entries in the order in which process ``number`` takes them, 0 being the one that is helped.
+    """Return the entries in the order for process ``number``; 0 is the process that is helped.
 
-    What takes longest goes first, so that none of it is left at the end. Process 0 begins with the longest of all
-    and goes on with what has most of its code in common with that, for a process prepares each part once; the
-    others come to these last.
+    Long compilations come first, so that none of them is left at the end. Process 0 begins with the longest one
+    and continues with the entries that have most of their code in common with it, because a process prepares each
+    part once; the other processes come to these last.
     """
     known = [(entry, needed) for entry in entries if (needed := _needed(entry))]
     known.sort(key=lambda pair: (-_weight(pair[1]), pair[0]))
@@ -166,7 +166,7 @@ def share(entries: Sequence[Entry], number: int) -> list[Entry]:
 
 
 def _needed(entry: Entry) -> frozenset[Any]:
-    """The kernels that are compiled with an entry, none for one that is no more."""
+    """Return the kernels that are compiled with an entry; none if the kernel no longer exists."""
     module, _, name = entry.kernel.partition(":")
     try:
         return frozenset(getattr(import_module(f"{_KERNELS}.{module}"), name).needed)
@@ -175,19 +175,19 @@ def _needed(entry: Entry) -> frozenset[Any]:
 
 
 def _weight(kernels: Iterable[Any]) -> int:
-    """About what it costs to compile kernels: bytes of their Python code."""
+    """Return the approximate cost of compiling kernels: bytes of their Python code."""
     return sum(len(kernel.py_func.__code__.co_code) for kernel in kernels)
 
 
 class Spare:
-    """Compiles what a command will need later, one entry at a time, while it waits for another process."""
+    """Compiles the kernels a command will need later, one entry at a time, while it waits for another process."""
 
     def __init__(self, commands: Sequence[str]) -> None:
         self._commands = commands
         self._left: list[Entry] | None = None
 
     def __call__(self) -> bool:
-        """Compile an entry that nobody has compiled or is compiling; whether there was one."""
+        """Compile an entry that nobody has compiled or is compiling; return whether there was one."""
         if self._left is None:
             self._left = share(entries_of(self._commands), 0)[::-1]
         while self._left:
@@ -198,7 +198,7 @@ class Spare:
 
 
 def compile_share(number: int, commands: Sequence[str], done: Callable[[str], None]) -> None:
-    """Compile what no other process has compiled or is compiling; ``done`` is called with each kernel."""
+    """Compile the entries that no other process has compiled or is compiling; call ``done`` with each kernel."""
     for entry in share(entries_of(commands), number):
         if compile_entry(entry, wait=False):
             done(entry.kernel)
@@ -210,7 +210,7 @@ def _say(kernel: str) -> None:
 
 
 def main() -> None:
-    """A helper: its number and the commands are its arguments."""
+    """Run a helper: its number and the commands are its arguments."""
     number, *commands = sys.argv[1:]
     with suppress(KeyboardInterrupt, BrokenPipeError):
         compile_share(int(number), commands, _say)

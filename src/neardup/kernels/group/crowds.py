@@ -1,4 +1,4 @@
-"""Crowds and components: which other documents a crowd is linked to, without looking at all of its pairs."""
+"""Crowds and components: the links of a crowd to other documents, without examining all of its pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.kernels.union_find import tree_root
 
 @njit(cache=True, nogil=True)
 def _find_link(hubs, part, other, crowded, reference):
-    """(x, y, |x∩y|) of the first pair between two components that links them by a member of a crowd, or −1s."""
+    """Return (x, y, |x∩y|) of the first pair that links two components by a member of a crowd, or −1s."""
     for x in part:
         for y in other:
             if not (crowded[x] or crowded[y]) or not may_pair(hubs, min(x, y), max(x, y)):
@@ -26,9 +26,9 @@ def _find_link(hubs, part, other, crowded, reference):
 
 @njit(cache=True, nogil=True)
 def _components_of(hubs, k, parent):
-    """Members of list k by component: (members, cuts), component c is ``members[cuts[c]:cuts[c + 1]]``.
+    """Group the members of list k by component: (members, cuts), component c is ``members[cuts[c]:cuts[c + 1]]``.
 
-    Components ascend in their roots, and members in each.
+    Components ascend by root, and members ascend within each.
     """
     inside = hubs.members[hubs.first[k] : hubs.first[k + 1]]
     roots = np.empty(inside.size, np.int64)
@@ -48,13 +48,13 @@ def _components_of(hubs, k, parent):
 
 @njit(cache=True, nogil=True)
 def crowd_links(hubs, crowded, parent, reference):
-    """Of every two components that meet in a list, its first pair there by a member of a crowd, if there is one.
+    """Return, for every two components that meet in a list, its first pair there by a member of a crowd, if any.
 
-    ``crowded`` bool[hubs]; ``parent`` is a forest over document numbers in which all other pairs are united
-    already. Pairs of two documents below ``reference`` do not count. int64[m, 5] of the two roots, the smaller one
-    first, then x and y in these components, and |x∩y|. Whatever lists there are, the first pair of two components
-    in the order of (x, y) is among them, for it meets in one: a crowd, which is one component, costs nothing by
-    itself.
+    ``crowded`` bool[hubs]; ``parent`` is a forest over document numbers in which all other pairs are already
+    united. Pairs of two documents below ``reference`` do not count. Each row of int64[m, 5] has the two roots, the
+    smaller one first, then x and y in these components, and |x∩y|. For any lists, the first pair of two components
+    in the order of (x, y) is among them, because its documents meet in one. A crowd is one component and by itself
+    costs nothing.
     """
     links, used = np.empty((16, 5), np.int64), 0
     for k in range(hubs.first.size - 1):
@@ -89,7 +89,7 @@ def crowd_links(hubs, crowded, parent, reference):
 
 @njit(cache=True, nogil=True)
 def unite_by(links, parent):
-    """Unite in ``parent`` the components of the ``links`` (int64[·, 5]) in their order; bool[·]: which did so."""
+    """Unite in ``parent`` the components of ``links`` (int64[·, 5]) in order; return bool[·]: which united two."""
     united = np.zeros(links.shape[0], np.bool_)
     for i in range(links.shape[0]):
         root, other = tree_root(parent, links[i, 0]), tree_root(parent, links[i, 1])

@@ -1,7 +1,7 @@
-"""Which members of the prefix lists lead a group: bits over all members, found by size at 64 × 64 a look.
+"""Which members of the prefix lists lead a group: bits over all members, searched by size, 64 × 64 at a time.
 
-A crowd has one leader among thousands of members; thousands of texts on one page of boilerplate lead
-themselves. Both are searched in little more than the leaders there are to find.
+A crowd has one leader among thousands of members; thousands of texts on one page of boilerplate lead themselves.
+Both are searched in little more time than the number of leaders found requires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Listed(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def no_leaders(hubs):
-    """No member of any list leads yet."""
+    """Return a ``Listed`` in which no member of any list leads."""
     n = hubs.members.size
     leads, words = np.zeros((n >> 6) + 1, np.uint64), np.zeros((n >> 12) + 1, np.uint64)
     return Listed(leads, words, np.zeros(hubs.first.size - 1, np.int64))
@@ -33,7 +33,7 @@ def no_leaders(hubs):
 
 @njit(cache=True, nogil=True)
 def enter_leader(x, hubs, listed):
-    """Hub document x leads from now on."""
+    """Record that hub document x leads from now on."""
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         place = hubs.first[hubs.list_of[e]] + hubs.place[e]
         listed.leads[place >> 6] |= _ONE << np.uint64(place & _63)

@@ -1,11 +1,11 @@
 """Pairs → groups. Documents are numbered; ``rank`` is a permutation, and a smaller rank is better to keep.
 
-Similarities are compared as fractions shared / union of whole numbers, exactly. A document below ``reference``
-belongs to the reference set: it always leads itself, and it is preferred to any other leader.
+Similarities are compared exactly, as fractions shared / union of integers. A document below ``reference`` belongs
+to the reference set: it always leads itself, and is preferred to any other leader.
 
-Most pairs are verified before they come here (``Links``). Between two documents of hub buckets they are not:
-there a document is compared only with the leaders it meets in a prefix list, so that a crowd costs one
-comparison a member and not one a pair.
+Most pairs are verified before this step (``Links``). Pairs of two hub documents are not: a hub document is
+compared only with the leaders it meets in a prefix list, so that a crowd costs one comparison per member instead
+of one per pair.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from neardup.kernels.sorting import heap_sort
 _ONE = np.uint64(1)
 
 MOST_LEADERS = 1000
-"""A document that pairs with more leaders than this joins the most similar of as many of them, the smallest ones.
+"""A document that pairs with more leaders than this joins the most similar of the first ones, by size.
 
-Without an end, thousands of texts on one page of boilerplate, each near enough to most leaders, would cost
-all their pairs.
+Without this limit, thousands of texts on one page of boilerplate, each near enough to most leaders, would cost all
+their pairs.
 """
 
 
 class Links(NamedTuple):
-    """Verified pairs as partner lists: those of d are ``partners[begin[d]:begin[d + 1]]``."""
+    """Verified pairs as partner lists: the partners of d are ``partners[begin[d]:begin[d + 1]]``."""
 
     begin: Any  # int64[documents + 1]
     partners: Any  # int64[2 * pairs]
     shared: Any  # int64[2 * pairs] |A∩B|
-    whole: Any  # int64[2 * pairs] what that is a part of, seen from d: |A∪B| for the resemblance
+    whole: Any  # int64[2 * pairs] the denominator of the measure, seen from d: |A∪B| for the resemblance
 
 
 class Groups(NamedTuple):
-    """Groups under construction: each document's leader and what it shares with it."""
+    """Groups under construction: each document's leader and the elements it shares with it."""
 
-    leader: Any  # int64[documents], −1 where not yet taken
+    leader: Any  # int64[documents], −1 where not yet processed
     shared: Any  # int64[documents] |A∩B| with the leader
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _compare(shared, whole, other_shared, other_whole):
-    """Sign of shared / whole − other_shared / other_whole, without rounding."""
+    """Return the sign of shared / whole − other_shared / other_whole, without rounding."""
     left, right = shared * other_whole, other_shared * whole
     return np.int64(left > right) - np.int64(left < right)
 
 
 @njit(cache=True, nogil=True)
 def _takes(shared, whole, criterion):
-    """Whether a leader takes the document: a pair has a containment by either direction, a member by its own."""
+    """Return whether a leader accepts a member by the member's own direction; a pair may meet it by either."""
     return shared * criterion.denominator >= criterion.numerator * whole
 
 
 @njit(cache=True, nogil=True)
 def _gather(d, links, groups, found, criterion):
-    """Write the leaders among the partners of d to ``found`` (int64[·, 3]: leader, shared, whole); how many."""
+    """Write the leaders among d's partners to ``found`` (int64[·, 3]: leader, shared, whole); return how many."""
     n = 0
     for k in range(links.begin[d], links.begin[d + 1]):
         other = links.partners[k]
@@ -76,7 +76,7 @@ def _gather(d, links, groups, found, criterion):
 
 @njit(cache=True, nogil=True)
 def _met_in_list(x, hubs, listed, span, seen, met, n):
-    """Write to ``met`` from ``n`` on which leaders x meets first in ``span``; how many there are now."""
+    """Append to ``met``, from ``n`` on, the leaders that x meets first in ``span``; return the new number."""
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, leads, any_leads = hubs.parities, hubs.parity_at, listed.leads, listed.words
     size, most = sizes[x], largest[x]
@@ -99,17 +99,17 @@ def _met_in_list(x, hubs, listed, span, seen, met, n):
 
 @njit(cache=True, nogil=True)
 def _met_in_lists(x, hubs, listed, seen, met):
-    """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), ascending; how many.
+    """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), sorted; return how many.
 
-    Those that sizes or parities tell to be no partners are left out. ``listed`` as ``no_leaders`` gives it;
-    ``seen`` is int64[hubs] scratch.
+    Leaders ruled out by sizes or parities are left out. ``listed`` is a ``Listed``; ``seen`` is int64[hubs]
+    scratch.
     """
     smallest, n = smallest_partner(hubs.sizes[x], hubs.criterion), 0
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         if listed.counts[k] == 0:
             continue
-        # members ascend in size: only those of a size that can pair are looked at, 64 to a word
+        # members ascend in size: only members of a size that can pair are examined, 64 per word
         at = above(hubs, hubs.first[k], hubs.first[k + 1], smallest - 1)
         end = above(hubs, at, hubs.first[k + 1], farthest(hubs, hubs.first[k] + hubs.place[e], x))
         n = _met_in_list(x, hubs, listed, (at, end), seen, met, n)
@@ -119,10 +119,10 @@ def _met_in_lists(x, hubs, listed, seen, met):
 
 @njit(cache=True, nogil=True)
 def _gather_hub(x, hubs, met, found, n):
-    """Add those of the leaders ``met`` that hub document x pairs with; (found, how many there are now).
+    """Add the leaders in ``met`` that hub document x pairs with; return (found, the new number).
 
-    The first MOST_LEADERS of them, in the order of their numbers: in which lists they stand, and in which order,
-    is a matter of hashes.
+    Only the first MOST_LEADERS in the order of their numbers are added: the lists that contain them, and the order
+    of these lists, depend on hashes.
     """
     for y in met:
         low, high = min(x, y), max(x, y)
@@ -141,7 +141,7 @@ def _gather_hub(x, hubs, met, found, n):
 
 @njit(cache=True, nogil=True)
 def _precedes(found, i, j, rank, reference):
-    """Whether leader i of ``found`` is to be preferred to leader j."""
+    """Return whether leader i of ``found`` is preferred to leader j."""
     old_i, old_j = found[i, 0] < reference, found[j, 0] < reference
     if old_i != old_j:
         return old_i
@@ -151,12 +151,12 @@ def _precedes(found, i, j, rank, reference):
 
 @njit(cache=True, nogil=True)
 def lead(order, rank, links, hubs, alive, reference, complete):
-    """Groups of documents taken best first: one joins the leader it is most similar to, or becomes one.
+    """Group documents, best first: each joins the leader it is most similar to, or becomes a leader.
 
-    Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009);
-    with ``complete``, also with every other member (greedy complete linkage; a pair that is certain from
-    what both share with the leader counts as found). ``alive`` bool[hubs]: False where a hub document has no
-    partner in any list.
+    Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009); with
+    ``complete``, also with every other member (greedy complete linkage; a pair that follows with certainty from
+    the shingles that both share with the leader counts as found). ``alive`` bool[hubs]: False if a hub document
+    has no partner in any list.
     """
     n = order.size
     groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
@@ -192,7 +192,10 @@ def lead(order, rank, links, hubs, alive, reference, complete):
 
 @njit(cache=True, nogil=True)
 def _best(d, rank, found, hubs, classes, partner_of, reference):
-    """Index in ``found`` of the most similar leader whose group takes d, or −1; any takes it without classes."""
+    """Return the index in ``found`` of the most similar leader whose group accepts d, or −1.
+
+    Without classes every group accepts d.
+    """
     complete = classes.first.size > 0
     tried = np.zeros(found.shape[0], np.bool_)
     for _ in range(found.shape[0]):

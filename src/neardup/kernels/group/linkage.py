@@ -1,8 +1,8 @@
-"""Complete linkage: does a document pair with every member of a group, without looking at each?
+"""Complete linkage: does a document pair with every member of a group, without a look at each member?
 
-Members are kept in classes by what they lack of their leader's shingles. For two members A and B of leader L,
-|A∩B| ≥ |L| − |(L∖A) ∪ (L∖B)|, and members of one class lack the same: in a crowd of forms, which all lack the
-leader's date, one look at a class settles thousands of pairs.
+Members are stored in classes by the shingles of their leader that they lack. For two members A and B of leader L,
+|A∩B| ≥ |L| − |(L∖A) ∪ (L∖B)|, and members of one class lack the same shingles: in a crowd of forms, which all lack
+the leader's date, one look at a class settles thousands of pairs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ NONE = -1
 
 
 class Classes(NamedTuple):
-    """The members of each leader, by class. A class is named by its first member, its head.
+    """The members of each leader, by class. A class is identified by its first member, its head.
 
-    All int64[documents] but ``key``: ``first`` class of a leader, ``following`` class of a head, ``member``
-    after a member; of a head also ``key`` (uint64, hash of what its members lack), ``lacks`` (how much; −1
-    when not known) and ``largest`` (size of its largest member).
+    All are int64[documents] but ``key``: ``first`` class of a leader, ``following`` class of a head, ``member``
+    after a member; of a head also ``key`` (uint64, hash of the shingles its members lack), ``lacks`` (their
+    number; −1 if not known) and ``largest`` (size of its largest member).
     """
 
     first: Any
@@ -37,14 +37,14 @@ class Classes(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def no_classes(documents):
-    """Classes of no members yet."""
+    """Return ``Classes`` without members."""
     none = np.full(documents, NONE, np.int64)
     return Classes(none.copy(), none.copy(), none.copy(), np.zeros(documents, np.uint64), none.copy(), none.copy())
 
 
 @njit(cache=True, nogil=True)
 def lacking(hubs, x, leader):
-    """(key, how many) of the shingles of hub document ``leader`` that hub document ``x`` lacks."""
+    """Return (key, number) of the shingles of hub document ``leader`` that hub document ``x`` lacks."""
     key, lacks = np.uint64(0), 0
     j, end = hubs.starts[x], hubs.starts[x] + hubs.sizes[x]
     for i in range(hubs.starts[leader], hubs.starts[leader] + hubs.sizes[leader]):
@@ -58,7 +58,7 @@ def lacking(hubs, x, leader):
 
 @njit(cache=True, nogil=True)
 def _describe(d, leader, hubs):
-    """(key, lacks, size) of document d under a leader; lacks −1 where a set is not at hand."""
+    """Return (key, lacks, size) of document d under a leader; lacks is −1 if a set is not available."""
     x, y = hubs.local[d], hubs.local[leader]
     if x < 0 or y < 0:
         return np.uint64(d), -1, 0
@@ -68,7 +68,7 @@ def _describe(d, leader, hubs):
 
 @njit(cache=True, nogil=True)
 def pairs_with_all(d, leader, classes, partner_of, hubs):
-    """Whether d is a found pair with every member of the leader's group, or certain to be one."""
+    """Return whether d is a found pair with every member of the leader's group, or certain to be one."""
     key, lacks, size = _describe(d, leader, hubs)
     head = classes.first[leader]
     while head >= 0:

@@ -1,1 +1,1 @@
-"""Prefix indexes, exact copies, audits."""
+"""Prefix indexes, exact copies and audits."""

@@ -1,8 +1,8 @@
-"""Drawn documents against all others: one walk over the shingles of a document counts what it shares with each.
+"""Drawn documents against all others: one walk over the shingles of a document counts those it shares with each.
 
-No prefix and no signature: what is counted here shares nothing with the search that it checks but the shingle sets
-and the criterion itself. Shingles that stand in many drawn documents are only put off: a document with
-too few of them to make a pair is counted on with the drawn documents alone that it met already.
+No prefix and no signature is used: the count has only the shingle sets and the criterion in common with the search
+that it checks. Shingles in many drawn documents are only deferred: if a document has too few of them to make a
+pair, they are counted only for the drawn documents that it has already met.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from neardup.kernels.sets import least_shared
 
 
 class Drawn(NamedTuple):
-    """The drawn documents, numbered by size, and in which of them each of their shingles stands.
+    """The drawn documents, numbered by size, and for each of their shingles the documents that contain it.
 
-    Shingle k of ``keys`` stands in ``members[first[k]:first[k + 1]]``, ascending. Those whose hash begins with
-    the bits of c are ``keys[cells[c]:cells[c + 1]]``; there are a power of two of such cells.
+    The documents with shingle k of ``keys`` are ``members[first[k]:first[k + 1]]``, ascending. The shingles whose
+    hash begins with the bits of c are ``keys[cells[c]:cells[c + 1]]``; the number of such cells is a power of two.
     """
 
     keys: Any  # uint64[shingles], ascending
@@ -32,27 +32,27 @@ class Drawn(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def is_pair(shared, size_a, size_b, criterion):
-    """Whether two sets with ``shared`` elements in common are a pair: the one criterion of this module."""
+    """Return whether two sets with ``shared`` elements in common are a pair: the one criterion of this module."""
     return shared >= least_shared(size_a, size_b, criterion)
 
 
 @njit(cache=True, nogil=True)
 def sizes_that_fit(sizes, size, criterion):
-    """(low, high): ``sizes[low:high]`` (ascending) are those of which a set of ``size`` could be a partner.
+    """Return (low, high): ``sizes[low:high]`` (ascending) are the possible partners of a set of ``size``.
 
-    A pair of sets of which one holds the other is the best that two sizes can be, and it gets no better
-    the farther they are apart.
+    Two sizes reach their best value when one set contains the other, and that value never rises as the sizes move
+    apart.
     """
     low, high = np.int64(0), np.int64(np.searchsorted(sizes, size))
     begin = high
-    while low < high:  # the smaller ones: first that fits
+    while low < high:  # the smaller sizes: first that fits
         middle = (low + high) // 2
         if is_pair(sizes[middle], sizes[middle], size, criterion):
             high = middle
         else:
             low = middle + 1
     last = np.int64(sizes.size)
-    while begin < last:  # those as large or larger: first that does not fit
+    while begin < last:  # equal or larger sizes: first that does not fit
         middle = (begin + last) // 2
         if is_pair(size, sizes[middle], size, criterion):
             begin = middle + 1
@@ -63,7 +63,7 @@ def sizes_that_fit(sizes, size, criterion):
 
 @njit(cache=True, nogil=True)
 def _place(keys, cells, value, shift):
-    """The number of a shingle among the keys, or −1."""
+    """Return the number of a shingle among the keys, or −1."""
     cell = np.int64(value >> shift)
     low, high = cells[cell], cells[cell + 1]
     end = high
@@ -80,7 +80,7 @@ def _place(keys, cells, value, shift):
 
 @njit(cache=True, nogil=True)
 def _first_from(members, begin, end, least):
-    """First place in ``members[begin:end]`` (ascending) of a number of ``least`` or more; or end."""
+    """Return the first place in ``members[begin:end]`` (ascending) of a number of at least ``least``; or end."""
     while begin < end:
         middle = (begin + end) // 2
         if members[middle] < least:
@@ -92,12 +92,12 @@ def _first_from(members, begin, end, least):
 
 @njit(cache=True, nogil=True)
 def _count_lists(drawn, lists, n_lists, span, state):
-    """Count the members within ``span`` = (low, high) of some lists; ``state`` = (counts, touched, how many).
+    """Count the members within ``span`` = (low, high) of some lists; ``state`` = (counts, touched, its length).
 
-    ``touched`` holds the numbers whose counts are not 0. Returns how many these are.
+    ``touched`` holds the numbers whose counts are not 0. Returns how many they are.
     """
     counts, touched, n_touched = state
-    members, first = drawn.members, drawn.first  # a field in a loop would be counted as referred to each time
+    members, first = drawn.members, drawn.first  # a field in a loop would be reference-counted each time
     for i in range(n_lists):
         last = first[lists[i] + 1]
         for j in range(_first_from(members, first[lists[i]], last, span[0]), last):
@@ -113,7 +113,7 @@ def _count_lists(drawn, lists, n_lists, span, state):
 
 @njit(cache=True, nogil=True)
 def _count_on(drawn, lists, n_lists, s):
-    """In how many of the lists a drawn document stands."""
+    """Return the number of lists that contain a drawn document."""
     members, first, count = drawn.members, drawn.first, 0
     for i in range(n_lists):
         last = first[lists[i] + 1]
@@ -124,9 +124,9 @@ def _count_on(drawn, lists, n_lists, s):
 
 @njit(cache=True, nogil=True)
 def _met(hashes, begin, end, drawn, criterion, often, scratch):
-    """Count what a set shares with each drawn document that could be its partner; how many were touched.
+    """Count the elements a set shares with each drawn document that could be its partner; return how many it met.
 
-    Counts of those that cannot be partners may be too small. ``scratch`` = (counts, touched, rare, frequent).
+    Counts of documents that cannot be partners may be too small. ``scratch`` = (counts, touched, rare, frequent).
     """
     counts, touched, rare, frequent = scratch
     size = end - begin
@@ -150,7 +150,7 @@ def _met(hashes, begin, end, drawn, criterion, often, scratch):
             rare[n_rare] = k
             n_rare += 1
     n = _count_lists(drawn, rare, n_rare, span, (counts, touched, 0))
-    # the smallest partner asks for the fewest shingles in common
+    # the smallest partner needs the fewest shingles in common
     if is_pair(n_frequent, size, drawn.sizes[span[0]], criterion):
         return _count_lists(drawn, frequent, n_frequent, span, (counts, touched, n))
     for j in range(n):
@@ -162,11 +162,11 @@ def _met(hashes, begin, end, drawn, criterion, often, scratch):
 
 @njit(cache=True, nogil=True)
 def partners(hashes, offsets, begin, drawn, criterion, enough, often):
-    """The pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
+    """Return the pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
 
-    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, distinct); ``criterion`` a Criterion. A
-    drawn document is a partner of itself. Stops after the set with which there are ``enough`` pairs; returns
-    (pairs, the set to go on with). Shingles in more than ``often`` drawn documents are put off: this changes
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, distinct); ``criterion`` is a Criterion. A drawn
+    document is a partner of itself. Stops after the set that brings the number of pairs to ``enough``; returns
+    (pairs, the set to continue with). Shingles in more than ``often`` drawn documents are deferred: this changes
     the time, never a pair.
     """
     largest = np.int64(0)

@@ -1,4 +1,4 @@
-"""Exact copies: the first document with each 128-bit key, found while documents stream by."""
+"""Exact copies: the first document with each 128-bit key, found as documents stream by."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FREE = np.int64(-1)
 def enter_keys(keys, first, until, table, copy_of):
     """Set ``copy_of[d]`` for d in first … until − 1 to the first document with d's key (d itself if new).
 
-    ``keys`` uint64[≥ until, 2]; ``table`` int64[power of two] is an open-addressing table of documents, FREE
-    where unused, at most half full afterwards. Returns the number of new keys.
+    ``keys`` uint64[≥ until, 2]; ``table`` int64[power of two] is an open-addressing table of documents, FREE in
+    unused slots, at most half full afterwards. Returns the number of new keys.
     """
     mask = np.uint64(table.size - 1)
     new = 0

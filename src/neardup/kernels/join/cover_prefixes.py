@@ -1,19 +1,18 @@
-"""Joins by common text: which shingles two documents must share if enough of each is to be covered.
+"""Joins by common text: the shingles that two documents must share if enough of each is to be covered.
 
-Every chunk of w or more tokens in common is covered, in either document, by shingles of w tokens that both have.
-So common text of C tokens means that the shared shingles cover at least C tokens of each. C must be at least
-⌈t·N⌉ of a document of N tokens, by chunk-longest C / max(N, M) and also by chunk-union C / (N + M − C), since C
-≤ M. By the information match N counts the tokens that are not redundant, and what a shingle covers counts only
-these.
+Every common chunk of w or more tokens is covered, in either document, by shingles of w tokens that both have. So
+common text of C tokens means that the shared shingles cover at least C tokens of each. C must be at least ⌈t·N⌉
+for a document of N tokens, by chunk-longest C / max(N, M) and also by chunk-union C / (N + M − C), since C ≤ M. In
+the information match N counts the tokens that are not redundant, and a shingle covers only such tokens.
 
-*Prefix*: in any fixed order of all shingles, those from which on the rest of the document covers ⌈t·N⌉ tokens.
-The first shingle, in that order, that the documents of a pair share is in both prefixes: all that they share
-comes after it, and covers enough. That is prefix filtering (Chaudhuri, Ganti and Kaushik 2006) with what is
-covered in place of what is counted. In the order from rare to frequent, boilerplate that alone is not enough is
-in no prefix.
+*Prefix*: in any fixed order of all shingles, each shingle that covers ⌈t·N⌉ tokens together with those after it.
+The first shingle, in that order, that the documents of a pair share is in both prefixes: all their other shared
+shingles come after it, and cover enough. That is prefix filtering (Chaudhuri, Ganti and Kaushik 2006) with covered
+tokens in place of counted elements. In the order from rare to frequent, boilerplate that alone is not enough is in
+no prefix.
 
-*Least*: a partner shares at least as many shingles as can cover ⌈t·N⌉ tokens, those that cover most taken first.
-Where no shingle repeats that is ⌈t·N / w⌉; one that occurs r times covers at most w·r tokens.
+*Least*: a partner shares at least as many shingles as can cover ⌈t·N⌉ tokens, starting with those that cover most.
+If no shingle repeats, that is ⌈t·N / w⌉; one that occurs r times covers at most w·r tokens.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ _MORE_THAN_ALL = np.int64(1) << np.int64(62)
 
 
 class Asked(NamedTuple):
-    """What a document asks of its partners: see ``cover_prefixes``."""
+    """The requirements of a document on its partners: see ``cover_prefixes``."""
 
     sizes: Any  # int64[documents] tokens that count
-    largest: Any  # int64[documents] greatest size of a partner; 0: there is none of its size or above
-    least: Any  # int64[documents] shingles that any partner shares
+    largest: Any  # int64[documents] greatest size of a partner; 0: it has none of its size or above
+    least: Any  # int64[documents] least number of shingles shared with any partner
 
 
 class Meeting(NamedTuple):
     """Documents numbered by size (tokens that count), and the lists of their prefixes.
 
-    The sorted shingles of x are ``hashes[starts[x]:ends[x]]``. Entry e in ``begin[x]:begin[x + 1]`` says that x
-    stands in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, ascending.
+    The sorted shingles of x are ``hashes[starts[x]:ends[x]]``. Entry e in ``begin[x]:begin[x + 1]`` means that x
+    is in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, ascending.
     """
 
     documents: Any  # int64[n] document number of each
@@ -63,7 +62,7 @@ class Meeting(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def occurrences(names, n_names):
-    """(at, following): the first place of each name, and the next place of the same name or −1; both int32."""
+    """Return (at, following), both int32: the first place of each name, and the next of the same name or −1."""
     at, following = np.full(n_names, -1, np.int32), np.full(names.size, -1, np.int32)
     for i in range(names.size - 1, -1, -1):
         following[i] = at[names[i]]
@@ -73,7 +72,7 @@ def occurrences(names, n_names):
 
 @njit(cache=True, nogil=True)
 def cover_name(at, following, length, taken):
-    """Set ``taken`` (bool a token) for all occurrences from place ``at`` on; how many were not set before."""
+    """Set ``taken`` (bool per token) for all occurrences from place ``at`` on; return how many are newly set."""
     new, reach = np.int64(0), 0
     while at >= 0:
         for k in range(max(at, reach), at + length):
@@ -86,7 +85,7 @@ def cover_name(at, following, length, taken):
 
 @njit(cache=True, nogil=True)
 def covers(at, following, length, fresh):
-    """Tokens that all occurrences from ``at`` on cover; ``fresh[i]`` (int64) of those that count are before i."""
+    """Return how many tokens all occurrences from ``at`` on cover; ``fresh[i]`` (int64) tokens before i count."""
     count, reach = np.int64(0), np.int64(0)
     while at >= 0:
         count += fresh[at + length] - fresh[max(np.int64(at), reach)]
@@ -97,7 +96,7 @@ def covers(at, following, length, fresh):
 
 @njit(cache=True, nogil=True)
 def frequent_first(hashes, at, repeats):
-    """The names of shingles that other documents have too, from frequent to rare: by (class, hash), descending."""
+    """Return the names of shingles that others also have, from frequent to rare: by (class, hash), descending."""
     mask = np.uint64(repeats.size - 1)
     starts = np.zeros(257, np.int64)
     chosen = np.empty(at.size, np.int64)
@@ -124,7 +123,7 @@ def frequent_first(hashes, at, repeats):
 
 @njit(cache=True, nogil=True)
 def fewest_that_cover(need, order, at, following, length, taken):
-    """How many of the names in ``order`` cover ``need`` tokens at least; ``taken`` ones do not count."""
+    """Return how few of the names in ``order`` can cover ``need`` tokens; ``taken`` tokens do not count."""
     fresh = np.zeros(taken.size + 1, np.int64)
     for i in range(taken.size):
         fresh[i + 1] = fresh[i] + (not taken[i])
@@ -141,11 +140,11 @@ def fewest_that_cover(need, order, at, following, length, taken):
 
 @njit(cache=True, nogil=True)
 def cover_prefix(tokens, repeats, counting, criterion, factors):
-    """(prefix uint64, size, tokens that can be common, least) of one document; no prefix where it has no partner.
+    """Return (prefix uint64, size, tokens that can be common, least) of a document; no prefix without a partner.
 
-    ``repeats`` tells how often a shingle comes again (``hubs.count_repeats``), ``factors`` are those of shingles
-    (``keyed.Key``). A document of fewer tokens than a chunk has matches an identical one only, which is a copy and
-    no partner.
+    ``repeats`` counts the repetitions of each shingle (``prefix_index.count_repeats``), ``factors`` are the
+    factors of shingles (``keyed.Key``). A document with fewer tokens than a chunk matches only an identical one,
+    which is a copy and not a partner.
     """
     n, length = tokens.size, counting.length
     nothing = np.empty(0, np.uint64)
@@ -179,7 +178,7 @@ def cover_prefix(tokens, repeats, counting, criterion, factors):
 
 @njit(cache=True, nogil=True)
 def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
-    """(entries uint64, owner int32, Asked) of documents ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
+    """Return (entries uint64, owner int32, Asked) of documents ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
 
     A document whose shingles in others cannot cover enough of it has no entries, and 0 as its largest partner.
     """
@@ -204,10 +203,11 @@ def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
 
 @njit(cache=True, nogil=True)
 def meeting_pairs(meeting, span, seen, reference, enough):
-    """Pairs (x, y), x in ``span`` = (first, until) and y after it, that share shingles enough; where it stopped.
+    """Return the pairs (x, y), x in ``span`` = (first, until) and y after it, that share enough shingles.
 
-    int64[m, 2] of the numbers in ``meeting``. Stops after a document by which there are ``enough`` pairs. Pairs of
-    two documents below ``reference`` are left out. ``seen`` int64[n] is scratch, −1 at first.
+    Returns (pairs int64[m, 2] of numbers in ``meeting``, the document to continue with). Stops after the document
+    that brings the number of pairs to ``enough``. Pairs of two documents below ``reference`` are left out.
+    ``seen`` int64[n] is scratch, −1 at first.
     """
     found, used = np.empty((1024, 2), np.int64), 0
     for x in range(span[0], span[1]):

@@ -1,22 +1,23 @@
-"""Joins by the longest common subsequence: pieces of a document, of which a partner holds one word for word.
+"""Joins by the longest common subsequence: pieces of a document, at least one verbatim in each partner.
 
 A has a tokens, B has b ≤ a, and L of them are a common subsequence with 2L ≥ t·(a + b). Cut disjoint pieces, runs
-of any length, out of A. A piece that does not stand in B as it is has a token without a match, or two neighbours
-whose matches in B have others in between, which have no match. So every piece that is spoiled has a token without
-a match of its own: one of A lies in one piece, one of B between the matches of two neighbours in one. Therefore of
+of any length, out of A. A piece that does not occur verbatim in B has a token without a match, or two neighbours
+whose matches in B have others in between, which have no match. So every spoiled piece has a token without a match
+of its own: one of A lies in one piece, one of B between the matches of two neighbours in one. Therefore among
 
     (a − L) + (b − L) + 1  ≤  (1 − t)·(a + b) + 1  ≤  2·(1 − t)·a + 1
 
-pieces one stands in B. Pieces of a single token have no neighbours, only tokens of A spoil them. Of these already
+pieces one occurs in B. Pieces of a single token have no neighbours; only tokens of A spoil them. So
 
     a − L + 1  ≤  a − ⌈t·a / (2 − t)⌉ + 1           (for b ≥ L, so that 2L ≥ t·(a + L))
 
-are enough. Nothing is said of what repeats: equal pieces count as often as they are cut.
+single tokens are already enough. Repeated pieces need no special care: equal pieces count as often as they are
+cut.
 
-That is how a pattern is searched for with k errors, cut into k + 1 pieces (Wu and Manber 1992), only that here it
-may be cut anywhere. Pieces are cut to be rare: a rare word is one by itself, frequent words are taken together,
-text that many documents hold is left alone as far as there is other text. A document meets all smaller ones that
-hold a piece of it; it is compared with those of them that have enough equal tokens in any order.
+This is the search for a pattern with k errors, cut into k + 1 pieces (Wu and Manber 1992), except that the pattern
+may be cut anywhere. Pieces are cut to be rare: a rare word is a piece by itself, frequent words are combined, and
+text in many documents is avoided as far as other text remains. A document meets all smaller ones that contain one
+of its pieces; it is compared with those that have enough equal tokens in any order.
 
 In the kernels the criterion is one of DICE: numerator / denominator, p / q, is half of t.
 """
@@ -33,14 +34,14 @@ from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sorting import copy_into, sort_distinct
 
 _HIGHEST = np.int64(1) << np.int64(24)
-"""More than all pieces that one piece can take the place of are worth."""
+"""More than the total value of all pieces that one piece can replace."""
 
 
 class Held(NamedTuple):
-    """Documents numbered by size, and for each piece of any of them the list of those that hold it.
+    """Documents numbered by size, and for each piece of any of them the list of the documents that contain it.
 
     The tokens of x with repeats, sorted, are ``hashes[starts[x]:ends[x]]``. Entry e in ``begin[x]:begin[x + 1]``
-    says that x stands in list ``list_of[e]`` at ``place[e]``; those up to ``probes[x]`` are of its own pieces.
+    means that x is in list ``list_of[e]`` at ``place[e]``; the entries up to ``probes[x]`` are of its own pieces.
     List k is ``members[first[k]:first[k + 1]]``, ascending. ``largest[x]`` is the greatest size of a partner.
     """
 
@@ -61,9 +62,9 @@ class Held(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def runs_of(tokens, lengths, factors, out):
-    """Write the hashes of all runs of ``lengths`` (int64) tokens to ``out`` (uint64, large enough); how many.
+    """Write the hashes of all runs of ``lengths`` (int64) tokens to ``out`` (uint64, with room); return how many.
 
-    ``factors`` are those of shingles, see ``keyed.Key``.
+    ``factors`` are the factors of shingles, see ``keyed.Key``.
     """
     used = 0
     for length in lengths:
@@ -74,7 +75,7 @@ def runs_of(tokens, lengths, factors, out):
 
 @njit(cache=True, nogil=True)
 def run_sets(tokens, offsets, lengths, factors):
-    """(hashes uint64, starts int64, sizes int64): the different runs of every document, sorted.
+    """Return the distinct runs of every document, sorted: (hashes uint64, starts int64, sizes int64).
 
     Documents are ``tokens[offsets[d]:offsets[d + 1]]`` (uint64); runs have one of the ``lengths`` (int64).
     """
@@ -93,10 +94,10 @@ def run_sets(tokens, offsets, lengths, factors):
 
 @njit(cache=True, nogil=True)
 def _cut(costs, lengths, worth, taken):
-    """The disjoint runs for which Σ (worth + ½ − cost) is greatest; how many.
+    """Choose the disjoint runs for which Σ (worth + ½ − cost) is greatest; return their number.
 
-    ``costs[k, i]`` is that of the run of ``lengths[k]`` tokens from token i on. ``taken[e]`` (int64[tokens + 1])
-    becomes k + 1 where a run of ``lengths[k]`` ends before token e, else 0.
+    ``costs[k, i]`` is the cost of the run of ``lengths[k]`` tokens from token i on. ``taken[e]`` (int64[tokens +
+    1]) becomes k + 1 where a run of ``lengths[k]`` ends before token e, else 0.
     """
     n = taken.size - 1
     best = np.zeros(n + 1, np.int64)
@@ -123,9 +124,9 @@ def _cut(costs, lengths, worth, taken):
 
 @njit(cache=True, nogil=True)
 def cheapest_cut(costs, lengths, wanted, taken):
-    """At least ``wanted`` disjoint runs, no more than there are tokens, of nearly the least cost.
+    """Choose at least ``wanted`` (at most the number of tokens) disjoint runs at nearly the least cost.
 
-    They are in ``taken``, see ``_cut``. What a run is worth is raised until there are enough of them (a Lagrange
+    They are in ``taken``, see ``_cut``. The worth of a run is raised until there are enough of them (a Lagrange
     multiplier): doubled, then searched for in three steps.
     """
     high = np.int64(1)
@@ -144,7 +145,7 @@ def cheapest_cut(costs, lengths, wanted, taken):
 
 @njit(cache=True, nogil=True)
 def _cheapest(values, costs, wanted):
-    """The ``wanted`` of ``values`` (uint64) with the least ``costs`` (int64), in order, and what they cost."""
+    """Return the ``wanted`` cheapest ``values`` (uint64) by ``costs`` (int64), in order, and their total cost."""
     order = np.argsort(costs, kind="mergesort")[:wanted]
     chosen, total = np.empty(order.size, np.uint64), np.int64(0)
     for i in range(order.size):
@@ -155,10 +156,11 @@ def _cheapest(values, costs, wanted):
 
 @njit(cache=True, nogil=True)
 def pieces_of(tokens, lengths, factors, repeats, criterion):
-    """(pieces uint64, how many were cut, largest) of one document; a partner of its size or below holds a piece.
+    """Return (pieces uint64, number cut, largest) of a document; a partner of its size or below contains a piece.
 
-    ``repeats`` tells how many other documents have a run (``hubs.count_repeats``); pieces that no other has are
-    counted, but not given. ``largest`` is the greatest size of a partner, by the tokens that others have, too.
+    ``repeats`` counts the other documents that have a run (``prefix_index.count_repeats``); pieces that no other
+    document has are counted, but not returned. ``largest`` is the greatest size of a partner, from the tokens that
+    others also have.
     """
     n = tokens.size
     hashes = np.empty((lengths.size, n), np.uint64)
@@ -198,7 +200,7 @@ def pieces_of(tokens, lengths, factors, repeats, criterion):
 
 @njit(cache=True, nogil=True)
 def choose_pieces(tokens, offsets, lengths, factors, repeats, criterion):
-    """(entries uint64, owner int32, largest int64[documents]): the pieces of every document, ascending in each.
+    """Return (entries uint64, owner int32, largest int64[documents]): the pieces of each document, ascending.
 
     Documents are ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
     """
@@ -214,16 +216,16 @@ def choose_pieces(tokens, offsets, lengths, factors, repeats, criterion):
         for i in range(used, used + pieces.size):
             owner[i] = d
         used += pieces.size
-    return entries[:used].copy(), owner[:used].copy(), largest  # not to hold room for every token
+    return entries[:used].copy(), owner[:used].copy(), largest  # copies, so as not to keep room for every token
 
 
 @njit(cache=True, nogil=True)
 def holders_met(held, span, seen, reference, enough):
-    """Pairs (x, y), x in ``span`` = (first, until), y before it, that have enough equal tokens; where it stopped.
+    """Return the pairs (x, y), x in ``span`` = (first, until) and y before it, with enough equal tokens.
 
-    y holds a piece of x. int64[m, 2] of the numbers in ``held``. Stops after a document by which there are
-    ``enough`` pairs. Pairs of two documents below ``reference`` are left out. ``seen`` int64[n] is scratch, −1 at
-    first.
+    y contains a piece of x. Returns (pairs int64[m, 2] of numbers in ``held``, the document to continue with).
+    Stops after the document that brings the number of pairs to ``enough``. Pairs of two documents below
+    ``reference`` are left out. ``seen`` int64[n] is scratch, −1 at first.
     """
     found, used = np.empty((1024, 2), np.int64), 0
     for x in range(span[0], span[1]):

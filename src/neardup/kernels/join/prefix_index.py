@@ -1,11 +1,11 @@
-"""Exact joins inside hubs: prefix lists of rare shingles, and the searches over them.
+"""Exact joins of hub documents: prefix lists of rare shingles, and the searches over them.
 
-A prefix of x, its |x| − ⌈t·|x|⌉ + 1 rarest shingles in any fixed order, must meet the prefix of every y with
-J(x, y) ≥ t (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). For containment and overlap the
-prefix of the smaller set is as long, and must meet the larger set anywhere: a document then also stands in the
-lists of those of its shingles that are in the prefixes of others. Shingles that stand in one document only
-take their places in the prefix but can never meet. The order is (frequency class, hash); an error in
-a frequency may cost time, never a pair. Documents are numbered by size, smallest first.
+A prefix of x, its |x| − ⌈t·|x|⌉ + 1 rarest shingles in any fixed order, must meet the prefix of every y with J(x,
+y) ≥ t (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). For containment and overlap the prefix of
+the smaller set is as long, and must meet the larger set anywhere: a document then also appears in the lists of
+those of its shingles that are in the prefixes of others. Shingles of a single document only take up places in the
+prefix and can never meet. The order is (frequency class, hash); an error in a frequency may cost time, never a
+pair. Documents are numbered by size, smallest first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from neardup.kernels.parities import differ_in_more
 from neardup.kernels.sets import largest_partner, least_shared, shared_at_least, smallest_partner
 
 FARTHEST = np.int32(2**31 - 1)
-"""What ``reach`` says of a place that does not bound the size of a partner."""
+"""The value of ``reach`` at a place that does not bound the size of a partner."""
 
 _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
@@ -28,12 +28,12 @@ _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64
 class Hubs(NamedTuple):
     """The hub documents, numbered by size, and their prefix lists.
 
-    The shingles of x are the ``sizes[x]`` hashes from ``starts[x]`` on. Entry e in ``begin[x]:begin[x + 1]`` says
-    that x stands in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, in
-    ascending order. The entries up to ``probes[x]`` are of the prefix of x; the rest, if any, are of shingles in
-    the prefixes of others. ``largest[x]`` is the greatest size that a partner of x can have. ``reach`` of a
-    place in ``members`` is the greatest size of a partner that shares no shingle of the prefix before this one.
-    The parities of x (``parities.py``) are the words from ``parity_at[x]`` on.
+    The shingles of x are the ``sizes[x]`` hashes from ``starts[x]`` on. Entry e in ``begin[x]:begin[x + 1]`` means
+    that x is in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, in ascending
+    order. The entries up to ``probes[x]`` belong to the prefix of x; the rest, if any, to shingles in the prefixes
+    of others. ``largest[x]`` is the greatest size that a partner of x can have. ``reach`` of a place in
+    ``members`` is the greatest size of a partner that shares no shingle of the prefix before this one. The
+    parities of x (``parities.py``) are the words from ``parity_at[x]`` on.
     """
 
     documents: Any  # int64[hubs] document number of each
@@ -42,7 +42,7 @@ class Hubs(NamedTuple):
     starts: Any  # int64[hubs]
     sizes: Any  # int64[hubs], ascending
     begin: Any  # int64[hubs + 1]
-    probes: Any  # int64[hubs] where the entries of its own prefix end
+    probes: Any  # int64[hubs] end of the entries of its own prefix
     list_of: Any  # int64[entries]
     place: Any  # int64[entries]
     members: Any  # int64[entries]
@@ -56,14 +56,14 @@ class Hubs(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
-    """Count in ``repeats`` (uint8 or uint16[power of two], saturating) how often each hash comes again.
+    """Count the repetitions of each hash in ``repeats`` (uint8 or uint16[power of two], saturating).
 
-    ``seen`` (uint64[power of two], zeros) is a Bloom filter of two bits a hash. A cell of ``repeats`` is chosen
-    by the low bits; it is 0 for a shingle that stands in one document, but for the few that meet others in
-    both. Never 0 for one that stands in two.
+    ``seen`` (uint64[power of two], zeros) is a Bloom filter of two bits per hash. The low bits choose a cell of
+    ``repeats``; it is 0 for a shingle of a single document, except for the few that collide with others in both.
+    It is never 0 for a shingle of two documents.
 
-    Only the hashes of one ``part`` of ``parts`` (a power of two) are counted: those of another touch other
-    words and cells, if there are at least 2¹⁶·parts of these, so that threads can count side by side.
+    Only the hashes of one ``part`` of ``parts`` (a power of two) are counted: hashes of another part use other
+    words and cells, if there are at least 2¹⁶·parts cells, so that threads can count in parallel.
     """
     words, cells = np.uint64(seen.size - 1), np.uint64(repeats.size - 1)
     for x in range(starts.size):
@@ -77,17 +77,18 @@ def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
                 cell = value & cells
                 before = repeats[cell]
                 repeats[cell] = before + 1
-                if repeats[cell] == 0:  # it was the greatest number there is
+                if repeats[cell] == 0:  # it was the greatest number the type can hold
                     repeats[cell] = before
             seen[at] |= bits
 
 
 @njit(cache=True, nogil=True)
 def rare_prefixes(hashes, starts, sizes, repeats, criterion):
-    """The prefix of every document without its unique shingles; (hashes uint64, owner int32, largest int64).
+    """Return the prefix of each document without its unique shingles: (hashes uint64, owner int32, largest int64).
 
-    What a document x shares with a partner is at most |x| − unique, which bounds the partner's size. One whose
-    unique shingles alone exceed what the threshold lets fail has no partner of its size or above: no entries.
+    A document x shares at most |x| − unique shingles with a partner, which bounds the partner's size. A document
+    whose unique shingles alone exceed the number that the threshold allows to differ has no partner of its size or
+    above, and so no entries.
     """
     n = starts.size
     mask = np.uint64(repeats.size - 1)
@@ -113,7 +114,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
         of_class[:] = 0
         for i in range(starts[x], starts[x] + sizes[x]):
             of_class[repeats[hashes[i] & mask]] += 1
-        last, before = 1, 0  # the class in which the prefix ends, and how many come from those before it
+        last, before = 1, 0  # the class in which the prefix ends, and the number of entries before that class
         while before + of_class[last] < wanted[x]:
             before += of_class[last]
             last += 1
@@ -130,11 +131,11 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
 
 @njit(cache=True, nogil=True)
 def fill_reach(entries, owner, sizes, repeats, criterion, reach):
-    """Fill ``reach`` (int32[entries]): how large a partner of the owner that lacks all shingles before may be.
+    """Fill ``reach`` (int32[entries]): the largest possible partner of the owner that lacks all shingles before.
 
-    ``entries`` and ``owner`` as ``rare_prefixes`` gives them for documents of these ``sizes``. A pair meets first
-    at the first shingle that both have, in the order of prefixes: those before it are shared by neither, so that
-    at most |x| − place are shared (the positional filter of Xiao, Wang, Lin and Yu 2008). That bounds the partner.
+    ``entries`` and ``owner`` come from ``rare_prefixes`` for documents of these ``sizes``. A pair meets first at
+    the first shingle that both have, in the order of prefixes: it shares none of those before, so that at most
+    |x| − place are shared (the positional filter of Xiao, Wang, Lin and Yu 2008). That bounds the partner.
     """
     mask = np.uint64(repeats.size - 1)
     next_place = np.empty(256, np.int64)
@@ -147,7 +148,7 @@ def fill_reach(entries, owner, sizes, repeats, criterion, reach):
             end += 1
         size = sizes[x]
         may_fail = size - (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
-        place = may_fail + 1 - (end - begin)  # after the unique shingles, which are no entries
+        place = may_fail + 1 - (end - begin)  # after the unique shingles, which are not entries
         for of_class in range(256):
             place, next_place[of_class] = place + next_place[of_class], place
         for i in range(begin, end):  # ascending hashes, as in the order of prefixes
@@ -160,7 +161,7 @@ def fill_reach(entries, owner, sizes, repeats, criterion, reach):
 
 @njit(cache=True, nogil=True)
 def mark_entries(entries, marked):
-    """Set the bits of the ``entries`` (uint64) in ``marked`` (uint64[power of two], a bit a hash)."""
+    """Set the bits of the ``entries`` (uint64) in ``marked`` (uint64[power of two], one bit per hash)."""
     words = np.uint64(marked.size - 1)
     for value in entries:
         marked[(value >> _16) & words] |= _ONE << (value >> _58)
@@ -168,9 +169,9 @@ def mark_entries(entries, marked):
 
 @njit(cache=True, nogil=True)
 def marked_shingles(hashes, starts, sizes, entries, owner, marked):
-    """All shingles whose bits are set in ``marked``: (hashes uint64, owner int32, in_prefix bool).
+    """Return all shingles whose bits are set in ``marked``: (hashes uint64, owner int32, in_prefix bool).
 
-    ``entries`` and ``owner`` are the prefixes of these documents, as ``rare_prefixes`` gives them.
+    ``entries`` and ``owner`` are the prefixes of these documents, as returned by ``rare_prefixes``.
     """
     words = np.uint64(marked.size - 1)
     total = 0
@@ -195,7 +196,7 @@ def marked_shingles(hashes, starts, sizes, entries, owner, marked):
 
 @njit(cache=True, nogil=True)
 def more_rows(rows, used):
-    """A table of twice the rows with the first ``used`` of ``rows`` (int64[·, 3])."""
+    """Return a table of twice the rows with the first ``used`` of ``rows`` (int64[·, 3])."""
     larger = np.empty((2 * used + 16, 3), np.int64)
     for i in range(used):
         larger[i, 0], larger[i, 1], larger[i, 2] = rows[i, 0], rows[i, 1], rows[i, 2]
@@ -204,20 +205,20 @@ def more_rows(rows, used):
 
 @njit(cache=True, nogil=True)
 def may_pair(hubs, x, y):
-    """True when the sizes of x and y, and the shingles unique to each, leave room for a pair."""
+    """Return True if the sizes of x and y, and the shingles unique to each, leave room for a pair."""
     return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y]
 
 
 @njit(cache=True, nogil=True)
 def farthest(hubs, at, x):
-    """The greatest size of a partner that document x, at place ``at`` of ``members``, meets here first."""
+    """Return the greatest size of a partner that document x, at place ``at`` of ``members``, meets here first."""
     reach = hubs.reach[at]
     return hubs.largest[x] if reach == FARTHEST else min(hubs.largest[x], np.int64(reach))
 
 
 @njit(cache=True, nogil=True)
 def shared_of(hubs, x, y):
-    """|x∩y|, or −1 where the pair does not meet the criterion."""
+    """Return |x∩y|, or −1 if the pair does not meet the criterion."""
     begin_x, begin_y = hubs.starts[x], hubs.starts[y]
     end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
     least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
@@ -228,7 +229,7 @@ def shared_of(hubs, x, y):
 
 @njit(cache=True, nogil=True)
 def above(hubs, low, high, size):
-    """First place in ``members[low:high]``, part of one list, of a document larger than ``size``; or high."""
+    """Return the first place in ``members[low:high]``, part of one list, of a size above ``size``; or high."""
     while low < high:
         middle = (low + high) // 2
         if hubs.sizes[hubs.members[middle]] <= size:
@@ -240,7 +241,7 @@ def above(hubs, low, high, size):
 
 @njit(cache=True, nogil=True)
 def _has_partner(hubs, k, i):
-    """Whether member i of list k can pair with another member; True as well when a few tries do not tell."""
+    """Return whether member i of list k can pair with another member; True if a few tries do not settle it."""
     x = hubs.members[i]
     tries = 0
     for j in range(i + 1, hubs.first[k + 1]):
@@ -259,9 +260,9 @@ def _has_partner(hubs, k, i):
 
 @njit(cache=True, nogil=True)
 def with_partners(hubs):
-    """bool[hubs]: False where no member of any list leaves room for a pair with the document.
+    """Return bool[hubs]: False if no member of any list leaves room for a pair with the document.
 
-    This is what keeps a page of boilerplate over thousands of unlike texts from costing all their pairs:
+    Without this check, a page of boilerplate in thousands of otherwise different texts would cost all their pairs:
     such texts meet in many lists, but their own words leave none of them room for a partner.
     """
     alive = np.zeros(hubs.documents.size, np.bool_)
@@ -274,7 +275,7 @@ def with_partners(hubs):
 
 @njit(cache=True, nogil=True)
 def count_lookups(hubs, limit):
-    """How many partners ``hub_pairs`` would look at, at most ``limit`` of each list for each document."""
+    """Return how many partners ``hub_pairs`` would examine, at most ``limit`` of each list for each document."""
     lookups = np.int64(0)
     for x in range(hubs.documents.size):
         for e in range(hubs.begin[x], hubs.probes[x]):
@@ -286,10 +287,10 @@ def count_lookups(hubs, limit):
 
 @njit(cache=True, nogil=True)
 def _next_met(hubs, x, span, seen, left_out, reference):
-    """The first place in ``span`` = (first, until, step) whose member may pair with x and was not seen; or until.
+    """Return the first place in ``span`` = (first, until, step) whose unseen member may pair with x; or until.
 
-    All members that are passed are marked in ``seen``. Most are no partners, and there may be millions, so the
-    arrays are named outside of the loop: handing on ``hubs`` for each counts references, at 20 times the cost.
+    All members passed on the way are marked in ``seen``. Most are not partners, and there may be millions, so the
+    arrays get names outside of the loop: passing ``hubs`` for each counts references, at 20 times the cost.
     """
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
@@ -310,7 +311,7 @@ def _next_met(hubs, x, span, seen, left_out, reference):
 
 @njit(cache=True, nogil=True)
 def _smaller_partners(hubs, x, seen, left_out, reference, limit):
-    """How many smaller hub documents x pairs with; counting stops above ``limit``."""
+    """Return how many smaller hub documents x pairs with; counting stops above ``limit``."""
     count = 0
     smallest = smallest_partner(hubs.sizes[x], hubs.criterion)
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
@@ -330,11 +331,11 @@ def _smaller_partners(hubs, x, seen, left_out, reference, limit):
 
 @njit(cache=True, nogil=True)
 def hub_pairs(hubs, span, left_out, partners, limit, reference):
-    """Verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
+    """Return verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
 
-    Documents with ``left_out`` set are passed over; so are pairs of two documents below ``reference``. With
-    ``limit`` ≥ 0 the pairs of a document with more partners than that are left out, and its search ends
-    there; ``partners`` (int64[hubs]) holds how many each has elsewhere, and then how many were counted.
+    Documents with ``left_out`` set are skipped; so are pairs of two documents below ``reference``. With ``limit``
+    ≥ 0 the pairs of a document with more partners than that are left out, and its search stops at the limit;
+    ``partners`` (int64[hubs]) holds the number each has elsewhere on entry, and the number counted on return.
     """
     seen = np.full(hubs.documents.size, -1, np.int64)
     found = np.empty((1024, 3), np.int64)

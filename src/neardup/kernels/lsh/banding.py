@@ -1,4 +1,4 @@
-"""Signatures of any whole-number type → band keys, buckets, and the documents that share one."""
+"""Signatures of any integer type → band keys, buckets, and the documents that share one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _32 = np.uint64(32)
 def wrapped_keys(signatures, rows, empty, keys):
     """``keys[b, i]`` = 64-bit key of slots b·rows … b·rows + rows − 1 of ``signatures[i]``, and of the band.
 
-    Slots behind the last are the first ones again. ``empty`` = (whether there is one, uint64): a document all of
-    whose slots hold that value gets keys of its own.
+    After the last slot the first ones follow again. ``empty`` = (whether such a value exists, uint64): a document
+    with that value in all slots gets keys of its own.
     """
     slots = signatures.shape[1]
     marked, mark = empty
@@ -44,10 +44,10 @@ def wrapped_keys(signatures, rows, empty, keys):
 
 @njit(cache=True, nogil=True)
 def enter_buckets(order, starts, sizes, band, places):
-    """``places[i, band]`` = begin and end in ``order`` of the bucket of document i; untouched if it is alone.
+    """``places[i, band]`` = start and end in ``order`` of the bucket of document i; untouched if it is alone.
 
-    ``places`` int32[n, bands, 2]; ``order``, ``starts``, ``sizes`` as ``equal_groups`` gives them. Returns the
-    number of (document, other member) there are.
+    ``places`` int32[n, bands, 2]; ``order``, ``starts``, ``sizes`` come from ``equal_groups``. Returns the number
+    of (document, other member) combinations.
     """
     others = np.int64(0)
     for k in range(starts.size):
@@ -60,7 +60,7 @@ def enter_buckets(order, starts, sizes, band, places):
 
 @njit(cache=True, nogil=True)
 def bucket_mates(places, first, behind):
-    """How many other members the buckets of documents ``first`` … ``behind`` − 1 have, one by one: int64."""
+    """Return the number of other members in the buckets of each document ``first`` … ``behind`` − 1: int64."""
     counts = np.zeros(behind - first, np.int64)
     for i in range(first, behind):
         for band in range(places.shape[1]):
@@ -70,7 +70,7 @@ def bucket_mates(places, first, behind):
 
 @njit(cache=True, nogil=True)
 def _met_before(places, i, j, band):
-    """Whether documents i and j share a bucket of a band before ``band``."""
+    """Return whether documents i and j share a bucket of a band before ``band``."""
     for earlier in range(band):
         begin, end = places[i, earlier, 0], places[i, earlier, 1]
         if end > begin and places[j, earlier, 0] == begin and places[j, earlier, 1] == end:
@@ -80,11 +80,11 @@ def _met_before(places, i, j, band):
 
 @njit(cache=True, nogil=True)
 def neighbours(signatures, members, places, first, behind, rule):
-    """The candidates of documents ``first`` … ``behind`` − 1: (found int32[m, 2], ends int64[behind − first]).
+    """Return candidates of documents ``first`` … ``behind`` − 1: (found int32[m, 2], ends int64[behind − first]).
 
-    ``found`` holds their numbers and how many slots agree, most first, then by number; those of document
-    first + k end before ``found[ends[k]]``. ``members`` int32[bands, n] is the order of each band;
-    ``rule`` = (least slots that must agree, only later: leave out numbers up to the document's own).
+    ``found`` holds their numbers and the number of equal slots, most first, then by number; the candidates of
+    document first + k end before ``found[ends[k]]``. ``members`` int32[bands, n] is the order of each band;
+    ``rule`` = (least number of equal slots, only later: leave out numbers up to the document's own).
     """
     least, only_later = rule
     room = bucket_mates(places, first, behind).sum()

@@ -25,10 +25,10 @@ def band_keys(signatures, first, rows, band, out):
 
 @njit(cache=True, nogil=True)
 def bucket_pairs(order, starts, sizes, limit, reference, hub):
-    """All pairs of the buckets of at most ``limit`` members; the members of larger ones are marked in ``hub``.
+    """Return all pairs in buckets of at most ``limit`` members; mark the members of larger buckets in ``hub``.
 
-    ``order``, ``starts``, ``sizes`` as ``equal_runs`` gives them. A pair is a << 32 | b with a < b (uint64);
-    pairs of two documents below ``reference`` are left out. Returns (pairs, hub buckets, largest bucket).
+    ``order``, ``starts``, ``sizes`` come from ``equal_runs``. A pair is a << 32 | b with a < b (uint64); pairs of
+    two documents below ``reference`` are left out. Returns (pairs, hub buckets, largest bucket).
     """
     total = np.int64(0)
     for k in range(starts.size):
@@ -46,7 +46,7 @@ def bucket_pairs(order, starts, sizes, limit, reference, hub):
             continue
         for j in range(begin + 1, end):
             b = order[j]
-            if b < reference:  # members stand in ascending order: so are all before it
+            if b < reference:  # members are in ascending order: so are all before it
                 continue
             for i in range(begin, j):
                 pairs[n] = (np.uint64(order[i]) << _32) | np.uint64(b)

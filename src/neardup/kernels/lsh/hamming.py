@@ -1,9 +1,9 @@
-"""Fingerprints → those that differ in few bits: tables over hashed prefixes, and comparing inside their runs.
+"""Fingerprints → pairs that differ in few bits: tables over hashed prefixes, and comparisons inside their runs.
 
-Fingerprints are two arrays, ``low`` and ``high`` uint64[n]; ``high`` is empty where they have 64 bits. A mask is
-two words likewise. A table sorts by a mix of the masked bits instead of the bits themselves: equal prefixes still
-stand together, any set of bits will do as a prefix, and skewed bits spread. Different prefixes that come together
-by chance cost a comparison and no more, for every pair is asked whether it agrees in the mask.
+Fingerprints are two arrays, ``low`` and ``high`` uint64[n]; ``high`` is empty for 64 bits. A mask is also two
+words. A table sorts by a mix of the masked bits instead of the bits themselves: equal prefixes are still adjacent,
+any set of bits can be a prefix, and skewed bits spread. Different prefixes that collide by chance only cost a
+comparison, because every pair is checked for agreement in the mask.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def prefix_keys(low, high, mask, out):
 
 @njit(cache=True, nogil=True)
 def pairs_alike(keys):
-    """Number of pairs (int64) whose keys share the top 16 bits: an upper bound for those of equal keys."""
+    """Return the number of pairs (int64) whose keys share the top 16 bits: an upper bound for equal keys."""
     counts = np.zeros(1 << 16, np.int64)
     for key in keys:
         counts[np.int64(key >> _48)] += 1
@@ -42,7 +42,7 @@ def pairs_alike(keys):
 
 @njit(cache=True, nogil=True)
 def varying(words):
-    """uint64: the bits in which not all of ``words`` agree."""
+    """Return uint64: the bits in which not all of ``words`` agree."""
     found = np.uint64(0)
     for i in range(words.size):
         found |= words[i] ^ words[0]
@@ -51,7 +51,7 @@ def varying(words):
 
 @njit(cache=True, nogil=True)
 def run_ends(keys, shift):
-    """Where each run of sorted ``keys`` (uint64) that agree above ``shift`` bits ends: int32[runs]."""
+    """Return the end of each run of sorted ``keys`` (uint64) that agree above ``shift`` bits: int32[runs]."""
     ends = np.empty(keys.size, np.int32)
     n = 0
     for i in range(1, keys.size + 1):
@@ -63,9 +63,9 @@ def run_ends(keys, shift):
 
 @njit(cache=True, nogil=True)
 def _some_near(low, high, probe, begin, end, distance):
-    """Whether a fingerprint among begin … end − 1 is within the distance of ``probe`` (low, high).
+    """Return whether a fingerprint among begin … end − 1 is within the distance of ``probe`` (low, high).
 
-    A sum over all of them, without a way out: that is the form that runs in vector lanes.
+    A sum over all of them, without an early exit: this form runs in vector lanes.
     """
     near = 0
     if high.size == 0:
@@ -79,7 +79,7 @@ def _some_near(low, high, probe, begin, end, distance):
 
 @njit(cache=True, nogil=True)
 def _is_first(low, high, agree, earlier):
-    """Whether the differing bits (low, high) leave ``agree`` (uint64[2]) alone, and no mask of ``earlier``."""
+    """Return whether the differing bits (low, high) avoid ``agree`` (uint64[2]) and hit each ``earlier`` mask."""
     if (low & agree[0]) | (high & agree[1]) != 0:
         return False
     for k in range(earlier.shape[0]):  # noqa: SIM110 a generator is nothing for Numba
@@ -90,7 +90,7 @@ def _is_first(low, high, agree, earlier):
 
 @njit(cache=True, nogil=True)
 def _longer(found):
-    """The arrays of ``found`` (a, b, distances) with twice the room."""
+    """Return the arrays of ``found`` (a, b, distances) with twice the room."""
     a, b, apart = found
     n = a.size
     more_a, more_b, more_apart = np.empty(2 * n, np.int32), np.empty(2 * n, np.int32), np.empty(2 * n, np.uint8)
@@ -101,12 +101,12 @@ def _longer(found):
 
 @njit(cache=True, nogil=True)
 def near_in_runs(low, high, ends, masks, distance, limits):
-    """Pairs within the distance inside the runs that end at ``ends`` (int32[runs]).
+    """Return the pairs within the distance inside the runs that end at ``ends`` (int32[runs]).
 
-    ``masks`` uint64[1 + k, 2]: a pair must agree in the first and in none of the others, which are those of the
-    tables that report it already. ``limits`` = (longest run that is looked at, most pairs of one fingerprint).
-    Returns (a, b int32: positions, distances uint8, crowded bool[n]): a fingerprint that has more pairs than the
-    limit is crowded, and each pair with it that is left out makes the other one crowded too.
+    ``masks`` uint64[1 + k, 2]: a pair must agree in the first mask and in none of the others, which belong to the
+    tables that already report it. ``limits`` = (longest run to search, most pairs of one fingerprint). Returns (a,
+    b int32: positions, distances uint8, crowded bool[n]): a fingerprint with more pairs than the limit is crowded,
+    and each omitted pair with it makes the other fingerprint crowded, too.
     """
     longest, most = limits
     found = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.uint8))
@@ -142,7 +142,7 @@ def near_in_runs(low, high, ends, masks, distance, limits):
 
 @njit(cache=True, nogil=True)
 def near_queries(low, high, tables, queries, distance):
-    """Pairs within the distance, each once: (query int32, fingerprint int32, distances uint8).
+    """Return the pairs within the distance, each once: (query int32, fingerprint int32, distances uint8).
 
     ``tables`` = (masks uint64[t, 2], orders int32[t, n], cells int32[t, 2ᵇ + 1], shift 64 − b): table t has the
     fingerprints of cell c, the top b bits of their key, at orders[t, cells[t, c]:cells[t, c + 1]]. ``queries``

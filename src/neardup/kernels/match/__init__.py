@@ -1,1 +1,1 @@
-"""What two sequences of tokens have in common."""
+"""The common text of two token sequences."""

@@ -1,4 +1,4 @@
-"""What stands in the same order in two documents: the heaviest chain of tiles, and the words between them."""
+"""Matches in the same order in two documents: the heaviest chain of tiles, and the words between them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @njit(cache=True, nogil=True)
 def heaviest_chain(tiles, n):
-    """Which tiles make up a heaviest chain in the same order in both documents, bool[k].
+    """Return bool[k], True for the tiles of a heaviest chain that is in the same order in both documents.
 
     ``tiles`` int64[k, 3] (start_a, start_b, length) are disjoint in each document and sorted by start_a; n is the
-    number of tokens of B. O(k log k): the best chain that ends before a place of B is kept in a binary indexed
-    tree of maxima (Fenwick 1994); of equal ones the first that was found.
+    number of tokens of B. O(k log k): a binary indexed tree of maxima (Fenwick 1994) holds the best chain that
+    ends before each place of B. Among equal chains the first one found wins.
     """
     k = tiles.shape[0]
     heaviest = np.full(n + 1, -1, np.int64)  # the tile that ends the best chain of this part of the tree
@@ -48,11 +48,11 @@ def heaviest_chain(tiles, n):
 
 @njit(cache=True, nogil=True)
 def _rows(a, b, kind):
-    """The rows of the table, a bit each cell: uint64[len(a) + 1, words].
+    """Return the table of rows, one bit per cell: uint64[len(a) + 1, words].
 
     With ``rest[i, j]`` the length of the longest common subsequence of a[i:] and b[j:], bit len(b) − 1 − j of row
     i is 0 where rest[i, j] is one more than rest[i, j + 1] (Hyyrö 2004, from the end to the beginning). ``kind``
-    int32[names] is −1 everywhere, and is so again afterwards.
+    int32[names] is −1 everywhere, before and after the call.
     """
     m, n = a.size, b.size
     words, kinds = (n + 63) >> 6, 0
@@ -95,7 +95,7 @@ def _grows(row, bit):
 
 @njit(cache=True, nogil=True)
 def _rest(row, bits):
-    """How many of the lowest ``bits`` bits of a row are 0."""
+    """Return the number of 0 bits among the lowest ``bits`` bits of a row."""
     count = np.int64(bits)
     for word in range(bits >> 6):
         count -= bit_count(row[word])
@@ -106,11 +106,11 @@ def _rest(row, bits):
 
 @njit(cache=True, nogil=True)
 def runs_in_order(a, b, kind, runs):
-    """Write a longest common subsequence of ``a`` and ``b`` (int32 names) to ``runs``; returns how many runs.
+    """Write a longest common subsequence of ``a`` and ``b`` (int32 names) to ``runs``; return the number of runs.
 
-    A run int64 (start_a, start_b, length); ``runs`` has room for min(len(a), len(b)). ``kind`` int32[names] is
-    scratch, −1 everywhere. From the beginning: equal tokens are taken; else a token of A is left out if no
-    longer subsequence is lost by that, else one of B. 64 cells a step, one bit a cell.
+    A run is int64 (start_a, start_b, length); ``runs`` has room for min(len(a), len(b)). ``kind`` int32[names] is
+    scratch, −1 everywhere. The walk starts at the beginning: it takes equal tokens; otherwise it skips a token of
+    A if a longest subsequence remains without it, else one of B. It handles 64 cells per step, one bit each.
     """
     m, n = a.size, b.size
     if m == 0 or n == 0:
@@ -143,9 +143,9 @@ def runs_in_order(a, b, kind, runs):
 
 @njit(cache=True, nogil=True)
 def subsequence_runs(a, b):
-    """A longest common subsequence of ``a`` and ``b`` (int32 names), as ``runs_in_order`` has it: int64[r, 3].
+    """Return the runs (int64[r, 3]) of a longest common subsequence of ``a`` and ``b``, see ``runs_in_order``.
 
-    Takes len(a) · len(b) bits.
+    Uses len(a) · len(b) bits of memory.
     """
     names = 0
     for name in a:
@@ -158,10 +158,10 @@ def subsequence_runs(a, b):
 
 @njit(cache=True, nogil=True)
 def telling_runs(runs, m, n):
-    """The runs without those that are shorter than what was edited before and after them, bool[r].
+    """Return bool[r], False for the runs that are shorter than the edits on both sides of them.
 
-    ``runs`` int64[r, 3] stand in order in two sequences of m and n tokens. A lone "the" between two replaced
-    halves of a sentence is there by chance; a reader sees one replaced sentence.
+    ``runs`` int64[r, 3] are in order in two sequences of m and n tokens. A lone "the" between two replaced halves
+    of a sentence matches by chance; a reader sees one replaced sentence.
     """
     kept = np.ones(runs.shape[0], np.bool_)
     changed = True

@@ -1,4 +1,4 @@
-"""Equal words between the tiles of a chain: every stretch between two tiles, aligned word by word."""
+"""Equal words between the tiles of a chain: each stretch between two tiles, aligned word by word."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from neardup.kernels.match.alignment import heaviest_chain, runs_in_order, telli
 
 @njit(cache=True, nogil=True)
 def words_between(tokens, m, n_names, moved, spine, limits):
-    """Runs of equal words between tiles: (int64[r, 3] start in A, start in B, length; whether none was left out).
+    """Return runs of equal words between tiles: (int64[r, 3] start in A, start in B, length; whether complete).
 
-    ``tokens`` (int32 names below ``n_names``) are the m tokens of A and then those of B. ``spine`` int64[k, 3] are
-    tiles that stand in the same order in both, ``moved`` the others; their tokens take no part. ``limits`` =
-    (cells of one stretch, cells of all): where tokens of A times tokens of B are more, a stretch is cut at words
-    that occur once in each.
+    ``tokens`` (int32 names below ``n_names``) are the m tokens of A, then the tokens of B. ``spine`` int64[k, 3]
+    are tiles in the same order in both, ``moved`` the other tiles, whose tokens are left out. ``limits`` = (cells
+    of one stretch, cells of all): a stretch with more cells (tokens of A times tokens of B) is cut at words that
+    occur once in each document.
     """
     n = tokens.size - m
     free_a, free_b = np.ones(m, np.bool_), np.ones(n, np.bool_)
@@ -41,7 +41,7 @@ def words_between(tokens, m, n_names, moved, spine, limits):
 
 @njit(cache=True, nogil=True)
 def _free(free, begin, end):
-    """Places of [begin, end) that are free, int64."""
+    """Return the free places of [begin, end), int64."""
     places, size = np.empty(end - begin, np.int64), 0
     for place in range(begin, end):
         places[size] = place
@@ -51,7 +51,7 @@ def _free(free, begin, end):
 
 @njit(cache=True, nogil=True)
 def _place(runs, kept, at_a, at_b, found, size):
-    """Write the runs that are kept to ``found``, in places of the documents, cut where moved text is inside."""
+    """Write the kept runs to ``found``, in places of the documents, cut where they contain moved text."""
     for r in range(runs.shape[0]):
         if not kept[r]:
             continue
@@ -67,7 +67,7 @@ def _place(runs, kept, at_a, at_b, found, size):
 
 @njit(cache=True, nogil=True)
 def _stretch(a, b, kind, limits):
-    """Runs int64[r, 3] of equal tokens of two stretches, the cells it took, and whether none was too large."""
+    """Return the runs int64[r, 3] of equal tokens of two stretches, the cells used, and whether all parts fit."""
     found = np.empty((min(a.size, b.size), 3), np.int64)
     cells = a.size * b.size
     if cells <= min(limits[0], limits[1]):
@@ -97,7 +97,7 @@ def _stretch(a, b, kind, limits):
 
 @njit(cache=True, nogil=True)
 def _anchors(a, b, kind):
-    """Tokens that occur once in each, of those the most that stand in the same order: int64[k, 3].
+    """Return the longest sequence, in the same order in both, of tokens that occur once in each: int64[k, 3].
 
     ``kind`` (int32, −1 everywhere) is scratch.
     """
@@ -106,7 +106,7 @@ def _anchors(a, b, kind):
         kind[a[i]] = i if kind[a[i]] == -1 else repeated
     at = np.full(
         a.size, -1, np.int64
-    )  # for a token that occurs once in A: where it stands in B, −2 for many times
+    )  # for a token that occurs once in A: its place in B, −2 if it occurs there more than once
     for j in range(b.size):
         i = np.int64(kind[b[j]])
         if i >= 0:

@@ -1,4 +1,4 @@
-"""The matches of two token sequences, for one pair with its evidence and for many pairs with their counts."""
+"""The matches of two token sequences: for one pair as evidence, for many pairs as counts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from neardup.kernels.names import count_names, cover, name_keys, name_windows
 from neardup.kernels.sets import least_shared
 
 MEASURED = 9
-"""Columns of ``count_chunks``."""
+"""The number of columns of ``count_chunks``."""
 
 
 class Limits(NamedTuple):
-    """What one pair may cost: common runs held at a time; words of 64 tokens to be touched for an LCS.
+    """The work limits for one pair: common runs held at a time, and words of 64 tokens processed for an LCS.
 
-    ``salt`` is a random uint64, for hash tables and for the hashes of windows; no result depends on it.
+    ``salt`` is a random uint64 for hash tables and for the hashes of windows; it affects no result.
     """
 
     runs: int
@@ -30,9 +30,9 @@ class Limits(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def stands_first(keys, ends_a, ends_b):
-    """Whether A comes first, by length, then by content: an order that does not depend on who asks.
+    """Return whether A comes first, by length, then by content: the order does not depend on the caller.
 
-    A and B are the stretches ``keys[begin:end]`` (uint64) of ``ends_a`` and ``ends_b`` (begin, end).
+    A and B are the stretches ``keys[begin:end]`` (uint64) given by ``ends_a`` and ``ends_b`` (begin, end).
     """
     begin_a, end_a = ends_a
     begin_b, end_b = ends_b
@@ -46,7 +46,7 @@ def stands_first(keys, ends_a, ends_b):
 
 @njit(cache=True, nogil=True)
 def name_tokens(keys, ends_a, ends_b):
-    """Names (int32) of the tokens of two stretches of ``keys`` behind each other, and how many there are."""
+    """Return the names (int32) of the tokens of two stretches of ``keys``, A before B, and their number."""
     m, n = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
     both = np.empty(m + n, np.uint64)
     for i in range(m):
@@ -59,7 +59,7 @@ def name_tokens(keys, ends_a, ends_b):
 
 @njit(cache=True, nogil=True)
 def window_names(tokens, length, salt):
-    """(names int32, how many) of all windows over both documents; (empty, 0) where there is none."""
+    """Return (names int32, their number) of all windows over both documents; (empty, 0) without any window."""
     if tokens.size < length:
         return np.empty(0, np.int32), 0
     names = np.empty(tokens.size, np.int32)
@@ -68,7 +68,7 @@ def window_names(tokens, length, salt):
 
 @njit(cache=True, nogil=True)
 def same(tokens, m):
-    """Whether the m tokens of A are, one after the other, those of B behind them."""
+    """Return whether the m tokens of A equal the tokens of B behind them, one by one."""
     if tokens.size != 2 * m:
         return False
     for i in range(m):  # noqa: SIM110 a generator is nothing for Numba
@@ -79,7 +79,7 @@ def same(tokens, m):
 
 @njit(cache=True, nogil=True)
 def cover_both(tokens, m, length, names, n_names):
-    """(covered A, covered B): bool a token, whether some window over it occurs in the other document.
+    """Return (covered A, covered B), bool per token: whether some window over it occurs in the other document.
 
     Two equal documents of fewer than ``length`` tokens cover each other.
     """
@@ -97,7 +97,7 @@ def cover_both(tokens, m, length, names, n_names):
 
 @njit(cache=True, nogil=True)
 def redundant_both(tokens, m, length, names, n_names):
-    """(redundant A, redundant B): bool a token, whether some window over it repeats an earlier one there."""
+    """Return (redundant A, redundant B), bool per token: whether some window over it repeats an earlier one."""
     n = tokens.size - m
     redundant_a, redundant_b = np.zeros(m, np.bool_), np.zeros(n, np.bool_)
     mark_redundant(names, 0, m - length + 1, length, n_names, redundant_a)
@@ -107,9 +107,9 @@ def redundant_both(tokens, m, length, names, n_names):
 
 @njit(cache=True, nogil=True)
 def tile_few(tokens, m, length, names, n_names, covered, limits):
-    """``tile_both`` where few windows are equal: (tiles, whether these are all; if not, ``tile_many`` has them).
+    """``tile_both`` for few equal windows: (tiles, whether they are complete; if not, call ``tile_many``).
 
-    Python calls the two by themselves: most pairs never need the second, which takes far longer to compile.
+    Python calls the two separately: most pairs never need the second, which takes far longer to compile.
     """
     n = tokens.size - m
     if m >= length and n >= length:
@@ -121,13 +121,13 @@ def tile_few(tokens, m, length, names, n_names, covered, limits):
 
 @njit(cache=True, nogil=True)
 def tile_many(tokens, m, length, covered, limits):
-    """``tile_both`` for what is too much for ``tile_few``."""
+    """``tile_both`` for pairs that are too large for ``tile_few``."""
     return tile_in_phases(tokens, m, length, covered, limits.runs, limits.salt)
 
 
 @njit(cache=True, nogil=True)
 def tile_both(tokens, m, length, names, n_names, covered, limits):
-    """Tiles (int64[k, 3], capped); a document shorter than a tile matches an equal one only, as a whole."""
+    """Return the tiles (int64[k, 3], capped); a document shorter than a tile matches only an equal document."""
     tiles, whole = tile_few(tokens, m, length, names, n_names, covered, limits)
     if whole:
         return tiles, False
@@ -138,9 +138,9 @@ def tile_both(tokens, m, length, names, n_names, covered, limits):
 def count_chunks(keys, offsets, first, second, length, limits, out):
     """Fill ``out`` (int64[pairs, MEASURED]) for the pairs (first[k], second[k]) of documents (int64).
 
-    Document d is ``keys[offsets[d]:offsets[d + 1]]`` (uint64, equal for equal tokens). Columns: tokens of the two,
-    common tokens by literal match, upper bound of any literal match, whether the ``limits`` were reached,
-    tokens of the two that are not redundant, and those of them that are matched.
+    Document d is ``keys[offsets[d]:offsets[d + 1]]`` (uint64, equal for equal tokens). The columns are: tokens of
+    A, tokens of B, common tokens by literal match, upper bound of any literal match, whether the ``limits`` were
+    reached, non-redundant tokens of A and of B, and the matched tokens among those.
     """
     for k in range(first.size):
         ends_a = (offsets[first[k]], offsets[first[k] + 1])
@@ -169,7 +169,7 @@ def count_chunks(keys, offsets, first, second, length, limits, out):
 
 @njit(cache=True, nogil=True)
 def _in_order(tokens, m, length, least, limits):
-    """(common tokens in the same order, capped); where it is capped the heaviest chain of tiles may be longer."""
+    """Return (common tokens in order, capped); if capped, the heaviest chain of tiles replaces a smaller count."""
     common, capped = common_in_order(tokens, m, least, limits.steps)
     if capped:
         names, n_names = window_names(tokens, length, limits.salt)
@@ -183,7 +183,7 @@ def _in_order(tokens, m, length, least, limits):
 
 @njit(cache=True, nogil=True)
 def _common_text(tokens, m, n_tokens, counting, criterion, limits):
-    """(C, size of A, size of B, capped) of two documents behind each other; C is −1 where that is not enough."""
+    """Return (C, size of A, size of B, capped) of two documents in one array; C is −1 below the criterion."""
     n, length = tokens.size - m, counting.length
     if counting.matching == IN_ORDER:
         least = least_shared(m, n, criterion)
@@ -199,7 +199,7 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
         return common if common >= least_shared(size_a, size_b, criterion) else np.int64(-1), size_a, size_b, False
     least, bound = least_shared(m, n, criterion), matchable(tokens, m, n_tokens, covered_a, covered_b)
     common, capped = np.int64(0), False
-    if bound >= max(least, 1):  # tiles are what takes time, and they are never more
+    if bound >= max(least, 1):  # only tiles take time, and ``bound`` limits their tokens
         tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
         common = tiles[:, 2].sum()
     return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
@@ -207,13 +207,13 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
 
 @njit(cache=True, nogil=True)
 def common_text(keys, offsets, ranks, pairs, counting, criterion, limits):
-    """Common text C of the ``pairs`` (int64[n, 2]) of documents; int64[n, 4]: C, size of A, size of B, capped.
+    """Return the common text of ``pairs`` (int64[n, 2]) of documents: int64[n, 4] of C, size A, size B, capped.
 
-    Documents as in ``count_chunks``, whose figures these are; sizes are tokens, or those that are not redundant.
-    Of two documents of one length the one of the smaller rank comes first (``ranks`` uint64[documents], see
-    ``documents.content_rank``), so that ties are broken alike whatever the key of the token hashes.
-    C is −1 where the pair does not meet the criterion. ``capped`` is 1 where one of the ``limits`` was reached: C
-    may then be less than what the greedy choice of chunks, or the longest common subsequence, would have.
+    Documents and counts are as in ``count_chunks``; sizes are tokens, or non-redundant tokens. Of two documents of
+    equal length the one with the smaller rank comes first (``ranks`` uint64[documents], see
+    ``documents.content_rank``), so that ties are broken alike for every key of the token hashes. C is −1 where the
+    pair does not meet the criterion. ``capped`` is 1 where one of the ``limits`` was reached: C may then be less
+    than the greedy choice of chunks, or the longest common subsequence, would yield.
     """
     out = np.empty((pairs.shape[0], 4), np.int64)
     for k in range(pairs.shape[0]):

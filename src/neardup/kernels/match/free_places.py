@@ -1,4 +1,4 @@
-"""Which places are still free and which are in a tile: bit maps of two levels, in which the next is soon found."""
+"""Free and used places (tokens outside and inside tiles): bit maps of two levels that find the next one fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _63 = np.int64(63)
 
 
 class Places(NamedTuple):
-    """Which places are free and which are in a tile: a bit each, and a bit for each word that is not 0."""
+    """The free places and the places in a tile: one bit each, and one bit for each word that is not 0."""
 
     free: Any  # uint64[places / 64 + 1]
     free_words: Any  # uint64[places / 4096 + 1]
@@ -24,7 +24,7 @@ class Places(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def all_free(n):
-    """The first n places are free, none is marked."""
+    """Return ``Places`` in which the first n are free and none is marked."""
     size, above = (n >> 6) + 1, (n >> 12) + 1
     free, free_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
     marked, marked_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
@@ -34,7 +34,7 @@ def all_free(n):
 
 @njit(cache=True, nogil=True)
 def free_where(flags_a, flags_b):
-    """Places of A and behind them those of B (bool a place): free where the flag is set, in a tile elsewhere."""
+    """Return the places of A, then of B (bool per place): free where the flag is set, in a tile elsewhere."""
     m, total = flags_a.size, flags_a.size + flags_b.size
     places = all_free(total)
     begin = -1
@@ -50,7 +50,7 @@ def free_where(flags_a, flags_b):
 
 @njit(cache=True, nogil=True)
 def mark(places, begin, end):
-    """The places [begin, end) are free no more."""
+    """Mark the places [begin, end) as no longer free."""
     _move(begin, end, (places.free, places.free_words), (places.marked, places.marked_words))
 
 
@@ -73,19 +73,19 @@ def _move(begin, end, source, target):
 
 @njit(cache=True, nogil=True)
 def next_free(places, at, end):
-    """The first free place from ``at`` on and below ``end``; or end."""
+    """Return the first free place in [at, end), or end."""
     return next_set(places.free, places.free_words, at, end)
 
 
 @njit(cache=True, nogil=True)
 def next_marked(places, at, end):
-    """The first place in a tile from ``at`` on and below ``end``; or end."""
+    """Return the first place in [at, end) that is in a tile, or end."""
     return next_set(places.marked, places.marked_words, at, end)
 
 
 @njit(cache=True, nogil=True)
 def stretches(places, begin, end, least):
-    """int64[k, 2]: the stretches [begin, end) of at least ``least`` free places among those asked for."""
+    """Return the stretches [begin, end) of at least ``least`` free places inside the given range: int64[k, 2]."""
     found = np.empty(((end - begin) // (least + 1) + 1, 2), np.int64)
     size, at = 0, next_free(places, begin, end)
     while at < end:
@@ -99,9 +99,9 @@ def stretches(places, begin, end, least):
 
 @njit(cache=True, nogil=True)
 def free_lengths(places, m, total, most):
-    """uint8[total]: how many places from each on are free, within its own document, ``most`` ≤ 255 at most.
+    """Return uint8[total]: the free places in a row from each place on, in its own document, up to ``most`` ≤ 255.
 
-    Places below m are those of A, the others those of B.
+    Places below m belong to A, the others to B.
     """
     lengths = np.zeros(total, np.uint8)
     for side in range(2):

@@ -1,7 +1,7 @@
-"""Information match: which tokens are repeats within their own document, and which occur in the other one.
+"""Information match: tokens that repeat earlier text of their own document, and tokens found in the other one.
 
-Linear in the number of tokens. Repeated text inside a document adds nothing here, whichever way the other document
-holds it; the literal match (``tiling.py``) is the one in which a token is matched once.
+Linear in the number of tokens. Text repeated inside a document adds nothing here, however often the other document
+contains it; in the literal match (``tiling.py``) each token is matched once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Counting(NamedTuple):
 def mark_redundant(names, begin, end, length, n_names, redundant):
     """Set ``redundant[i - begin]`` for tokens in a window that repeats an earlier one of the same document.
 
-    Windows of ``length`` tokens begin in [begin, end) and are called by ``names``; one is a repeat when an
+    Windows of ``length`` tokens begin in [begin, end) and are identified by ``names``; a window is a repeat if an
     equal one begins at least ``length`` tokens earlier. ``redundant`` bool[end − begin + length − 1] is all False.
     """
     first = np.full(n_names, -1, np.int32)
@@ -43,7 +43,7 @@ def mark_redundant(names, begin, end, length, n_names, redundant):
 
 @njit(cache=True, nogil=True)
 def count_new(redundant, covered):
-    """(tokens that are not redundant, those of them that are covered), both int64."""
+    """Return (tokens that are not redundant, tokens that are also covered), both int64."""
     new = matched = np.int64(0)
     for i in range(redundant.size):
         if not redundant[i]:

@@ -1,9 +1,9 @@
-"""Length of the longest common subsequence, 64 tokens a step.
+"""Length of the longest common subsequence, 64 tokens per step.
 
 Crochemore et al. 2001 and Hyyrö 2004: with M the positions of a token of B in A, V ← (V + (V & M)) | (V & ~M); the
 length is the number of zeros of V. The sum is one long number. Four words of it (256 tokens of A) are carried
-through all of B before the next four, so that memory stays linear: what is kept between is one carry a token.
-Of two documents that are near one another only a band along the diagonal is looked at.
+through all of B before the next four, which keeps memory linear: only one carry per token is stored in between.
+For two similar documents only a band along the diagonal is computed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _STRIP = 64 * _WORDS
 
 @njit(cache=True, nogil=True)
 def reduce_pair(tokens, m):
-    """Take off what decides nothing: (equal tokens at the two ends, rest of A, rest of B).
+    """Remove the tokens that cannot change the result: (equal tokens at the two ends, rest of A, rest of B).
 
-    ``tokens`` (int32 names) holds A (m tokens) and B behind it. The rest is without the common beginning and
-    the common end, and without tokens that the other rest has not; it is named anew, from 0. The longest common
-    subsequence is that of the rest plus the first figure.
+    ``tokens`` (int32 names) contains A (m tokens) followed by B. The rest lacks the common beginning, the common
+    end, and the tokens that the other rest lacks; its tokens are renamed from 0. The longest common subsequence is
+    that of the rest plus the first number.
     """
     n = tokens.size - m
     begin = 0
@@ -62,7 +62,7 @@ def reduce_pair(tokens, m):
 
 @njit(cache=True, nogil=True, inline="always")
 def _step(v, mask, carry):
-    """One word of V and the carry into it → the new word and the carry out of it."""
+    """Advance one word of V: (word, carry into it) → (new word, carry out of it)."""
     u = v & mask
     total = v + u
     over = np.uint64(total < v)
@@ -72,13 +72,14 @@ def _step(v, mask, carry):
 
 @njit(cache=True, nogil=True)
 def banded_length(a, b, before, after, least):
-    """Length of the longest common subsequence whose matches a[i] = b[j] have −before ≤ j − i ≤ after, int64.
+    """Return the length (int64) of the longest common subsequence with matches a[i] = b[j], −before ≤ j−i ≤ after.
 
-    ``a`` and ``b`` are int32 names, counted from 0. Some matches a little outside of the band count, too. As soon
-    as it is certain to be below ``least``, it stops and returns how long it is up to there.
+    ``a`` and ``b`` are int32 names, counted from 0. Some matches a little outside of the band count, too. The
+    search stops as soon as the length is certain to be below ``least``, and then returns the length reached so
+    far.
 
-    Columns of B before the band of a strip hold no match of the strip, so what comes from above goes through it
-    unchanged; behind the band nothing has come from above yet. Neither is touched.
+    Columns of B before the band of a strip contain no match of the strip, so the carry from above passes through
+    it unchanged; columns behind the band have received no carry yet. Neither is processed.
     """
     length = np.int64(0)
     if a.size == 0 or b.size == 0:
@@ -103,7 +104,7 @@ def banded_length(a, b, before, after, least):
             v2, carry = _step(v2, row[2], carry)
             v3, carry = _step(v3, row[3], carry)
             carries[j] = carry
-        # above the last token the masks are 0 and V stays all ones, so that no zero is counted there
+        # above the last token the masks are 0 and V stays all ones, so no zero is counted there
         length += _STRIP - bit_count(v0) - bit_count(v1) - bit_count(v2) - bit_count(v3)
         if length + a.size - end < least:
             return length
@@ -114,15 +115,15 @@ def banded_length(a, b, before, after, least):
 
 @njit(cache=True, nogil=True)
 def common_in_order(tokens, m, least, most_steps):
-    """(length int64 of the longest common subsequence of A and B, capped).
+    """Return (length int64 of the longest common subsequence of A and B, capped).
 
-    ``tokens`` (int32 names) are the m of A and those of B behind them. The length is exact if it is ``least`` or
-    more; otherwise it is some length below ``least``. Where a band would take more than ``most_steps`` words of 64
-    tokens it is capped, a lower bound.
+    ``tokens`` (int32 names) are the m tokens of A followed by the tokens of B. The length is exact if it is
+    ``least`` or more; otherwise it is some length below ``least``. If a band would take more than ``most_steps``
+    words of 64 tokens, the result is capped: a lower bound.
 
     If c tokens are common, a − c of A and b − c of B are not; their distance is d = a + b − 2c. A common
-    subsequence of distance d or less has −(d − (b − a)) / 2 ≤ j − i ≤ (d + (b − a)) / 2. So what is found in that
-    band, and is that near, is the longest (Ukkonen 1985), and narrow bands are tried first.
+    subsequence of distance d or less has −(d − (b − a)) / 2 ≤ j − i ≤ (d + (b − a)) / 2. So a subsequence found in
+    that band, at most at that distance, is the longest (Ukkonen 1985). Narrow bands are tried first.
     """
     ends, a, b = reduce_pair(tokens, m)
     need, more = max(least - ends, np.int64(0)), np.int64(b.size - a.size)
@@ -146,11 +147,11 @@ def common_in_order(tokens, m, least, most_steps):
 
 @njit(cache=True, nogil=True)
 def chain_length(tiles, n):
-    """Tokens in the heaviest chain of tiles that stand in the same order in both documents, int64.
+    """Return the tokens (int64) in the heaviest chain of tiles that is in the same order in both documents.
 
     ``tiles`` int64[k, 3] (start_a, start_b, length) are disjoint in each document and sorted by start_a; n is the
-    number of tokens of B. A lower bound of the longest common subsequence in O(k log n): the best chain that
-    ends before a place of B, kept in a binary indexed tree of maxima (Fenwick 1994).
+    number of tokens of B. The result is a lower bound of the longest common subsequence, in O(k log n): a binary
+    indexed tree of maxima (Fenwick 1994) holds the best chain that ends before each place of B.
     """
     best = np.zeros(n + 1, np.int64)
     for k in range(tiles.shape[0]):

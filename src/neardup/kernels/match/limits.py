@@ -1,13 +1,13 @@
-"""How much work the matching of two documents may be, and how it is reported that it would have been more."""
+"""Work limits for matching two documents, and the notes for results that reached a limit."""
 
 from __future__ import annotations
 
 MOST_RUNS = 1 << 19
-"""Common runs that are held at a time; with more, each window is paired with near ones only."""
+"""Common runs held at a time; with more, each window is paired only with nearby ones."""
 
 
 MOST_STEPS = 600_000_000
-"""Steps of 64 tokens that a longest common subsequence may take."""
+"""The most steps of 64 tokens for one longest common subsequence."""
 
 
 TILING_CAP = (

@@ -1,8 +1,9 @@
-"""Maximal common runs of at least T free tokens, from windows that are drawn from A at even distances.
+"""Maximal common runs of at least T free tokens, from windows drawn from A at regular distances.
 
-A run of T = L + s − 1 tokens or more holds one of the windows of L tokens that begin every s places, so that
-few of A's windows meet all of B's (Manber 1994; the block match of rsync, Tridgell 1999). Where they meet, the run
-is followed to both ends, once. Work is proportional to what is free, and most texts have few long runs.
+A run of T = L + s − 1 tokens or more contains one of the windows of L tokens that begin every s places, so only a
+few windows of A meet the windows of B (Manber 1994; the block match of rsync, Tridgell 1999). Where two windows
+meet, the run is followed to both ends, once. The work is proportional to the free tokens, and most texts have few
+long runs.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _ONE, _63 = np.uint64(1), np.uint64(63)
 
 
 class Text(NamedTuple):
-    """Tokens (int32 names) of A, m of them, and behind them those of B; with hashes of all windows.
+    """The tokens (int32 names) of A (m of them) followed by those of B, with hashes of all windows.
 
-    ``powers`` are the base of these hashes, its square, the square of that, and so on.
+    ``powers`` are the base of the hashes, its square, the square of that, and so on.
     """
 
     tokens: Any
@@ -41,22 +42,22 @@ class Text(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Windows drawn from A, in order, and where they meet windows of B."""
+    """Windows drawn from A, in order, and the windows of B that they meet."""
 
     length: Any  # of a window, L
-    places: Any  # int32[windows]: where it begins in A
-    stretch: Any  # int32[windows]: in which stretch of A
+    places: Any  # int32[windows]: its start in A
+    stretch: Any  # int32[windows]: its stretch of A
     group: Any  # int32[windows]: number of its group of equal windows
-    first: Any  # int64[groups + 1]: where the group begins in ...
-    met: Any  # int32: where an equal window begins in B, ascending in each group
-    met_stretch: Any  # int32: in which stretch of B
+    first: Any  # int64[groups + 1]: start of the group in ...
+    met: Any  # int32: starts of the equal windows in B, ascending in each group
+    met_stretch: Any  # int32: the stretch of B
     sides: Any  # (int64[a, 2], int64[b, 2]): the stretches of free tokens of A and of B
-    pairs: Any  # how often a drawn window meets one of B
+    pairs: Any  # the number of meetings between drawn windows and windows of B
 
 
 @njit(cache=True, nogil=True)
 def text_of(tokens, m, salt):
-    """The two documents with what is needed to compare any two windows; ``salt`` is a random uint64."""
+    """Return the two documents with the hashes that compare any two windows; ``salt`` is a random uint64."""
     base = base_of(salt)
     return Text(tokens, m, prefix_hashes(tokens, base), doubled_powers(base))
 
@@ -89,7 +90,7 @@ def draw(text, places, least, length, step):
 
 @njit(cache=True, nogil=True)
 def _every(free, length, step):
-    """Where the windows of ``length`` tokens begin that stand every ``step`` places, and in which stretch."""
+    """Return the starts of the windows of ``length`` tokens every ``step`` places, and the stretch of each."""
     size = 0
     for k in range(free.shape[0]):
         size += max(0, (free[k, 1] - free[k, 0] - length) // step + 1)
@@ -104,12 +105,12 @@ def _every(free, length, step):
 
 @njit(cache=True, nogil=True)
 def _groups(text, at, length):
-    """Groups of equal windows: (group int32 of each, how many, the table to look them up)."""
+    """Return the groups of equal windows: (group int32 of each window, number of groups, the look-up table)."""
     bits = 5
     while (1 << bits) < 2 * at.size:
         bits += 1
     slots, power = np.full(1 << bits, -1, np.int32), power_of(length, text.powers[0])
-    seen = np.zeros(1 << (bits - 3), np.uint64)  # eight bits a slot: one look tells most windows of B
+    seen = np.zeros(1 << (bits - 3), np.uint64)  # eight bits a slot: one look rules out most windows of B
     hashes, group = np.empty(at.size, np.uint64), np.empty(at.size, np.int32)
     mask, n_groups = np.int64((1 << bits) - 1), 0
     for k in range(at.size):
@@ -130,7 +131,7 @@ def _groups(text, at, length):
 
 @njit(cache=True, nogil=True)
 def _meet(text, free, length, table):
-    """Windows of B that were drawn from A: where each begins, in which stretch, its group; int32, in order."""
+    """Return the windows of B that equal a drawn window: start, stretch and group of each, int32, in order."""
     slots, seen, hashes = table
     power, mask = power_of(length, text.powers[0]), np.int64(slots.size - 1)
     bits = 0
@@ -160,15 +161,15 @@ def _meet(text, free, length, table):
 
 @njit(cache=True, nogil=True)
 def runs_of(text, drawn, least, near, room):
-    """The maximal runs of at least ``least`` tokens that hold a drawn window: (lengths int32, keys uint64, all).
+    """Return the maximal runs of ``least`` tokens or more around drawn windows: (lengths int32, keys uint64, all).
 
-    Not all of them where there are more than ``room``, or with ``near``: then a drawn window is paired with
-    the nearest windows of B, ``near`` at most, and with the one that is as far among its like in B as this one is
-    in A, so that two stretches of the same text find each other wherever they stand.
+    ``all`` is False if there are more than ``room`` runs, or with ``near``. With ``near``, a drawn window is
+    paired with at most that many nearest windows of B, and with the one at the same relative rank among its equals
+    in B as the window has in A. In this way two stretches of the same text find each other at any distance.
     """
     room = min(room, drawn.pairs)
     lengths, keys = np.empty(room, np.int32), np.empty(room, np.uint64)
-    ends = np.zeros(text.tokens.size, np.int32)  # for each distance of two places, where the last run ends in A
+    ends = np.zeros(text.tokens.size, np.int32)  # for each distance of two places, the end in A of the last run
     counts, rank = np.zeros(drawn.first.size, np.int64), np.zeros(drawn.first.size, np.int64)
     for k in range(drawn.group.size):
         counts[drawn.group[k]] += 1
@@ -196,10 +197,10 @@ def runs_of(text, drawn, least, near, room):
 
 @njit(cache=True, nogil=True)
 def _nearest(drawn, k, m, near, begin, end):
-    """The part of [begin, end) of ``drawn.met`` that is nearest to window k of A, ``near`` at most; 0: all."""
+    """Return the part of [begin, end) of ``drawn.met`` nearest to window k of A, at most ``near``; 0 means all."""
     if near == 0 or end - begin <= near:
         return begin, end
-    same = drawn.places[k] + m  # the place of B that is as far from its beginning
+    same = drawn.places[k] + m  # the place of B at the same distance from its beginning
     low, high = begin, end
     while low < high:
         middle = (low + high) >> 1
@@ -218,7 +219,7 @@ def _nearest(drawn, k, m, near, begin, end):
 
 @njit(cache=True, nogil=True)
 def _follow(text, drawn, k, met, ends):
-    """The run that holds window k of A and the one it meets: (length, key); 0 if it was followed already."""
+    """Return the run around window k of A and a window it meets: (length, key); 0 if it was followed before."""
     i, j = np.int64(drawn.places[k]), np.int64(drawn.met[met])
     if ends[j - i] >= i + drawn.length:
         return np.int64(0), np.uint64(0)

@@ -1,11 +1,11 @@
-"""Tiles of one length after the other, where no longer run of free tokens is common: nearest windows first.
+"""Tiles of one length after the other, longest first, while no longer run of free tokens is common: nearest first.
 
 With ℓ the longest length left, the greedy choice is among pairs of equal windows of ℓ free tokens, the nearest
-first. Let the windows of one kind, of A and of B, stand in one line by their places: of the pairs that are left
-the nearest stand side by side, for whatever stood between them would be nearer to one of them. So only
-neighbours are kept, in the order of their distances. A tile takes away the windows over its tokens; what
-comes to stand side by side then is further apart than what was taken away, and waits in a heap. The work for one
-length is O(k log k) in the number k of its windows, however many pairs they make.
+first. Put the windows of one kind, of A and of B, on one line by their places: the nearest remaining pair is
+adjacent, because a window between the two would be nearer to one of them. So only neighbours are stored, in the
+order of their distances. A tile removes the windows over its tokens; windows that become adjacent in this way are
+further apart than the pair just taken, and wait in a heap. The work for one length is O(k log k) in the number k
+of its windows, for any number of pairs among them.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _ONE, _SIX, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 class Line(NamedTuple):
-    """Windows of one length that both documents have; those of one kind are linked in the order of places."""
+    """Windows of one length that both documents have; windows of one kind are linked in the order of places."""
 
     place: Any  # int32[windows]
     before: Any  # int32[windows]: the neighbour to the left, −1 for none
     after: Any  # int32[windows]
-    at: Any  # int32[places]: which window begins at a place, −1 for none
+    at: Any  # int32[places]: the window that begins at a place, −1 for none
 
 
 @njit(cache=True, nogil=True)
 def in_both(text, windows, length, out):
-    """Write those of the ``windows`` (int32 places, ascending) that the other document has to ``out``; how many.
+    """Write the ``windows`` (int32 places, ascending) that are in both documents to ``out``; return their number.
 
     A few others may be among them: only bits of hashes are compared.
     """
@@ -60,11 +60,12 @@ def in_both(text, windows, length, out):
 
 @njit(cache=True, nogil=True)
 def climb(text, free, least, most, room):
-    """Windows that both documents have, for each length from ``least`` to ``most``: (places, bounds, whole).
+    """Return the windows in both documents, for each length from ``least`` to ``most``: (places, bounds, whole).
 
-    ``free`` uint8[places] as ``free_lengths`` has it. Those of ``least`` + k tokens are places[bounds[k] :
-    bounds[k + 1]] (int32); a window of A or B that is longer begins where a shorter one does. Not ``whole``:
-    they were more than ``room``, or would be if they became fewer evenly.
+    ``free`` uint8[places] is the result of ``free_lengths``. The windows of ``least`` + k tokens are
+    places[bounds[k] : bounds[k + 1]] (int32); a longer window of A or B begins where a shorter one does. ``whole``
+    is False if there are more than ``room`` windows, or if too many would follow at an even decline of their
+    number up to ``most``.
     """
     windows, size = np.empty(free.size, np.int32), 0
     for place in range(free.size):
@@ -91,9 +92,9 @@ def climb(text, free, least, most, room):
 
 @njit(cache=True, nogil=True)
 def _kept(text, windows, length):
-    """Move those of the ``windows`` (int32 places, ascending) to the front that both documents have; how many.
+    """Move the ``windows`` (int32 places, ascending) that both documents have to the front; return their number.
 
-    What ``in_both`` lets pass by chance differs from run to run, and must not decide which way is taken.
+    The windows that pass ``in_both`` by chance differ from run to run, and must not decide which method is used.
     """
     kind, kinds = _kinds(text, windows, length)
     size = 0
@@ -105,9 +106,9 @@ def _kept(text, windows, length):
 
 @njit(cache=True, nogil=True)
 def line_up(text, windows, length, at):
-    """The ``Line`` of the windows (int32 places, ascending) of which both documents have an equal one.
+    """Return the ``Line`` of the windows (int32 places, ascending) that both documents have.
 
-    ``at`` int32[places] is −1 everywhere; the caller makes it so again.
+    ``at`` int32[places] is −1 everywhere; the caller resets it.
     """
     kind, kinds = _kinds(text, windows, length)
     last = np.full(kinds.size, -1, np.int32)
@@ -136,7 +137,7 @@ def line_up(text, windows, length, at):
 
 @njit(cache=True, nogil=True)
 def _kinds(text, windows, length):
-    """For each window the number of its kind, and for each kind 1 if A has it, 2 if B has it, 3 if both."""
+    """Return the kind number of each window, and for each kind 1 if A has it, 2 if B has it, 3 if both have it."""
     bits = 4
     while (1 << bits) < 2 * windows.size:
         bits += 1
@@ -162,7 +163,7 @@ def _kinds(text, windows, length):
 
 @njit(cache=True, nogil=True)
 def _neighbours(line, m):
-    """The ``run_key`` of every two windows of A and of B that stand side by side, sorted."""
+    """Return the ``run_key`` of every two adjacent windows of A and of B, sorted."""
     keys, size = np.empty(line.place.size, np.uint64), 0
     for k in range(line.place.size):
         left = line.before[k]
@@ -179,14 +180,14 @@ def _neighbours(line, m):
 
 @njit(cache=True, nogil=True)
 def _key(line, k, other, m):
-    """The ``run_key`` of a window of A and one of B, whichever comes first."""
+    """Return the ``run_key`` of a window of A and one of B, given in either order."""
     i, j = np.int64(line.place[k]), np.int64(line.place[other])
     return run_key(min(i, j), max(i, j) - m)
 
 
 @njit(cache=True, nogil=True)
 def _push(heap, size, key):
-    """One key more in a heap of ``size``, the smallest on top; the new size."""
+    """Add one key to a heap of ``size`` with the smallest on top; return the new size."""
     at = size
     while at > 0 and heap[(at - 1) >> 1] > key:
         heap[at] = heap[(at - 1) >> 1]
@@ -197,7 +198,7 @@ def _push(heap, size, key):
 
 @njit(cache=True, nogil=True)
 def _pop(heap, size):
-    """The smallest key, taken off a heap of ``size``."""
+    """Remove the smallest key from a heap of ``size`` and return it."""
     top, key, at = heap[0], heap[size - 1], 0
     while 2 * at + 1 < size - 1:
         child = 2 * at + 1
@@ -213,10 +214,10 @@ def _pop(heap, size):
 
 @njit(cache=True, nogil=True)
 def take_nearest(text, line, length, state, tiles, n_tiles):
-    """Take the tiles of ``length`` tokens, nearest first; returns the new number of tiles.
+    """Take the tiles of ``length`` tokens, nearest first; return the new number of tiles.
 
-    ``state`` = (Places, ``free_lengths``, the most of these). A tile is a whole run: where runs were left that are
-    longer, they are taken as far as they go.
+    ``state`` = (Places, ``free_lengths``, their maximum). A tile is a whole run: if longer runs are left, they are
+    taken in full.
     """
     places, free, most = state
     keys, heap = _neighbours(line, text.m), np.empty(line.place.size, np.uint64)
@@ -247,7 +248,7 @@ def take_nearest(text, line, length, state, tiles, n_tiles):
 
 @njit(cache=True, nogil=True)
 def _whole(text, free, i, j, length):
-    """The run of free tokens around an equal window: where it begins in both, and its length."""
+    """Return the run of free tokens around an equal window: its start in both documents, and its length."""
     tokens, m = text.tokens, text.m
     while i > 0 and j > m and free[i - 1] > 0 and free[j - 1] > 0 and tokens[i - 1] == tokens[j - 1]:
         i, j, length = i - 1, j - 1, length + 1
@@ -260,7 +261,7 @@ def _whole(text, free, i, j, length):
 
 @njit(cache=True, nogil=True)
 def _shorten(free, first, begin, end, most):
-    """The places [begin, end) are free no more: set ``free`` there, and before, but not before ``first``."""
+    """Mark the places [begin, end) as used: update ``free`` there and before, but not before ``first``."""
     for place in range(begin, end):
         free[place] = 0
     for k in range(1, most):
@@ -271,7 +272,7 @@ def _shorten(free, first, begin, end, most):
 
 @njit(cache=True, nogil=True)
 def _leave(line, k, m, heap, size):
-    """Window k leaves the line; if A and B come to stand side by side, their key goes to the heap."""
+    """Remove window k from the line; if a window of A and one of B become adjacent, push their key on the heap."""
     left, right = line.before[k], line.after[k]
     if left >= 0:
         line.after[left] = right

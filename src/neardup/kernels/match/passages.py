@@ -9,11 +9,12 @@ from neardup.kernels.compiled import njit
 
 @njit(cache=True, nogil=True)
 def longest_run(shingles, places, found, most):
-    """(begin in A, begin in B, shingles) of the longest common run of shingles; (−1, −1, 0) without any.
+    """Return (start in A, start in B, shingles) of the longest common run of shingles; (−1, −1, 0) without any.
 
-    ``shingles`` (uint64, sorted) and ``places`` (int64) are the shingles of A and where in A each begins, equal
-    ones in order of place; ``found`` (uint64) are the shingles of B in text order. Of runs of equal length it is
-    the first in B, there the first in A. (−1, −1, −1) where more than ``most`` places would be compared.
+    ``shingles`` (uint64, sorted) and ``places`` (int64) are the shingles of A and the place in A where each
+    begins, equal ones in order of place; ``found`` (uint64) are the shingles of B in text order. Among runs of
+    equal length the first in B wins, then the first in A. Returns (−1, −1, −1) if more than ``most`` places would
+    be compared.
     """
     # run[i]: length of the run that ends at place i of A and at the place before of B
     run = np.zeros(shingles.size + 1, np.int64)
@@ -28,7 +29,7 @@ def longest_run(shingles, places, found, most):
         compared += last - first
         if compared > most:
             return np.int64(-1), np.int64(-1), np.int64(-1)
-        # from the last place to the first, so that the place before still tells of the shingle before
+        # from the last place to the first, so that the place before still refers to the shingle before
         for k in range(last - 1, first - 1, -1):
             i = places[k]
             run[i + 1] = run[i] + 1 if at[i] == j - 1 else 1

@@ -1,6 +1,6 @@
-"""Maximal common runs of two texts that have few equal windows: every pair of equal windows is looked at.
+"""Maximal common runs of two texts with few equal windows: every pair of equal windows is examined.
 
-Tokens and windows of A (m tokens) and B stand behind each other (names.py); a *place* is an index there. A run
+Tokens and windows of A (m tokens) and B are in one array, A first (names.py); a *place* is an index there. A run
 begins where two windows are equal and the tokens before them are not.
 """
 
@@ -17,13 +17,13 @@ _PLACE = np.uint64(0xFFFFFFFF)
 
 @njit(cache=True, nogil=True, inline="always")
 def run_key(i, j):
-    """The order among runs of one length that begin at i of A and j of B; (i, j) can be read from it."""
+    """Return the sort key, among runs of one length, of the run that begins at i of A and j of B."""
     return (np.uint64(abs(i - j)) << _32) | (np.uint64(i) << _ONE) | np.uint64(j > i)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def run_places(key):
-    """(i, j) of a ``run_key``."""
+    """Return (i, j) of a ``run_key``."""
     i = np.int64((key & _PLACE) >> _ONE)
     distance = np.int64(key >> _32)
     return i, (i + distance if key & _ONE else i - distance)
@@ -31,7 +31,7 @@ def run_places(key):
 
 @njit(cache=True, nogil=True)
 def equal_pairs(names, m, n, length, n_names):
-    """Number (float) of pairs of an equal window in A and in B; ``names`` as of name_windows over A and B."""
+    """Return the number (float) of pairs of equal windows in A and B; ``names`` from name_windows over A and B."""
     counts_a = count_names(names, 0, m - length + 1, n_names)
     counts_b = count_names(names, m, m + n - length + 1, n_names)
     pairs = 0.0
@@ -42,11 +42,11 @@ def equal_pairs(names, m, n, length, n_names):
 
 @njit(cache=True, nogil=True)
 def _extent(names, w, i, j, most):
-    """Length of the common run of windows that are equal at places i and j, from w to ``most``."""
+    """Return the length, from w to ``most``, of the common run of windows that are equal at places i and j."""
     length = w
     while length + w <= most and names[i + length] == names[j + length]:
         length += w
-    # fewer than w tokens are left: the last window that still agrees tells where the run ends
+    # fewer than w tokens are left: the last window that still agrees marks the end of the run
     low, high = length, min(most, length + w - 1)
     while low < high:
         middle = (low + high + 1) >> 1
@@ -59,9 +59,10 @@ def _extent(names, w, i, j, most):
 
 @njit(cache=True, nogil=True)
 def all_runs(tokens, names, m, w, n_names, pairs):
-    """Every maximal run of at least w tokens: (lengths int32, keys uint64), a key being a ``run_key``.
+    """Return every maximal run of at least w tokens: (lengths int32, keys uint64), each key a ``run_key``.
 
-    ``names`` (int32, ``n_names`` of them) are those of the windows of w tokens, ``pairs`` how many are equal.
+    ``names`` (int32, ``n_names`` different ones) identify the windows of w tokens; ``pairs`` is the number of
+    equal pairs.
     """
     n = tokens.size - m
     first = np.zeros(n_names + 2, np.int32)

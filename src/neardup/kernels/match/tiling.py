@@ -1,14 +1,15 @@
 """Literal match: greedy string tiling, longest tile first, every token matched once (Wise 1993).
 
-Exactly the greedy definition: of all common runs of free tokens take the longest (ties: smaller |i − j|, smaller
-i, smaller j), mark its tokens, repeat while a run of w or more is left.
+The result follows the greedy definition exactly: of all common runs of free tokens take the longest (ties: smaller
+|i − j|, smaller i, smaller j), mark its tokens, and repeat while a run of w or more is left.
 
-Where equal windows are few, all maximal common runs wait in a heap and are cut when a tile has taken a part of
-them (runs.py). Otherwise the work is done in phases: runs of w·2^k tokens or more first, those of half the length
-among what is still free, and so on. That is the same result, for a phase takes all runs of at least its length. A
-phase with few runs finds them from windows drawn from A (long_runs.py); one with many goes down length by
-length (nearest.py). Only where both are too much, as in long tables of nearly equal rows, each window is
-paired with some near ones instead of all; then the result may not be the greedy one, and is told to be capped.
+With few equal windows, all maximal common runs wait in a heap and are cut when a tile has taken a part of them
+(runs.py). Otherwise the work is done in phases: first runs of w·2^k tokens or more, then runs of half the length
+among the tokens still free, and so on. The result is the same, because a phase takes all runs of at least its
+length. A phase with few runs finds them from windows drawn from A (long_runs.py); a phase with many descends
+length by length (nearest.py). Only if both are too much work, as in long tables of nearly equal rows, each window
+is paired with some nearby ones instead of all; the result may then differ from the greedy one, and is reported as
+capped.
 """
 
 from __future__ import annotations
@@ -23,25 +24,26 @@ from neardup.kernels.match.runs import all_runs, equal_pairs, run_key, run_place
 from neardup.kernels.match.window_hashes import equal, power_of, window_hash
 
 _ROUNDS = 4
-"""How often a capped phase is repeated at most, each time with what is still free."""
+"""Most repetitions of a capped phase, each with the tokens still free."""
 _DIRECT = 1 << 15
-"""Pairs of equal windows that are all looked at; with more, phases are faster (measured)."""
+"""Up to this many pairs of equal windows are all examined; with more, phases are faster (measured)."""
 _FEW = 1 << 16
-"""Meetings of drawn windows that are followed one by one, rather than going down length by length."""
+"""Up to this many meetings of drawn windows are followed one by one; above, a descent by length is tried first."""
 _MEETINGS, _MEETINGS_LONG, _WINDOWS = 2, 8, 24
-"""Meetings that may be followed (where runs are long, many are of one run), and windows that one descent may hold:
-times the runs that may be held."""
+"""Limits as multiples of the runs that may be held: meetings to follow (the second for long runs, where many
+meetings belong to one run), and windows that one descent may hold.
+"""
 _WORTH = 8
-"""Windows of a descent that take the time of one meeting that is followed (measured)."""
+"""The windows of a descent that take as long as following one meeting (measured)."""
 _START = 3
-"""The phase of w·2^3 tokens is tried first; where it has many runs, the next longer one …"""
+"""The phase of w·2^3 tokens is tried first; if it has many runs, the next longer one …"""
 _CLIMBED = 128
-"""The longest phase that is gone down length by length: free tokens are counted in bytes."""
+"""The longest phase that may descend length by length: free tokens are counted in bytes."""
 _NEAR = 16
-"""Windows that are looked at for one window when not all are, at most."""
+"""Most windows compared with one window when not all are."""
 
 
-# The heap: the longest run first, of equal ones the one with the smallest key.
+# The heap: the longest run first; among equal ones, the one with the smallest key.
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -51,7 +53,7 @@ def _before(lengths, keys, a, b):
 
 @njit(cache=True, nogil=True)
 def _sink(lengths, keys, size, at):
-    """Put entry ``at`` of a heap of ``size`` entries in its place below."""
+    """Sink entry ``at`` of a heap of ``size`` entries to its position."""
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -67,7 +69,7 @@ def _sink(lengths, keys, size, at):
 
 @njit(cache=True, nogil=True)
 def _rise(lengths, keys, at):
-    """Put entry ``at`` of a heap in its place above."""
+    """Raise entry ``at`` of a heap to its position."""
     while at > 0 and _before(lengths, keys, at, (at - 1) >> 1):
         parent = (at - 1) >> 1
         lengths[at], lengths[parent] = lengths[parent], lengths[at]
@@ -79,9 +81,9 @@ def _rise(lengths, keys, at):
 def _take(tokens, m, runs, least, places, tiles, n_tiles):
     """Take tiles of at least ``least`` tokens from ``runs`` (lengths, keys), the first in order first.
 
-    ``places`` are those of A and then of B; returns the new number of tiles. What cuts a
-    run is at least as long as the run and so reaches over one of its ends: one stretch at most is left of it,
-    the heap never grows, and a run comes back five times at most. A tile is compared token by token.
+    ``places`` are those of A, then of B; returns the new number of tiles. A tile that cuts a run is at least as
+    long as the run and so covers one of its ends: at most one stretch of the run is left, the heap never grows,
+    and a run returns at most five times. A tile is compared token by token.
     """
     lengths, keys = runs
     size = lengths.size
@@ -113,7 +115,7 @@ def _take(tokens, m, runs, least, places, tiles, n_tiles):
 
 @njit(cache=True, nogil=True)
 def _go_down(text, least, places, tiles, n_tiles, room):
-    """Take all runs of ``least`` to 2·``least`` − 1 tokens, none being longer: (number of tiles, whether done)."""
+    """Take all runs of ``least`` to 2·``least`` − 1 tokens, if none is longer: (number of tiles, whether done)."""
     most = 2 * least - 1
     free = free_lengths(places, text.m, text.tokens.size, most)
     windows, bounds, whole = climb(text, free, least, most, room)
@@ -136,22 +138,22 @@ def _go_down(text, least, places, tiles, n_tiles, room):
 
 @njit(cache=True, nogil=True)
 def _meetings(text, places, least):
-    """Windows drawn so that every run of ``least`` tokens holds one, and few others of B meet them."""
+    """Draw windows so that every run of ``least`` tokens contains one, and few other windows of B meet them."""
     length = max(1, least * 3 // 4)
     return draw(text, places, least, length, least - length + 1)
 
 
 @njit(cache=True, nogil=True)
 def _phase(text, least, longest, places, tiles, n_tiles, most_runs):
-    """Take all runs of at least ``least`` free tokens: (number of tiles, whether these are the greedy ones).
+    """Take all runs of at least ``least`` free tokens: (number of tiles, whether they are the greedy ones).
 
-    ``longest``: there may be runs of any length; otherwise none is twice as long as ``least``.
+    ``longest``: runs may have any length; otherwise none is twice as long as ``least``.
     """
     for attempt in range(_ROUNDS + 1):
         drawn = _meetings(text, places, least)
         if drawn.pairs > min(_FEW, most_runs) and not longest and least <= _CLIMBED:
             room = _WINDOWS * most_runs
-            if drawn.pairs <= _MEETINGS * most_runs:  # to follow them may be less work
+            if drawn.pairs <= _MEETINGS * most_runs:  # following them may be less work
                 room = min(room, _WORTH * drawn.pairs)
             n_tiles, done = _go_down(text, least, places, tiles, n_tiles, room)
             if done:
@@ -174,7 +176,7 @@ def _phase(text, least, longest, places, tiles, n_tiles, most_runs):
 
 @njit(cache=True, nogil=True)
 def _whole_in_other(text, places, tiles):
-    """Take A as one tile if it stands in B, nearest to its beginning; the number of tiles."""
+    """Take A as one tile if B contains it, at the place nearest to its beginning; return the number of tiles."""
     m, n = text.m, text.tokens.size - text.m
     if next_marked(places, 0, m) < m:
         return 0
@@ -192,10 +194,10 @@ def tile_directly(tokens, m, w, names, n_names, covered, most_runs):
     """Tile A and B greedily if few windows are equal: (tiles, True), else (none, False).
 
     Tiles are int64[k, 3] = start in A, start in B, length, in the order taken. ``tokens`` (int32 names) are the m
-    tokens of A and behind them those of B, each at least w; ``names`` are those of the windows of w tokens
+    tokens of A followed by the tokens of B, each at least w; ``names`` identify the windows of w tokens
     (name_windows). Ties are broken by places, so A must be the first of the two in an order that does not depend
-    on who asks. ``covered`` (bool[m], bool[n]) are the tokens in windows that the other document has; all others
-    are left out at once. ``most_runs`` bounds the runs that are held at a time.
+    on the caller. ``covered`` (bool[m], bool[n]) marks the tokens in windows that the other document has; all
+    others are left out at once. ``most_runs`` bounds the runs held at a time.
     """
     n = tokens.size - m
     pairs = equal_pairs(names, m, n, w, n_names)
@@ -209,9 +211,9 @@ def tile_directly(tokens, m, w, names, n_names, covered, most_runs):
 
 @njit(cache=True, nogil=True)
 def tile_in_phases(tokens, m, w, covered, most_runs, salt):
-    """Tile A and B greedily, however many windows are equal: (tiles, capped); else as ``tile_directly``.
+    """Tile A and B greedily, for any number of equal windows: (tiles, capped); otherwise like ``tile_directly``.
 
-    ``salt`` is a random uint64 that no result depends on.
+    ``salt`` is a random uint64 that affects no result.
     """
     n = tokens.size - m
     tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
@@ -237,10 +239,10 @@ def tile_in_phases(tokens, m, w, covered, most_runs, salt):
 
 @njit(cache=True, nogil=True)
 def matchable(tokens, m, n_tokens, covered_a, covered_b):
-    """Upper bound of every literal match, int64: Σ over token types of min(covered in A, covered in B).
+    """Return an upper bound of every literal match, int64: Σ over token types of min(covered in A, covered in B).
 
-    ``covered`` says which tokens lie in some window that the other document has: only these can be matched, and
-    a token only with an equal one.
+    ``covered`` marks the tokens in some window that the other document has: only these can be matched, and a token
+    only with an equal one.
     """
     counts = np.zeros((n_tokens, 2), np.int32)
     for i in range(m):

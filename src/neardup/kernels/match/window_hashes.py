@@ -1,8 +1,8 @@
-"""How far two places of a text agree: hashes of all windows of any length, from one pass over the tokens.
+"""How far two places of a text agree: hashes of windows of any length, from one pass over the tokens.
 
-A window is hashed as a polynomial modulo the prime 2⁶¹ − 1 (Karp and Rabin 1987), from the hashes of two
-beginnings of the text, at a point that nobody knows who wrote the text. Two windows of ℓ tokens that differ have
-equal hashes with probability ℓ / 2⁶¹; whoever keeps what is found here compares it token by token (``equal``).
+A window is hashed as a polynomial modulo the prime 2⁶¹ − 1 (Karp and Rabin 1987), from the hashes of two prefixes
+of the text, at a point unknown to the author of the text. Two different windows of ℓ tokens have equal hashes with
+probability ℓ / 2⁶¹; callers that keep a result compare it token by token (``equal``).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _PRIME = np.uint64((1 << 61) - 1)
 _ONE = np.uint64(1)
 _DOUBLINGS = 31
 _NEAR = 16
-"""Tokens that are compared one by one before hashes are asked."""
+"""Tokens compared one by one before hashes are used."""
 
 
 @njit(cache=True, nogil=True)
 def base_of(salt):
-    """The point at which windows are polynomials, from a random uint64: below the prime."""
+    """Return the point at which windows are polynomials, from a random uint64: below the prime."""
     return salt % (_PRIME - _ONE) + _ONE
 
 
 @njit(cache=True, nogil=True)
 def prefix_hashes(tokens, base):
-    """uint64[tokens + 1]: the hash of the first k tokens (int32 names), for each k."""
+    """Return uint64[tokens + 1]: the hash of the first k tokens (int32 names), for each k."""
     prefix = np.empty(tokens.size + 1, np.uint64)
     value = np.uint64(0)
     prefix[0] = value
@@ -40,7 +40,7 @@ def prefix_hashes(tokens, base):
 
 @njit(cache=True, nogil=True)
 def power_of(length, base):
-    """What ``window_hash`` needs to know of a length: the base to that power."""
+    """Return the base to the power ``length``, which ``window_hash`` needs."""
     power, square = _ONE, base
     while length > 0:
         if length & 1:
@@ -52,7 +52,7 @@ def power_of(length, base):
 
 @njit(cache=True, nogil=True)
 def doubled_powers(base):
-    """uint64[31]: ``power_of`` the lengths 1, 2, 4, …"""
+    """Return uint64[31]: ``power_of`` the lengths 1, 2, 4, …"""
     powers = np.empty(_DOUBLINGS, np.uint64)
     powers[0] = base
     for k in range(1, _DOUBLINGS):
@@ -62,7 +62,7 @@ def doubled_powers(base):
 
 @njit(cache=True, nogil=True, inline="always")
 def window_hash(prefix, at, length, power):
-    """The hash (uint64, below 2⁶¹) of the ``length`` tokens from place ``at`` on."""
+    """Return the hash (uint64, below 2⁶¹) of the ``length`` tokens from place ``at`` on."""
     before = multiply61(prefix[at], power)
     value = prefix[at + length]
     return value - before if value >= before else value + (_PRIME - before)
@@ -70,7 +70,7 @@ def window_hash(prefix, at, length, power):
 
 @njit(cache=True, nogil=True)
 def equal(tokens, i, j, length):
-    """How many of the ``length`` tokens from places i and j on are equal, up to the first that are not."""
+    """Return how many of the ``length`` tokens from places i and j on are equal, up to the first difference."""
     for k in range(length):
         if tokens[i + k] != tokens[j + k]:
             return k
@@ -79,7 +79,7 @@ def equal(tokens, i, j, length):
 
 @njit(cache=True, nogil=True)
 def agree_after(tokens, prefix, powers, i, j, most):
-    """How many tokens from places i and j on are equal, at most ``most``; O(log) by hashes."""
+    """Return how many tokens from places i and j on are equal, at most ``most``; O(log) by hashes."""
     near = min(_NEAR, most)
     length = equal(tokens, i, j, near)
     if length < near or length == most:
@@ -97,7 +97,7 @@ def agree_after(tokens, prefix, powers, i, j, most):
 
 @njit(cache=True, nogil=True)
 def agree_before(tokens, prefix, powers, i, j, most):
-    """The same of the tokens before places i and j, backwards."""
+    """Return how many tokens before places i and j are equal, backwards, at most ``most``."""
     length = 0
     while length < min(_NEAR, most) and tokens[i - length - 1] == tokens[j - length - 1]:
         length += 1
@@ -117,5 +117,5 @@ def agree_before(tokens, prefix, powers, i, j, most):
 
 @njit(cache=True, nogil=True)
 def _alike(prefix, i, j, k, powers):
-    """Whether the windows of 2^k tokens from places i and j on have the same hash."""
+    """Return whether the windows of 2^k tokens from places i and j on have the same hash."""
     return window_hash(prefix, i, 1 << k, powers[k]) == window_hash(prefix, j, 1 << k, powers[k])

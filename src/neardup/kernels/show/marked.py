@@ -1,7 +1,7 @@
-"""Two aligned texts as one page of a terminal: the pieces of each row with marks around what differs.
+"""Two aligned texts as one page of a terminal: the pieces of each row with marks around the differences.
 
-A page is code points in one array, cut into rows, and into parts of one style. What the marks mean stands in
-``comparison/show/lines.py``.
+A page is code points in one array, cut into rows, and into parts of one style. ``comparison/show/lines.py``
+explains the marks.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from neardup.kernels.compiled import njit
 from neardup.kernels.show.rows import BETWEEN, CHANGED, CHANGED_ROW, MOVED, MOVED_A, MOVED_B, SAME
 
 PLAIN, REMOVED, ADDED, NOTE, MATCH_STYLE, MOVED_STYLE = 0, 1, 2, 3, 4, 8
-"""Styles; matches and moved matches have four each, by turns."""
+"""Styles; matches and moved matches have four each, used in turn."""
 _TURNS = 4
 _MARKS_OF_PIECE = 20
-"""Characters that marks add to a piece, at most: two pairs, and a number of ten digits in brackets."""
+"""The most characters that marks add to a piece: two pairs, and a number of ten digits in brackets."""
 
 _MARKS = np.array([ord(char) for char in "[--]{++}<~~>"], np.uint32).reshape(3, 2, 2)
-"""What stands before and behind: what is only in A, what is only in B, what is moved."""
+"""The marks before and after text that is only in A, only in B, or moved."""
 _OPEN, _SHUT, _HARD_SPACE, _DIGIT = np.uint32(0x5B), np.uint32(0x5D), np.uint32(0xA0), 0x30
 _SPACE, _OPEN_ROUND, _SHUT_ROUND = np.uint32(0x20), np.uint32(0x28), np.uint32(0x29)
 
 
 class Side(NamedTuple):
-    """One text as it is shown, and its pieces in characters of that: see ``alignment.table.Pieces``."""
+    """One text as displayed, and its pieces in characters of it: see ``alignment.table.Pieces``."""
 
     text: Any  # uint32[characters]
     blank: Any  # bool[characters]: white space
@@ -38,14 +38,14 @@ class Side(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What is said of a row that only one side has: text[bounds[k]:bounds[k + 1]]; nothing of most rows."""
+    """The note for a row that only one side has: text[bounds[k]:bounds[k + 1]]; empty for most rows."""
 
     text: Any  # uint32
     bounds: Any  # int64[rows + 1]
 
 
 class Page(NamedTuple):
-    """Code points of all rows, where parts of one style begin, and where rows begin."""
+    """Code points of all rows, the starts of the parts of one style, and the starts of the rows."""
 
     text: Any  # uint32
     parts: Any  # int64[parts]
@@ -55,7 +55,7 @@ class Page(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _new(pieces, characters, rows):
-    """A page with room for so many pieces, and nothing on it."""
+    """Return an empty page with room for the given pieces."""
     parts = 3 * pieces + 3 * rows + 1
     text = np.empty(characters + _MARKS_OF_PIECE * pieces + 4 * rows, np.uint32)
     return Page(text, np.empty(parts, np.int64), np.empty(parts, np.int8), np.zeros(rows + 1, np.int64))
@@ -63,7 +63,7 @@ def _new(pieces, characters, rows):
 
 @njit(cache=True, nogil=True)
 def _part(page, end, style):
-    """A part of a style begins at the end of the page: end = (characters, parts)."""
+    """Begin a part of a style at the end of the page: end = (characters, parts)."""
     page.parts[end[1]], page.styles[end[1]] = end[0], style
     return end[0], end[1] + 1
 
@@ -120,7 +120,7 @@ def _put_piece(page, end, side, which, p, row_kind):
 
 @njit(cache=True, nogil=True)
 def mark_side(side, which, row_kinds, notes):
-    """The page of one side (0: A, 1: B); where it has nothing, what is said of the row."""
+    """Return the page of one side (0: A, 1: B); a row without text of that side has its note."""
     rows = row_kinds.size
     page = _new(side.kinds.size, side.text.size + notes.text.size, rows)
     end = (np.int64(0), np.int64(0))
@@ -137,7 +137,7 @@ def mark_side(side, which, row_kinds, notes):
 
 @njit(cache=True, nogil=True)
 def mark_both(a, b, row_kinds, notes):
-    """Both sides as one page: what is equal as A has it, what differs of both."""
+    """Return both sides as one page: equal text as in A, differing text of both."""
     rows = row_kinds.size
     page = _new(a.kinds.size + b.kinds.size, a.text.size + b.text.size + notes.text.size, rows)
     end = (np.int64(0), np.int64(0))
@@ -156,7 +156,7 @@ def mark_both(a, b, row_kinds, notes):
 
 @njit(cache=True, nogil=True)
 def _put_alone(page, end, side, which, row, row_kind, notes):
-    """Write a row that one side has; what is said of it stands before the white space at its end."""
+    """Write a row that one side has; its note precedes the white space at its end."""
     for p in range(side.first[row], side.first[row + 1]):
         end = _put_piece(page, end, side, which, p, row_kind)
     if notes.bounds[row] == notes.bounds[row + 1]:
@@ -164,7 +164,7 @@ def _put_alone(page, end, side, which, row, row_kind, notes):
     last = side.first[row + 1] - 1
     begin, stop = side.spans[last]
     solid = stop
-    if side.kinds[last] != MOVED or row_kind >= MOVED_A:  # no mark stands behind the white space
+    if side.kinds[last] != MOVED or row_kind >= MOVED_A:  # no mark follows the white space
         while solid > begin and side.blank[solid - 1]:
             solid -= 1
     end = _part(page, (end[0] - stop + solid, end[1]), NOTE)
@@ -176,7 +176,7 @@ def _put_alone(page, end, side, which, row, row_kind, notes):
 
 @njit(cache=True, nogil=True)
 def _put_both(page, end, a, b, row, row_kind):
-    """Write a row of both sides, from one equal piece to the next: first what A has there, then what B has."""
+    """Write a row of both sides, from one equal piece to the next: first the text of A there, then that of B."""
     p, q = a.first[row], b.first[row]
     last_p, last_q = a.first[row + 1], b.first[row + 1]
     while p < last_p or q < last_q:
@@ -187,7 +187,7 @@ def _put_both(page, end, a, b, row, row_kind):
             for k in range(p, stop_p):
                 end = _put_piece(page, end, a, 0, k, row_kind)
         if edited_b:
-            # the text without a token before what B has instead is that of A
+            # the non-token text before a replacement in B is that of A
             for k in range(q + (from_a and b.kinds[q] == BETWEEN), stop_q):
                 end = _put_piece(page, end, b, 1, k, row_kind)
         if stop_p < last_p:
@@ -198,7 +198,7 @@ def _put_both(page, end, a, b, row, row_kind):
 
 @njit(cache=True, nogil=True)
 def _to_same(side, begin, last):
-    """The next piece that both have, or ``last``; and whether anything differs before it."""
+    """Return the next piece that both have, or ``last``; and whether anything differs before it."""
     edited = False
     while begin < last and side.kinds[begin] != SAME:
         edited |= side.kinds[begin] != BETWEEN
@@ -208,7 +208,7 @@ def _to_same(side, begin, last):
 
 @njit(cache=True, nogil=True)
 def _is_solid(side, begin, stop):
-    """Whether the pieces hold more than white space."""
+    """Return whether the pieces contain more than white space."""
     for p in range(begin, stop):
         for at in range(side.spans[p, 0], side.spans[p, 1]):
             if not side.blank[at]:

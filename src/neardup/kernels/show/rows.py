@@ -1,7 +1,7 @@
-"""Rows of two aligned texts: where they are cut, and the pieces of each row. Every character of a text is in one.
+"""Rows of two aligned texts: their cuts and the pieces of each row. Every character of a text is in one piece.
 
-``kinds`` int8 and ``places`` int64 of a text tell for each unit, and for the end, whether there is a break before
-it, and at which character (``alignment.breaks``). A *cut* is a unit of A and one of B: a row ends before both.
+For each unit of a text, and for its end, ``kinds`` int8 says whether there is a break before it, and ``places``
+int64 at which character (``alignment.breaks``). A *cut* is a unit of A and one of B: a row ends before both.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _LINE = 2
 
 @njit(cache=True, nogil=True)
 def cut_rows(runs, edges, begins, kinds, first):
-    """Where rows end: int64[k, 2], (unit of A, unit of B), at breaks of both texts.
+    """Return the row ends: int64[k, 2], (unit of A, unit of B), at breaks of both texts.
 
-    ``runs`` int64[r, 3] (start in A, start in B, length) stand in order in both. Equal text is cut at ends of
-    lines, and at ends of sentences only next to what is not equal. Between two runs the text is cut into blocks
-    at the ``edges`` of moved text that are breaks (of A and of B, int64, ascending); ``begins`` (likewise) tells
-    where moved text begins. Each block with moved text stands by itself, the others of A and B side by side;
-    ``first`` says which side goes first, so that nothing depends on which is called A.
+    ``runs`` int64[r, 3] (start in A, start in B, length) are in order in both. Equal text is cut at ends of lines,
+    and at ends of sentences only next to text that differs. Between two runs the text is cut into blocks at the
+    ``edges`` of moved text that are breaks (of A and of B, int64, ascending); ``begins`` (likewise) are the starts
+    of moved text. Each block with moved text is alone, the others of A and B are side by side; ``first`` selects
+    the side that goes first, so that the result does not depend on which text is called A.
     """
     ends = (kinds[0].size - 1, kinds[1].size - 1)
     cuts, size = np.empty((ends[0] + ends[1] + 3, 2), np.int64), 0
@@ -49,7 +49,7 @@ def cut_rows(runs, edges, begins, kinds, first):
 
 @njit(cache=True, nogil=True)
 def _cut(i, j, kinds, cuts, size):
-    """One cut more, if both texts have a break there and it is not the last one again; the number of cuts."""
+    """Add one cut if both texts have a break there and it is not the last one again; return the number of cuts."""
     if kinds[0][i] == 0 or kinds[1][j] == 0 or (size > 0 and cuts[size - 1, 0] == i and cuts[size - 1, 1] == j):
         return size
     cuts[size, 0], cuts[size, 1] = i, j
@@ -58,7 +58,7 @@ def _cut(i, j, kinds, cuts, size):
 
 @njit(cache=True, nogil=True)
 def _cut_between(edges, begins, stretch, kinds, first, cuts, size):
-    """Cuts where nothing is equal, from (unit of A, unit of B) to (unit of A, unit of B)."""
+    """Cut a stretch without equal text, from (unit of A, unit of B) to (unit of A, unit of B)."""
     i, j = stretch[0]
     end_i, end_j = stretch[1]
     while i < end_i or j < end_j:
@@ -76,7 +76,7 @@ def _cut_between(edges, begins, stretch, kinds, first, cuts, size):
 
 @njit(cache=True, nogil=True)
 def _block(edges, begins, begin, end):
-    """The block of a side that begins at a unit: where it ends, and whether moved text begins in it."""
+    """Return the block of a side that begins at a unit: its end, and whether moved text begins in it."""
     if begin >= end:
         return end, False
     after = np.searchsorted(edges, begin, side="right")
@@ -87,12 +87,12 @@ def _block(edges, begins, begin, end):
 
 @njit(cache=True, nogil=True)
 def pieces_of(spans, marked, cuts, places):
-    """The pieces of one text from cut to cut: (kinds, spans, matches, opens, first).
+    """Return the pieces of one text from cut to cut: (kinds, spans, matches, opens, first).
 
-    ``spans`` int64[units, 2] in characters; ``marked`` int64[s, 4] (begin, end, kind, match) are runs of units,
-    in order, all others are CHANGED; ``cuts`` int64[k] units of this text. Pieces are int8[p], int64[p, 2]
-    characters, int32[p] numbers of matches (0: none), bool[p] whether the match begins there; those up to cut k
-    are [first[k], first[k + 1]). What is between units is BETWEEN; units that share a character leave none.
+    ``spans`` int64[units, 2] in characters; ``marked`` int64[s, 4] (begin, end, kind, match) are runs of units, in
+    order, all others are CHANGED; ``cuts`` int64[k] units of this text. Pieces are int8[p], int64[p, 2]
+    characters, int32[p] numbers of matches (0: none), bool[p] whether the match begins there; the pieces up to cut
+    k are [first[k], first[k + 1]). Text between units is BETWEEN; units that share a character leave none.
     """
     room = 4 * marked.shape[0] + 3 * cuts.size + 8
     kinds, chars = np.empty(room, np.int8), np.empty((room, 2), np.int64)
@@ -129,7 +129,7 @@ def pieces_of(spans, marked, cuts, places):
 
 @njit(cache=True, nogil=True)
 def row_kinds(kinds_a, first_a, kinds_b, first_b):
-    """int8[rows]: the kind of each row, from the kinds of its pieces, [first[k], first[k + 1]) of each text."""
+    """Return int8[rows]: the kind of each row, from its pieces' kinds, [first[k], first[k + 1]) of each text."""
     rows = np.empty(first_a.size - 1, np.int8)
     for k in range(rows.size):
         seen = 0

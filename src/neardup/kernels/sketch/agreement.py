@@ -1,11 +1,11 @@
 """The probability that two one-permutation signatures agree in no whole band.
 
-Let s of the u shingles in the union of two sets be shared. In a slot that some shingle of the union chose, the
-signatures agree exactly when the winning shingle is shared. The winners of m chosen slots are m *different*
-shingles: a draw of m from u without replacement, so that the number of them that are shared is hypergeometric.
-Each of the k − m slots that none chose is classic and agrees with probability J = s/u by itself. m itself is the
-number of occupied cells when u balls fall into k. All three are blind to where in the signature a slot stands:
-when n slots agree, they are a random n of the k. So with
+Let s of the u shingles in the union of two sets be shared. In a slot chosen by some shingle of the union, the
+signatures agree exactly if the winning shingle is shared. The winners of m chosen slots are m *different*
+shingles: a draw of m from u without replacement, so that the number of shared winners is hypergeometric. Each of
+the other k − m slots is classic and agrees with probability J = s/u by itself. m itself is the number of occupied
+cells when u balls fall into k. All three are independent of the position of a slot in the signature: when n slots
+agree, they are a random n of the k. So with
 
   q(n) = P(no band is whole | n random slots of k agree)                                        ``none_whole``
 
@@ -28,10 +28,10 @@ _NOTHING = 1e-16
 
 @njit(cache=True, nogil=True)
 def none_whole(rows):
-    """q (float64[k + 1]): P(no band is whole) when a random n of the k = Σ rows slots agree, n = 0 … k.
+    """Return q (float64[k + 1]): P(no band is whole) when a random n of the k = Σ rows slots agree, n = 0 … k.
 
-    Band by band (``rows`` int64[bands]): of n slots that agree among the first K + r, i fall into the last
-    band of r with the probability of a hypergeometric draw, and i = r would make it whole.
+    Band by band (``rows`` int64[bands]): if n slots agree among the first K + r, i fall into the last band of r
+    with the probability of a hypergeometric draw, and i = r would make it whole.
     """
     k = rows.sum()
     log = np.zeros(k + 1)
@@ -57,7 +57,7 @@ def none_whole(rows):
 def no_band_agrees(shared, union, q, out):
     """``out[i]`` (float64) = P(no band agrees) for ``shared[i]`` of ``union[i]`` (int64 ≥ 1, ascending) shingles.
 
-    ``q`` is what ``none_whole`` gives.
+    ``q`` is the result of ``none_whole``.
     """
     k = q.size - 1
     occupied, scratch = np.zeros(k + 1), np.empty(k + 1)
@@ -78,18 +78,18 @@ def no_band_agrees(shared, union, q, out):
 
 @njit(cache=True, nogil=True)
 def _expected(shared, union, q, occupied, least, g):
-    """E q(n) for one pair; ``occupied[m]`` = P(m slots chosen), zero below ``least``; ``g`` float64[k + 1]."""
+    """Return E q(n) of a pair; ``occupied[m]`` = P(m slots chosen), zero below ``least``; ``g`` float64[k + 1]."""
     if shared == union:
         return 0.0
     k, j = q.size - 1, shared / union
-    # of m slots about m·j agree; farther from that than this with probability below _NOTHING
+    # of m slots about m·j agree; a deviation larger than this has a probability below _NOTHING
     width = 9 * (int(sqrt(k * j * (1 - j))) + 1)
     low = max(0, int(k * j) - width)
     for n in range(low, k + 1):
         g[n] = q[n]
     total = 0.0
     for m in range(k, least - 1, -1):
-        # here g[h] = E q when h ≥ low of the m chosen slots agree, the others being classic
+        # here g[h] = E q when h ≥ low of the m chosen slots agree and the others are classic
         if occupied[m] > 0:
             total += occupied[m] * _drawn(shared, union, m, g, low)
         lower = max(0, int((m - 1) * j) - width)
@@ -103,9 +103,9 @@ def _expected(shared, union, q, occupied, least, g):
 
 @njit(cache=True, nogil=True)
 def _drawn(shared, union, m, g, low):
-    """E g(h), h ≥ low, for h shared ones among m drawn from ``union`` without replacement.
+    """Return E g(h), h ≥ low, for h shared shingles among m drawn from ``union`` without replacement.
 
-    From the likeliest h outwards by the ratio of neighbours; the sum of the weights makes them probabilities.
+    The sum runs from the likeliest h outwards by the ratio of neighbours; the sum of the weights normalises them.
     """
     other = union - shared
     first, last = max(0, m - other), min(m, shared)

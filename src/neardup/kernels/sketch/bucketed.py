@@ -1,7 +1,7 @@
 """The bucketed MinHash of full-text engines: the smallest hashes of every bucket, read with and without bias.
 
 A signature is [hash functions, buckets, set size] uint64, flat; a bucket holds its smallest hashes in ascending
-order, and all ones (EMPTY) where it has fewer.
+order, filled up with all ones (EMPTY).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _32 = np.uint64(32)
 
 @njit(cache=True, nogil=True, inline="always")
 def bucket_of(value, width):
-    """The bucket of a hash: its top 32 bits over the ``width`` (uint64) of a bucket."""
+    """Return the bucket of a hash: its top 32 bits over the ``width`` (uint64) of a bucket."""
     return np.int64((value >> _32) // width)
 
 
 @njit(cache=True, nogil=True)
 def rotate(signature, form):
-    """Give the empty buckets of one signature the value of the next bucket that is not, in a circle.
+    """Copy to each empty bucket of one signature the value of the next bucket that is not empty, in a circle.
 
-    ``form`` = (hash functions, buckets, set size = 1, width), of which each function is a circle.
+    ``form`` = (hash functions, buckets, set size = 1, width); each function is a circle.
     """
     for first in range(0, form[0] * form[1], form[1]):
         value = EMPTY
@@ -64,10 +64,10 @@ def bucketed_sets(hashes, offsets, form, rotated, signatures):
 
 @njit(cache=True, nogil=True)
 def read_pairs(ours, theirs, rows, form, counts):
-    """``counts[k]`` = (in both, of how many) hashes of the pair ``rows[k]``, of the sample that both tell of.
+    """``counts[k]`` = (in both, sample size) of the pair ``rows[k]``, for the sample that both signatures cover.
 
-    That sample is, in every bucket, the smallest hashes of the union, as many as a bucket holds. A value that
-    stands in another bucket than its own is a copy made by rotation, and does not count.
+    In every bucket, that sample is the smallest hashes of the union, as many as a bucket holds. A value in a
+    bucket other than its own is a copy made by rotation, and does not count.
     """
     functions, buckets, size, width = form
     for k in range(rows.shape[0]):
@@ -90,7 +90,7 @@ def read_pairs(ours, theirs, rows, form, counts):
 
 @njit(cache=True, nogil=True)
 def score_pairs(ours, theirs, rows, form, out):
-    """``out[k]`` (float64) = the share of the values of ``ours[rows[k, 0]]``, copies too, that theirs has."""
+    """``out[k]`` (float64) = the share of the values of ``ours[rows[k, 0]]``, copies included, that theirs has."""
     _, buckets, size, width = form
     for k in range(rows.shape[0]):
         a, b = ours[rows[k, 0]], theirs[rows[k, 1]]
@@ -110,7 +110,7 @@ def score_pairs(ours, theirs, rows, form, out):
 
 @njit(cache=True, nogil=True)
 def without_blanks(signatures, out):
-    """``out`` = the signatures, with values that no other row has in place of EMPTY; rows of EMPTY stay."""
+    """``out`` = the signatures, with EMPTY replaced by values that no other row has; rows of EMPTY stay."""
     for d in range(signatures.shape[0]):
         blank = True
         for slot in range(signatures.shape[1]):

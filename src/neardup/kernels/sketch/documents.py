@@ -1,7 +1,7 @@
 """Arrow text buffers → fingerprints, and → sorted shingle sets: the two passes over documents.
 
-Each document becomes a stream of 64-bit unit hashes (tokens, or characters) on the ASCII fast path or through
-the Unicode tables; what follows is the same for both.
+Each document becomes a stream of 64-bit unit hashes (tokens, or characters) on the ASCII fast path or through the
+Unicode tables; all later steps are the same for both.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ ONE_PERMUTATION, CLASSIC = 0, 1
 
 
 class TextBatch(NamedTuple):
-    """Texts as Arrow holds them: document d is ``data[offsets[d]:offsets[d + 1]]``.
+    """Texts in Arrow's layout: document d is ``data[offsets[d]:offsets[d + 1]]``.
 
-    Wide loads read up to PADDING bytes behind a text, which must not leave the buffer. So the documents
-    that end close to its end are read from ``tail``, a padded copy of ``data[tail_begin:]``.
+    Wide loads read up to PADDING bytes after a text, and must not leave the buffer. So the documents that end
+    close to its end are read from ``tail``, a padded copy of ``data[tail_begin:]``.
     """
 
     data: Any  # uint8[bytes]
@@ -47,7 +47,7 @@ class TextBatch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _room(scratch, needed):
-    """``scratch`` itself, or a larger array when it has fewer than ``needed`` elements."""
+    """Return ``scratch`` itself, or a larger array if it has fewer than ``needed`` elements."""
     if scratch.size >= needed:
         return scratch
     return np.empty(needed + needed // 2, scratch.dtype)
@@ -55,7 +55,7 @@ def _room(scratch, needed):
 
 @njit(cache=True, nogil=True)
 def _units_of(batch, d, tables, unit, edges):
-    """Where the units of document ``d`` are: (data, edges, code points, how many, fold, invalid sequences).
+    """Locate the units of document ``d``: (data, edges, code points, number of units, fold, invalid sequences).
 
     Token i is ``data[edges[2 i]:edges[2 i + 1]]``, each byte or-ed with ``fold``; characters are the code points.
     ``edges`` may be replaced by a larger array.
@@ -81,10 +81,10 @@ def _units_of(batch, d, tables, unit, edges):
 
 @njit(cache=True, nogil=True)
 def unit_hashes(batch, d, tables, unit, key, scratch):
-    """Hashes by a ``Key`` of the tokens (WORD) or characters (CHAR) of document ``d`` of a TextBatch, in order.
+    """Hash by a ``Key`` the tokens (WORD) or characters (CHAR) of document ``d`` of a TextBatch, in order.
 
-    ``scratch`` = (units uint64, edges int64); both may be replaced by larger ones. Returns (scratch, number
-    of units, number of invalid UTF-8 sequences, each read as one U+FFFD); the hashes are in units.
+    ``scratch`` = (units uint64, edges int64); both may be replaced by larger ones. Returns (scratch, number of
+    units, number of invalid UTF-8 sequences, each read as one U+FFFD); the hashes are in units.
     """
     units, edges = scratch
     data, edges, codepoints, n, fold, invalid = _units_of(batch, d, tables, unit, edges)
@@ -100,10 +100,10 @@ def unit_hashes(batch, d, tables, unit, key, scratch):
 def fingerprint(batch, tables, form, coefficients, keys, out):
     """Fingerprint every document of a TextBatch.
 
-    ``form`` = (unit, shingle length, sketch kind), int64[3]; ``coefficients`` = (a, b), uint32[slots] each: the
-    classic ones; ``keys`` = (public, counting): the ``Key`` of signatures and that of streams; ``out`` = (sizes
+    ``form`` = (unit, shingle length, sketch kind), int64[3]; ``coefficients`` = (a, b), uint32[slots] each, of
+    classic MinHash; ``keys`` = (public, counting): the ``Key`` of signatures and that of streams; ``out`` = (sizes
     int64[n] units, stream keys uint64[n, 2] or [0, 2] for none, signatures uint32[n, slots], invalid int64[n]). A
-    document without units gets size 0 and a signature that means nothing. Without slots nothing is sketched.
+    document without units gets size 0 and a meaningless signature. With zero slots nothing is sketched.
     """
     unit, length, kind = form[0], form[1], form[2]
     a, b = coefficients
@@ -147,9 +147,9 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
 
 @njit(cache=True, nogil=True)
 def number_occurrences(hashes, n, key):
-    """Make the second, third, … occurrence of a hash in ``hashes[:n]`` (uint64) a hash of its own, in place.
+    """Turn the second, third, … occurrence of a hash in ``hashes[:n]`` (uint64) into a hash of its own, in place.
 
-    The Jaccard coefficient of sets of numbered occurrences is Σ min / Σ max of how often each element occurs.
+    The Jaccard coefficient of sets of numbered occurrences is Σ min / Σ max of the counts of each element.
     """
     names = np.empty(n, np.int32)
     seen = np.zeros(name_keys(hashes, n, names), np.uint64)
@@ -163,24 +163,25 @@ def number_occurrences(hashes, n, key):
 
 @njit(cache=True, nogil=True)
 def content_rank(tokens, n):
-    """uint64 that orders documents by what they hold; ``tokens`` (uint64) are published hashes."""
+    """Return a uint64 that orders documents by content; ``tokens`` (uint64) are published hashes."""
     return stream_key(tokens, n)[0]
 
 
 @njit(cache=True, nogil=True)
 def shingle_sets(batch, rows, tables, form, keys):
-    """Hashes of the documents ``rows`` (int64) of a TextBatch: sorted distinct shingles, or as ``form`` says.
+    """Hash the documents ``rows`` (int64) of a TextBatch: sorted distinct shingles, or as ``form`` requests.
 
     Returns (hashes uint64, ends int64[len(rows)], ranks uint64): set k ends before ``hashes[ends[k]]`` and begins
-    where the one before it ends. ``form`` = (unit, shingle length, what), int64[3]; what is DISTINCT, NUMBERED
-    (sorted shingles, every occurrence counts), or IN_ORDER (the units themselves, in text order, and the
-    ``content_rank`` of each document; the others have no ranks). ``keys`` = (public, counting), as above.
+    at the end of the set before. ``form`` = (unit, shingle length, content), int64[3]; content is DISTINCT,
+    NUMBERED (sorted shingles, every occurrence counts), or IN_ORDER (the units themselves, in text order, and the
+    ``content_rank`` of each document; the others have no ranks). ``keys`` = (public, counting), see
+    ``fingerprint``.
     """
     public, counting = keys
     total = np.int64(0)
     for row in rows:
         total += batch.offsets[row + 1] - batch.offsets[row]
-    out = np.empty(total // 6 + 64, np.uint64)  # about one token in six bytes of prose; grows when wrong
+    out = np.empty(total // 6 + 64, np.uint64)  # about one token in six bytes of prose; grows if that is too few
     ends = np.empty(rows.size, np.int64)
     ranks = np.empty(rows.size if form[2] == IN_ORDER else 0, np.uint64)
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))

@@ -1,12 +1,12 @@
-"""Shingle hashes → MinHash signatures, 32 bits a slot.
+"""Shingle hashes → MinHash signatures, 32 bits per slot.
 
-``classic``: slot j holds min over x of (aⱼ·x + bⱼ mod 2³²), aⱼ odd, x the low half of a finalised shingle
-hash (Broder 1997; multiply-shift needs mixed input, Pătraşcu and Thorup 2013).
+``classic``: slot j holds min over x of (aⱼ·x + bⱼ mod 2³²), aⱼ odd, x the low half of a finalised shingle hash
+(Broder 1997; multiply-shift needs mixed input, Pătraşcu and Thorup 2013).
 
-``one_permutation``: one hash per shingle chooses the slot by its top bits and competes there with its other
-bits (Li, Owen and Zhang 2012). A slot that no shingle chose takes its classic value: every slot is then
-exactly min-wise by itself, unlike rotation, which copies neighbours and clumps bands (the first round of
-Fast Similarity Sketching, Dahlgaard, Knudsen and Thorup 2017, with MinHash as the second).
+``one_permutation``: one hash per shingle chooses the slot by its top bits and competes there with its other bits
+(Li, Owen and Zhang 2012). A slot that no shingle chose takes its classic value: every slot is then exactly
+min-wise by itself, unlike rotation, which copies neighbours and clumps bands (the first round of Fast Similarity
+Sketching, Dahlgaard, Knudsen and Thorup 2017, with MinHash as the second).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEW = 128
 def classic_slots(low, n, a, b, slots, out):
     """``out[j]`` = min over ``low[:n]`` (uint32) of a[j]·x + b[j] mod 2³² for the four ``slots`` j (a tuple).
 
-    Four slots share a pass over the shingles, minima in scalars: the form LLVM keeps in vector registers.
+    Four slots share a pass over the shingles, minima in scalars: LLVM keeps this form in vector registers.
     """
     j0, j1, j2, j3 = slots
     a0, a1, a2, a3 = a[j0], a[j1], a[j2], a[j3]
@@ -44,9 +44,9 @@ def classic_slots(low, n, a, b, slots, out):
 
 @njit(cache=True, nogil=True)
 def classic_by_shingle(low, n, a, b, out):
-    """Classic MinHash of few shingles: vectorised over the slots, four shingles to a pass over them.
+    """Classic MinHash of few shingles: vectorised over the slots, four shingles per pass over them.
 
-    The last shingle stands in for those that the last pass lacks: a minimum does not mind a repeat.
+    The last shingle fills up the last pass: a repeat does not change a minimum.
     """
     for j in range(out.size):
         out[j] = _TOP
@@ -62,7 +62,7 @@ def classic_by_shingle(low, n, a, b, out):
 def classic(low, n, a, b, out):
     """Fill ``out`` (uint32[slots]) with the classic MinHash of ``low[:n]``, multipliers a, b.
 
-    ``low`` is what ``low_halves`` gives: padded with repeats, which many shingles are read with.
+    ``low`` is the result of ``low_halves``, padded with repeats; with many shingles the padding is read, too.
     """
     if n < FEW:
         classic_by_shingle(low, n, a, b, out)
@@ -75,9 +75,9 @@ def classic(low, n, a, b, out):
 
 @njit(cache=True, nogil=True)
 def low_halves(hashes, n, out):
-    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n, and the last again up to a multiple of 64; how many.
+    """``out[i]`` = low 32 bits of ``hashes[i]``, i < n, padded with the last to a multiple of 64; return its size.
 
-    A minimum does not mind a repeat, and full vectors spare every slot a scalar rest. n ≥ 1; ``out`` is
+    A repeat does not change a minimum, and full vectors save every slot a scalar remainder. n ≥ 1; ``out`` is
     uint32[≥ n + 63].
     """
     for i in range(n):
@@ -100,13 +100,13 @@ def one_permutation(hashes, n, a, b, scratch, out):
     bits = np.uint64(0)
     while (np.uint64(1) << bits) < np.uint64(slots):
         bits += np.uint64(1)
-    # a single slot has no top bits to give away, and a shift by 64 is undefined: shift by 63, then mask
+    # a single slot needs no top bits, and a shift by 64 is undefined: shift by 63, then mask
     shift, mask = min(np.uint64(64) - bits, _63), np.uint64(slots - 1)
     for j in range(slots):
         best[j] = _EMPTY
     for i in range(n):
         slot = (hashes[i] >> shift) & mask
-        # no branch: whether a shingle wins its slot is a coin toss that a processor guesses wrong
+        # branch-free: whether a shingle wins its slot is a coin toss, which a processor predicts badly
         best[slot] = min(best[slot], hashes[i] << bits)
     empty = 0
     for j in range(slots):
@@ -118,7 +118,7 @@ def one_permutation(hashes, n, a, b, scratch, out):
 
 @njit(cache=True, nogil=True)
 def _fill_empty(low, n, whole, a, b, slots):
-    """Give the empty slots their classic values; all slots at once when the shingles are few.
+    """Fill the empty slots with their classic values; all slots at once when the shingles are few.
 
     ``low`` holds n shingles, padded to ``whole``; ``slots`` = (best, spare, out).
     """
@@ -135,7 +135,7 @@ def _fill_empty(low, n, whole, a, b, slots):
 
 @njit(cache=True, nogil=True)
 def _classic_slot(low, n, a, b):
-    """min over ``low[:n]`` (uint32) of a·x + b mod 2³²; for the few slots of a large set that stay empty."""
+    """Return min over ``low[:n]`` (uint32) of a·x + b mod 2³²; for the few empty slots of a large set."""
     best = _TOP
     for i in range(n):
         best = min(best, np.uint32(np.uint32(a * low[i]) + b))
@@ -146,8 +146,8 @@ def _classic_slot(low, n, a, b):
 def sketch_sets(hashes, offsets, use_classic, a, b, signatures, bucketed):
     """Sketch the sets ``hashes[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) into ``signatures[d]``.
 
-    ``signatures`` uint32[n, slots]; ``bucketed`` bool[n, slots] tells which slots a shingle chose (none with
-    ``use_classic``). An empty set gets all ones, the neutral element of merging.
+    ``signatures`` uint32[n, slots]; ``bucketed`` bool[n, slots] is set for the slots that a shingle chose (none
+    with ``use_classic``). An empty set gets all ones, the neutral element of merging.
     """
     low = np.empty(4096, np.uint32)
     best, spare = np.empty(a.size, np.uint64), np.empty(a.size, np.uint32)

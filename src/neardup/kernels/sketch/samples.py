@@ -1,7 +1,7 @@
-"""Shingle hashes → samples: all below a limit and at least the smallest few; what two samples have in common.
+"""Shingle hashes → samples (all below a limit and at least the smallest few), and the overlap of two samples.
 
-The same hash decides for every set whether a shingle is in its sample, so that samples of two sets hold the
-same shingles of what they share (coordinated sampling: Broder 1997; Cohen and Kaplan 2007).
+The same hash decides for every set whether a shingle is in its sample, so that the samples of two sets contain the
+same shingles of their intersection (coordinated sampling: Broder 1997; Cohen and Kaplan 2007).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import copy_into, sort_distinct
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""The limit that every hash is below, itself included."""
+"""The limit that every hash is below, including this value itself."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -31,16 +31,16 @@ def _room(scratch, needed):
 
 @njit(cache=True, nogil=True)
 def sample(hashes, n, rule, kept, scratch):
-    """Write the sample of ``hashes[:n]`` to ``kept``, sorted; returns its size.
+    """Write the sample of ``hashes[:n]`` to ``kept``, sorted; return its size.
 
-    ``rule`` = (limit uint64, shift uint64, floor int64): all distinct hashes below ``limit`` ≤ 2^(64 − shift),
-    and the ``floor`` smallest if there are fewer. ``hashes`` may be reordered; ``kept`` and ``scratch`` are
-    uint64[> n].
+    ``rule`` = (limit uint64, shift uint64, floor int64): all distinct hashes below ``limit`` ≤ 2^(64 − shift), and
+    the ``floor`` smallest if there are fewer. ``hashes`` may be reordered; ``kept`` and ``scratch`` are uint64[>
+    n].
     """
     limit, shift, floor = rule
     size = 0
     for i in range(n):
-        # shifted to the top, where sort_distinct looks for bits that spread; no branch: it is a coin toss
+        # shifted to the top, where sort_distinct needs the bits that vary; branch-free, because it is a coin toss
         kept[size] = hashes[i] << shift
         size += _below(hashes[i], limit)
     size = sort_distinct(kept, size, scratch)
@@ -55,7 +55,7 @@ def sample(hashes, n, rule, kept, scratch):
 
 @njit(cache=True, nogil=True)
 def _append(out, used, values, n):
-    """``values[:n]`` behind the ``used`` elements of ``out``, or of a larger copy of it, which is returned."""
+    """Append ``values[:n]`` to the ``used`` elements of ``out``, or of a larger copy of it; return the array."""
     if used + n > out.size:
         larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
         copy_into(larger, 0, out, used)
@@ -66,9 +66,9 @@ def _append(out, used, values, n):
 
 @njit(cache=True, nogil=True)
 def sample_texts(batch, tables, form, key, rule):
-    """The samples of all documents of a TextBatch: (hashes uint64, ends int64[documents]), each sorted.
+    """Return the samples of all documents of a TextBatch: (hashes uint64, ends int64[documents]), each sorted.
 
-    ``form`` as in ``kernels.documents.fingerprint``, ``key`` a ``Key``, ``rule`` as in ``sample``.
+    ``form`` as in ``kernels.sketch.documents.fingerprint``, ``key`` a ``Key``, ``rule`` as in ``sample``.
     """
     n_documents = batch.offsets.size - 1
     ends, used = np.empty(n_documents, np.int64), np.int64(0)
@@ -88,7 +88,7 @@ def sample_texts(batch, tables, form, key, rule):
 
 @njit(cache=True, nogil=True)
 def sample_sets(values, offsets, rule):
-    """The same of the sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed; repeats do not count)."""
+    """Return the samples of sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed, repeats ignored)."""
     ends, used = np.empty(offsets.size - 1, np.int64), np.int64(0)
     out = np.empty(64, np.uint64)
     hashes, kept, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint64)
@@ -105,10 +105,10 @@ def sample_sets(values, offsets, rule):
 
 @njit(cache=True, nogil=True)
 def common(a, b, limit, floor, whole):
-    """How much of the common sample of two samples ``a``, ``b`` (sorted) is in both, in a, and in b.
+    """Return how much of the common sample of two samples ``a``, ``b`` (sorted) is in both, in a, and in b.
 
-    The common sample is what both samples tell of the union: its hashes below ``limit``, and its ``floor``
-    smallest if those are fewer; the whole union if both samples are ``whole`` sets.
+    The common sample is the part of the union that both samples cover: its hashes below ``limit``, and its
+    ``floor`` smallest if those are fewer; the whole union if both samples are ``whole`` sets.
     """
     i = j = both = 0
     while i < a.size or j < b.size:

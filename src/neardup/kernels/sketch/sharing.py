@@ -1,4 +1,4 @@
-"""How many shingles of one set stand in each of many texts, without making the sets of the texts."""
+"""The number of shingles of one set in each of many texts, without building the sets of the texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.kernels.sketch.documents import unit_hashes
 
 @njit(cache=True, nogil=True)
 def count_sharing(batch, tables, form, key, wanted, shared):
-    """Fill ``shared`` (int64[n]) with how many of ``wanted`` (uint64, distinct) are shingles of each text.
+    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) that are shingles of each text.
 
     ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles.
     """
@@ -19,7 +19,7 @@ def count_sharing(batch, tables, form, key, wanted, shared):
     while (1 << bits) < 4 * wanted.size:
         bits += 1
     mask = (1 << bits) - 1
-    # where in ``wanted`` the hashes are: a table with linear probing; hashes are random, their low bits are places
+    # indices of the hashes in ``wanted``: a table with linear probing, indexed by the low bits, which are random
     places = np.full(1 << bits, -1, np.int64)
     for k in range(wanted.size):
         at = np.int64(wanted[k] & np.uint64(mask))

@@ -1,4 +1,4 @@
-"""Texts → SimHash: the sign, bit by bit, of what the features of a text say (Charikar 2002; Manku et al. 2007).
+"""Texts → SimHash: bit by bit, the sign of the votes of the text's features (Charikar 2002; Manku et al. 2007).
 
 A feature votes with every bit of its hash. The votes of eight features are added at once to 64 counters of one
 byte, which are emptied into wide ones before they can overflow. A feature that occurs k times votes k times:
@@ -27,9 +27,9 @@ _GOLD, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def solid_units(codepoints, n, tables, unit, units):
-    """Write the hash of each character of the normalised codepoints[:n] that is of the ``unit``; their number.
+    """Write the hash of each character of the normalised codepoints[:n] that belongs to ``unit``; return how many.
 
-    SOLID: what is no white space; JOINED: what can be in a token.
+    SOLID: all but white space; JOINED: characters that can be in a token.
     """
     size = 0
     for i in range(n):
@@ -42,7 +42,7 @@ def solid_units(codepoints, n, tables, unit, units):
 
 @njit(cache=True, nogil=True)
 def ascii_hashes(unit):
-    """uint64[128]: the hash of each ASCII character of the unit, without case; 0, which no hash is, for others."""
+    """Return uint64[128]: the hash of each ASCII character of the unit, without case; 0 for all others."""
     table = np.zeros(128, np.uint64)
     for byte in range(128):
         folded = byte + 32 if 65 <= byte <= 90 else byte
@@ -54,7 +54,7 @@ def ascii_hashes(unit):
 
 @njit(cache=True, nogil=True)
 def _solid(batch, d, tables, unit, ascii_table, scratch):
-    """The characters of document ``d`` as ``unit_hashes`` gives tokens: (scratch, how many)."""
+    """Hash the characters of document ``d`` like the tokens in ``unit_hashes``: (scratch, how many)."""
     units, edges = scratch
     data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
     if start >= batch.tail_begin:
@@ -65,7 +65,7 @@ def _solid(batch, d, tables, unit, ascii_table, scratch):
         n = 0
         for i in range(start, end):
             units[n] = ascii_table[data[i]]
-            n += units[n] != 0  # no branch: where a word ends cannot be guessed
+            n += units[n] != 0  # branch-free: the end of a word cannot be predicted
         return (units, edges), n
     codepoints, n, _ = normalise(data, start, end, tables)
     if units.size < n:
@@ -75,9 +75,9 @@ def _solid(batch, d, tables, unit, ascii_table, scratch):
 
 @njit(cache=True, nogil=True)
 def majority(hashes, n, counts, votes):
-    """uint64: bit i is 1 where more than half of ``hashes[:n]`` (uint64) have it; no hash gives 0.
+    """Return uint64: bit i is 1 if more than half of ``hashes[:n]`` (uint64) have it; 0 without any hash.
 
-    ``hashes`` has room for n + 7, and what stands behind n is overwritten. ``counts`` (uint8[64]) and ``votes``
+    ``hashes`` has room for n + 7, and its entries from n on are overwritten. ``counts`` (uint8[64]) and ``votes``
     (int64[64]) are scratch.
     """
     for i in range(n, (n + 7) & ~7):
@@ -101,8 +101,8 @@ def majority(hashes, n, counts, votes):
 def simhash_units(units, n, length, factors, hashes, out):
     """Fill ``out`` (uint64[words]) with the SimHash of the windows of ``length`` units of ``units[:n]``.
 
-    ``factors`` are those of the public ``Key``; ``hashes`` uint64[≥ n + 8] is scratch. Word 0 is the SimHash of 64
-    bits; each further word hashes the features once more.
+    ``factors`` are the factors of the public ``Key``; ``hashes`` uint64[≥ n + 8] is scratch. Word 0 is the SimHash
+    of 64 bits; each further word hashes the features once more.
     """
     counts, votes = np.empty(64, np.uint8), np.empty(64, np.int64)
     features = shingle_hashes(units, n, length, factors, hashes)

@@ -1,4 +1,4 @@
-"""Signatures made of slots: how many slots of a pair are equal."""
+"""Signatures made of slots: the number of equal slots of a pair."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from neardup.kernels.compiled import njit
 
 @njit(cache=True, nogil=True)
 def equal_slots(ours, theirs, rows, out):
-    """``out[k]`` (int64[m]) = equal slots of ``ours[rows[k, 0]]`` and ``theirs[rows[k, 1]]``.
+    """``out[k]`` (int64[m]) = number of equal slots of ``ours[rows[k, 0]]`` and ``theirs[rows[k, 1]]``.
 
-    ``ours``, ``theirs`` are [n, slots] of one whole-number type; ``rows`` int64[m, 2].
+    ``ours``, ``theirs`` are [n, slots] of one integer type; ``rows`` int64[m, 2].
     """
     for k in range(rows.shape[0]):
         a, b = rows[k, 0], rows[k, 1]

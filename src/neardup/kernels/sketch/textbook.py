@@ -36,7 +36,7 @@ def mod_p_sets(elements, offsets, coefficients, prime, signatures):
 def cut(signatures, empty, out):
     """``out`` (an unsigned type) = the low bits of every slot of ``signatures``, mixed first.
 
-    The low bits of a·x + b depend on those of x alone. A row that holds ``empty`` everywhere gets all ones.
+    The low bits of a·x + b depend only on the low bits of x. A row that holds ``empty`` everywhere gets all ones.
     """
     nothing = ~np.uint64(0)
     for d in range(signatures.shape[0]):

@@ -1,1 +1,1 @@
-"""Bytes to characters, tokens, words, spans."""
+"""Bytes to characters, tokens, words and spans."""

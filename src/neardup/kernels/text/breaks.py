@@ -1,4 +1,4 @@
-"""Ends of lines and of sentences, from what kind of character stands where."""
+"""Ends of lines and of sentences, from the classes of the characters."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import numpy as np
 from neardup.kernels.compiled import njit
 
 LETTER, UPPER, GOES_ON, SPACE, STOP, CLOSE, FULL_STOP, FULL_CLOSE, LINE, WORD = (1 << k for k in range(10))
-"""Bits of a class: a letter; one that is a capital; a small letter or a figure; white space; a stop (. ! ?) and a
-bracket or quotation mark behind it; the same of scripts without spaces; an end of line; part of a word."""
+"""Bits of a class: a letter; one that is a capital; a small letter or a digit; white space; a stop (. ! ?) and a
+bracket or quotation mark after it; the same two for scripts without spaces; an end of line; part of a word.
+"""
 RETURN, FEED = 1 << 10, 1 << 11
-"""The two halves of the end of line of some systems: one end if they stand together."""
+"""Carriage return and line feed: together they are one line end."""
 _ABBREVIATED = 3
 
 
 @njit(cache=True, nogil=True)
 def line_ends(classes):
-    """int64: where a line ends, behind its end of line; ``classes`` uint16 are those of the characters."""
+    """Return int64: the end of each line, after its line break; ``classes`` uint16 belong to the characters."""
     ends, size = np.empty(classes.size, np.int64), 0
     for at in range(classes.size):
         if classes[at] & LINE == 0:
@@ -30,11 +31,11 @@ def line_ends(classes):
 
 @njit(cache=True, nogil=True)
 def sentence_ends(classes):
-    """int64: where a sentence ends, behind its stops, brackets and white space.
+    """Return int64: the end of each sentence, after its stops, brackets and white space.
 
-    A stop needs two letters or a bracket before it ("2." and "A." number something) and white space behind; a
-    stop of a script without spaces needs nothing. It ends no sentence after "Dr" or before a small letter or a
-    figure.
+    A stop needs two letters or a bracket before it ("2." and "A." number something) and white space after it; a
+    stop of a script without spaces needs nothing. A stop does not end a sentence after "Dr" or before a small
+    letter or a digit.
     """
     n = classes.size
     ends, size, at = np.empty(n, np.int64), 0, 0
@@ -63,7 +64,7 @@ def sentence_ends(classes):
 
 @njit(cache=True, nogil=True)
 def _begins(classes, at):
-    """Whether what stands before ``at`` lets a stop end a sentence."""
+    """Return whether the characters before ``at`` let a stop end a sentence."""
     if at > 0 and classes[at - 1] & CLOSE:
         return True
     return at > 1 and classes[at - 1] & LETTER != 0 and classes[at - 2] & LETTER != 0
@@ -71,7 +72,7 @@ def _begins(classes, at):
 
 @njit(cache=True, nogil=True)
 def _abbreviation(classes, at):
-    """Whether a word of three letters at most stands before ``at``, the first one a capital."""
+    """Return whether a word of at most three letters, the first one a capital, precedes ``at``."""
     begin = at
     while begin > 0 and at - begin <= _ABBREVIATED and classes[begin - 1] & LETTER:
         begin -= 1

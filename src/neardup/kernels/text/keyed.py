@@ -1,21 +1,20 @@
-"""Keyed hashes of tokens, characters and streams: nobody without the key can make two of them alike.
+"""Keyed hashes of tokens, characters and streams: nobody without the key can construct two that are alike.
 
-A token is the words x₀, x₁, … of eight bytes (the last one padded with zeros, which no token holds), and
+A token is the words x₀, x₁, … of eight bytes (the last one padded with zeros, which no token contains), and
 
     h = ((k + Σ kᵢ·xᵢ) mod 2¹²⁸) ÷ 2⁶⁴            k, kᵢ: 128 random bits each
 
-the multilinear hash of Lemire and Kaser (2014, "Strongly universal string hashing is fast"): the hashes of two
-different tokens are independent and uniform, so they are equal with probability 2⁻⁶⁴, whoever chose the tokens. A
-token of more than 8·WORDS bytes, n of them, is first a polynomial in its words of seven bytes, modulo the prime
-2⁶¹ − 1 at a random point, with n in front; two of them meet with probability ⌈n / 7⌉ / 2⁶¹, and what follows has
+is the multilinear hash of Lemire and Kaser (2014, "Strongly universal string hashing is fast"): the hashes of two
+different tokens are independent and uniform, so they are equal with probability 2⁻⁶⁴, even for tokens chosen by an
+adversary. A token of n > 8·WORDS bytes is first a polynomial in its words of seven bytes, modulo the prime 2⁶¹ − 1
+at a random point, with n in front; two such tokens collide with probability ⌈n / 7⌉ / 2⁶¹, and the next step has
 keys of its own.
 
 The stream of a document has two such polynomials, over two independent hashes of each token and at independent
 points: two different streams of n tokens are equal in both with probability at most ((n + 8) / 2⁶¹)². A polynomial
-modulo 2⁶⁴ would not do: whatever its odd multiplier, it has the same value for a Thue–Morse text and for its
-complement.
+modulo 2⁶⁴ would fail: with any odd multiplier, it has the same value for a Thue–Morse text and for its complement.
 
-docs/explanation/security.md says what follows from this for shingles, counts and copies.
+docs/explanation/security.md describes the consequences for shingles, counts and copies.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from neardup.kernels.shingles import mix64
 from neardup.kernels.text.words import hash_token
 
 WORDS = 16
-"""Words of eight bytes that have a key of their own."""
+"""The number of eight-byte words that have a key of their own."""
 
 _LONG, _LONG_ADD, _POINT = 2 + 2 * WORDS, 4 + 2 * WORDS, 6 + 2 * WORDS
 SECOND = 7 + 2 * WORDS
-"""Where the keys of the second hash of a token begin, laid out as those of the first from 0 on."""
+"""The index of the first key for the second hash of a token, laid out like those of the first hash from 0 on."""
 ODD = 2 * SECOND
-"""Where the odd multiplier is that makes the second hash of a token of eight bytes or fewer, or of a character."""
+"""The index of the odd multiplier for the second hash of a character, or of a token of at most eight bytes."""
 TOKEN_KEYS = ODD + 1
 
 PRIME = np.uint64((1 << 61) - 1)
@@ -47,12 +46,12 @@ _SEVEN_BYTES = np.uint64((1 << 56) - 1)
 
 
 class Key(NamedTuple):
-    """A key, spelled out by ``neardup.text.keys``; the public one has no ``tokens`` and hashes as signatures do.
+    """A key, expanded by ``neardup.text.keys``; the public one has no ``tokens`` and hashes as signatures do.
 
-    ``tokens``: of the first hash of a token (k low, k high, k₀ low, k₀ high, …, then those of long tokens: factor,
-    summand, point), of the second one, and ODD. ``shingles``: the factor of the number of tokens in a text
-    shorter than a shingle, then those of the positions, odd. ``stream``: two points. ``occurrences``: k low,
-    k high, k₀ low, k₀ high.
+    ``tokens``: the keys of the first hash of a token (k low, k high, k₀ low, k₀ high, …, then those for long
+    tokens: factor, summand, point), those of the second hash, and ODD. ``shingles``: the factor of the number of
+    tokens in a text shorter than a shingle, then those of the positions, odd. ``stream``: two points.
+    ``occurrences``: k low, k high, k₀ low, k₀ high.
     """
 
     tokens: Any  # uint64[TOKEN_KEYS], or uint64[0]
@@ -63,7 +62,7 @@ class Key(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _add(low, high, k_low, k_high, x):
-    """(low, high) of that number of 128 bits and k·x, modulo 2¹²⁸."""
+    """Return (low, high) of the 128-bit sum of (low, high) and k·x, modulo 2¹²⁸."""
     product = k_low * x
     total = low + product
     return total, high + high_half(k_low, x) + k_high * x + np.uint64(total < product)
@@ -71,14 +70,14 @@ def _add(low, high, k_low, k_high, x):
 
 @njit(cache=True, nogil=True)
 def top_of(k, x):
-    """The 64 upper bits of k + k₀·x mod 2¹²⁸, for ``k`` = (k low, k high, k₀ low, k₀ high) and a uint64 x."""
+    """Return the upper 64 bits of k + k₀·x mod 2¹²⁸, for ``k`` = (k low, k high, k₀ low, k₀ high), x uint64."""
     _, high = _add(k[0], k[1], k[2], k[3], x)
     return high
 
 
 @njit(cache=True, nogil=True)
 def _polynomial(data, start, end, fold, point):
-    """The bytes of ``data[start:end]`` and how many they are as a polynomial at the point."""
+    """Return the bytes of ``data[start:end]`` and their number as a polynomial at the point."""
     value = np.uint64(end - start)
     while start < end:
         word = (load64(data, start) | fold) & _SEVEN_BYTES
@@ -92,7 +91,7 @@ def _polynomial(data, start, end, fold, point):
 
 @njit(cache=True, nogil=True)
 def keyed_hash(data, start, end, fold, k, at):
-    """The hash of the token ``data[start:end]`` (not empty) by the keys from ``k[at]`` on, as ``hash_token``."""
+    """Return the hash of ``data[start:end]`` (not empty) by the keys from ``k[at]`` on, like ``hash_token``."""
     if end - start > 8 * WORDS:
         value = _polynomial(data, start, end, fold, k[at + _POINT])
         _, high = _add(k[at + _LONG_ADD], k[at + _LONG_ADD + 1], k[at + _LONG], k[at + _LONG + 1], value)
@@ -140,11 +139,11 @@ def hash_characters(codepoints, n, key, out):
 
 @njit(cache=True, nogil=True)
 def hash_thrice(data, edges, n, fold, k, out):
-    """The published hash and two independent keyed ones of 60 bits of n tokens, see ``hash_tokens``.
+    """Compute the published hash and two independent keyed ones of 60 bits of n tokens, see ``hash_tokens``.
 
-    ``k`` are the keys of tokens; ``out`` = (published, first, second), uint64 each, the published ones left out
-    where there is no room for them. Of a token of one word the second is a product with an odd number, of which
-    two are equal once in 2⁵⁹ (Dietzfelbinger et al. 1997).
+    ``k`` are the keys of tokens; ``out`` = (published, first, second), uint64 each; the published hashes are left
+    out if their array has no room. For a token of one word the second hash is a product with an odd number: two of
+    them are equal once in 2⁵⁹ (Dietzfelbinger et al. 1997).
     """
     published, first, second = out
     few, odd = (k[0], k[1], k[2], k[3]), k[ODD]
@@ -163,7 +162,7 @@ def hash_thrice(data, edges, n, fold, k, out):
 
 @njit(cache=True, nogil=True)
 def characters_thrice(codepoints, n, k, out):
-    """The same of ``codepoints[:n]`` (uint32)."""
+    """Compute the hashes of ``hash_thrice`` for ``codepoints[:n]`` (uint32)."""
     published, first, second = out
     few, odd = (k[0], k[1], k[2], k[3]), k[ODD]
     for i in range(n):
@@ -175,16 +174,16 @@ def characters_thrice(codepoints, n, k, out):
 
 @njit(cache=True, nogil=True)
 def _powers(point):
-    """(p, p², p³, p⁴) modulo the prime."""
+    """Return (p, p², p³, p⁴) modulo the prime."""
     square = multiply61(point, point)
     return point, square, multiply61(square, point), multiply61(square, square)
 
 
 @njit(cache=True, nogil=True)
 def stream_values(first, second, n, points):
-    """The hashes ``first[:n]`` and ``second[:n]`` as polynomials at two points, with n in front.
+    """Return the hashes ``first[:n]`` and ``second[:n]`` as polynomials at two points, with n in front.
 
-    They are uint64 below 2⁶⁰, and so are the two values, below the prime.
+    The hashes are uint64 below 2⁶⁰; the two values are below the prime.
     """
     p, q = _powers(points[0]), _powers(points[1])
     zero = np.uint64(0)
@@ -193,7 +192,7 @@ def stream_values(first, second, n, points):
     for i in range(0, whole, 4):
         a = four_steps61(a, p, first[i], first[i + 1], first[i + 2], first[i + 3])
         b = four_steps61(b, q, second[i], second[i + 1], second[i + 2], second[i + 3])
-    if whole < n:  # what is missing is 0, and n tells how many that are
+    if whole < n:  # missing values are 0, and n distinguishes their number
         last = (
             first[whole],
             first[whole + 1] if whole + 1 < n else zero,
@@ -211,5 +210,5 @@ def stream_values(first, second, n, points):
 
 @njit(cache=True, nogil=True)
 def occurrence(value, times, k):
-    """The hash (uint64) of the next occurrence of ``value`` after ``times`` (≥ 1), by ``Key.occurrences``."""
+    """Return the hash (uint64) of the occurrence of ``value`` after ``times`` (≥ 1), by ``Key.occurrences``."""
     return mix64(value + top_of(k, times))

@@ -1,8 +1,9 @@
-"""Normalised code points and tokens that know where in the original text they come from.
+"""Normalised code points and tokens, with the place in the original text that each comes from.
 
-The same text as ``kernels.unicode.normalise`` and ``kernels.tokens.tokenise`` make, with two numbers more for each
-code point: the characters of the original that it comes from. Where a character becomes several (ß, ligatures),
-each of them comes from that one; where several become one (a letter and its marks), it comes from all of them.
+The text is the one that ``kernels.text.unicode.normalise`` and ``kernels.text.tokens.tokenise`` produce, with two
+more numbers for each code point: the characters of the original that it comes from. If a character becomes several
+(ß, ligatures), each of them comes from that one; if several become one (a letter and its marks), it comes from all
+of them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SPACE = 0x20
 
 @njit(cache=True, nogil=True)
 def _scalar(code_point):
-    """The code point itself, or U+FFFD for a surrogate, which no UTF-8 text can hold."""
+    """Return the code point itself, or U+FFFD for a surrogate, which UTF-8 text cannot contain."""
     return np.int64(REPLACEMENT) if 0xD800 <= code_point <= 0xDFFF else np.int64(code_point)
 
 
@@ -57,16 +58,17 @@ def fold(text, tables):
 
 @njit(cache=True, nogil=True)
 def normalise_with_origin(text, tables):
-    """(code points uint32[n], begins int32[n], ends int32[n]): the normalised text and where it comes from.
+    """Return the normalised text and its origin: (code points uint32[n], begins int32[n], ends int32[n]).
 
-    Code point k comes from the characters ``text[begins[k]:ends[k]]`` (uint32 code points). What NFC works on as a
-    whole, a character with ccc = 0 and NFC_QC = Yes and all until the next such, comes from all its characters.
+    Code point k comes from the characters ``text[begins[k]:ends[k]]`` (uint32 code points). NFC works on segments:
+    a character with ccc = 0 and NFC_QC = Yes and everything up to the next such character. Each result of a
+    segment comes from all its characters.
     """
     folded, origin = fold(text, tables)
     n = folded.size
     room = n
     for i in range(n):
-        # 1 + c code points of which c are checked decompose to 4 (1 + c) at most, and 1 + 7 c is not less
+        # 1 + c code points with c of them checked decompose to 4 (1 + c) at most, and 1 + 7 c is not less
         room += 6 * (record(np.int64(folded[i]), tables) & CHECK != 0)
     out, begins, ends = np.empty(room, np.uint32), np.empty(room, np.int32), np.empty(room, np.int32)
     size = i = 0
@@ -94,7 +96,7 @@ def normalise_with_origin(text, tables):
 
 @njit(cache=True, nogil=True)
 def _utf8_length(code_point):
-    """Bytes of a code point in UTF-8."""
+    """Return the number of bytes of a code point in UTF-8."""
     if code_point < 0x80:
         return 1
     if code_point < 0x800:
@@ -104,9 +106,9 @@ def _utf8_length(code_point):
 
 @njit(cache=True, nogil=True)
 def token_places(codepoints, ends, tables):
-    """int64[tokens, 2]: the code points [begin, end) of each token that ``tokenise`` found.
+    """Return int64[tokens, 2]: the code points [begin, end) of each token that ``tokenise`` found.
 
-    ``ends`` (int64) are its ends in UTF-8: the tokens are all token characters in order, cut there.
+    ``ends`` (int64) are the token ends in UTF-8: the tokens are all token characters in order, cut there.
     """
     places = np.empty((ends.size, 2), np.int64)
     token = size = 0
@@ -128,9 +130,9 @@ def token_places(codepoints, ends, tables):
 
 @njit(cache=True, nogil=True)
 def only_digits(codepoints, places, zeros):
-    """bool[tokens]: whether a token holds nothing but decimal digits; ``zeros`` (int64) are the digits 0.
+    """Return bool[tokens]: whether a token consists of decimal digits only; ``zeros`` (int64) are the digits 0.
 
-    Decimal digits stand in tens, from 0 to 9, one behind the other (The Unicode Standard, section 4.6).
+    Decimal digits have ten consecutive code points, from 0 to 9 (The Unicode Standard, section 4.6).
     """
     numbers = np.ones(places.shape[0], np.bool_)
     for k in range(places.shape[0]):
@@ -145,15 +147,15 @@ def only_digits(codepoints, places, zeros):
 
 @njit(cache=True, nogil=True)
 def characters(codepoints, begins, ends, tables):
-    """The characters of character shingles: (code points uint32[n], spans int64[n, 2]).
+    """Return the characters of character shingles: (code points uint32[n], spans int64[n, 2]).
 
     White space is trimmed at both ends, and each run of it inside is one space. ``begins`` and ``ends`` (int32)
-    are those of ``normalise_with_origin``; the spans are in characters of the original.
+    come from ``normalise_with_origin``; the spans are in characters of the original.
     """
     room = codepoints.size
     shown, spans = np.empty(room, np.uint32), np.empty((room, 2), np.int64)
     size = 0
-    blank = np.int64(-1)  # where the white space began that waits for a character behind it
+    blank = np.int64(-1)  # start of the white space that waits for a character after it
     for i in range(room):
         if record(np.int64(codepoints[i]), tables) & WHITE_SPACE:
             blank = i if blank < 0 and size > 0 else blank

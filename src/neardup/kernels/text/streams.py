@@ -1,6 +1,6 @@
 """Texts → their token streams as text again: normalised tokens with one space between them.
 
-What a full-text index is given, so that its words are exactly the tokens that shingles are made of.
+This is the input of a full-text index, so that its words are exactly the tokens that shingles are made of.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SPACE, _LOWER = np.uint8(0x20), np.uint8(0x20)
 
 @njit(cache=True, nogil=True)
 def _more(out, used, needed):
-    """``out`` with room for ``needed`` elements behind the first ``used``: itself, or a larger copy."""
+    """Return ``out`` with room for ``needed`` elements after the first ``used``: itself, or a larger copy."""
     if used + needed <= out.size:
         return out
     larger = np.empty((used + needed) * 3 // 2 + PADDING, out.dtype)
@@ -28,7 +28,7 @@ def _more(out, used, needed):
 
 @njit(cache=True, nogil=True)
 def _write_ascii(data, edges, n, out, used):
-    """The tokens between ``edges`` of an ASCII text to ``out[used:]``; the new ``used``."""
+    """Write the tokens between ``edges`` of an ASCII text to ``out[used:]``; return the new ``used``."""
     for i in range(n):
         for at in range(edges[2 * i], edges[2 * i + 1]):
             byte = data[at] | _LOWER
@@ -41,7 +41,7 @@ def _write_ascii(data, edges, n, out, used):
 
 @njit(cache=True, nogil=True)
 def _write_tokens(text, ends, n, out, used):
-    """The ``n`` tokens that ``tokenise`` wrote to ``text`` to ``out[used:]``; the new ``used``."""
+    """Copy the ``n`` tokens that ``tokenise`` wrote to ``text`` to ``out[used:]``; return the new ``used``."""
     begin = np.int64(0)
     for i in range(n):
         for at in range(begin, ends[i]):
@@ -56,10 +56,10 @@ def _write_tokens(text, ends, n, out, used):
 
 @njit(cache=True, nogil=True)
 def token_streams(batch, tables):
-    """The token streams of all documents of a TextBatch: (streams uint8, ends int64[n], tokens int64[n]).
+    """Return the token streams of all documents of a TextBatch: (streams uint8, ends int64[n], tokens int64[n]).
 
     Stream d is ``streams[ends[d - 1]:ends[d]]`` (from 0 for d = 0), UTF-8, each token followed by one space;
-    ``tokens[d]`` is how many there are.
+    ``tokens[d]`` is the number of its tokens.
     """
     n_documents = batch.offsets.size - 1
     ends, counts = np.empty(n_documents, np.int64), np.empty(n_documents, np.int64)

@@ -1,6 +1,6 @@
 """Normalised code points to tokens, and to the characters of character shingles.
 
-``tables`` is everywhere a ``neardup.text.unicode_data.UnicodeTables``; the code points are those of
+``tables`` is always a ``neardup.text.unicode_data.UnicodeTables``; the code points come from
 ``neardup.kernels.text.unicode.normalise``.
 """
 
@@ -12,8 +12,8 @@ from neardup.kernels.compiled import njit
 from neardup.kernels.text.unicode import CONTINUATION, SPACELESS, TOKEN, WHITE_SPACE, record
 
 LOW_LINE = 0x5F
-# The ASCII kernel folds case by setting bit 0x20 of every byte, which turns '_' into this byte; it is
-# a control character (DEL) and no token character, so nothing else can be mistaken for it.
+# The ASCII kernel folds case by setting bit 0x20 of every byte, which turns '_' into this byte. It is a control
+# character (DEL) and not a token character, so nothing else can be mistaken for it.
 LOW_LINE_BYTE = 0x7F
 
 NONE, WORD, SINGLE = 0, 1, 2  # state of the scan
@@ -45,8 +45,8 @@ def put_utf8(code_point, out, size):
 def tokenise(codepoints, n, tables, out, ends):
     """Write the tokens of codepoints[:n] as UTF-8 back to back into ``out``; return their number (int64).
 
-    Token k is out[ends[k - 1]:ends[k]] (from 0 for k = 0), with '_' as byte 0x7F. ``out`` uint8[>= 4 n + 64]
-    and ``ends`` int64[>= n] are the caller's. A token is a maximal run of token characters, but in scripts
+    Token k is out[ends[k - 1]:ends[k]] (from 0 for k = 0), with '_' as byte 0x7F. The caller supplies ``out``
+    uint8[>= 4 n + 64] and ``ends`` int64[>= n]. A token is a maximal run of token characters, but in scripts
     written without spaces each grapheme cluster (UAX #29) is one.
     """
     state = NONE

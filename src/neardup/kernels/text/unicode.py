@@ -1,9 +1,9 @@
 """UTF-8 bytes to normalised code points: strict decoding, NFKC_Casefold mapping, NFC.
 
-The definition is toNFKC_Casefold of The Unicode Standard, section 3.13 (R5): map every code point by the
-property NFKC_CF, then normalise the whole to NFC (UAX #15). ``tables`` is everywhere a
-``neardup.text.unicode_data.UnicodeTables``. A text in which the quick check of UAX #15, section 9 sees nothing
-to do never reaches the NFC half.
+The definition is toNFKC_Casefold of The Unicode Standard, section 3.13 (R5): map every code point by the property
+NFKC_CF, then normalise the whole to NFC (UAX #15). ``tables`` is always a
+``neardup.text.unicode_data.UnicodeTables``. A text that passes the quick check of UAX #15, section 9 skips the NFC
+half.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ CONTINUATION = 4  # category M* that extends a grapheme cluster (UAX #29: Extend
 WHITE_SPACE = 8
 MAPPED = 16  # NFKC_Casefold changes it
 TO_POOL = 32  # ... into none or several code points
-CHECK = 64  # ccc != 0 or NFC_QC = Maybe; only of code points that are not MAPPED
+CHECK = 64  # ccc != 0 or NFC_QC = Maybe; only for code points that are not MAPPED
 MAYBE = 128  # NFC_QC = Maybe
-ASSIGNED = 1 << 31  # has a general category other than Cn, Cs; no kernel needs it, the tests do
-PAYLOAD = 8  # where the payload starts
+ASSIGNED = 1 << 31  # has a general category other than Cn, Cs; the tests need it, the kernels do not
+PAYLOAD = 8  # first bit of the payload
 SHIFT = 7  # a block of the two-stage table has 1 << SHIFT records
 LOW = (1 << SHIFT) - 1
 
@@ -50,9 +50,9 @@ def pair_slot(first, second, n_slots):
 
 @njit(cache=True, nogil=True)
 def _decode_rare(data, i, end):
-    """Decode what is not a valid two- or three-byte sequence: (code point or -1 if ill-formed, bytes taken).
+    """Decode a sequence that is not valid in two or three bytes: (code point or -1 if ill-formed, bytes consumed).
 
-    What an ill-formed sequence takes is its maximal subpart (The Unicode Standard, section 3.9, table 3-8).
+    An ill-formed sequence consumes its maximal subpart (The Unicode Standard, section 3.9, table 3-8).
     """
     lead = np.int64(data[i])
     low, high, tail = np.int64(0x80), np.int64(0xBF), np.int64(0)
@@ -79,7 +79,7 @@ def _decode_rare(data, i, end):
 
 @njit(cache=True, nogil=True)
 def _quick_check(rec, last):
-    """Return (ccc, is it in doubt) for a record after a character of combining class ``last``."""
+    """Return (ccc, whether NFC is in doubt) for a record after a character of combining class ``last``."""
     if rec & CHECK == 0:
         return np.int64(0), False
     ccc = (rec >> PAYLOAD) & 0xFF
@@ -88,7 +88,7 @@ def _quick_check(rec, last):
 
 @njit(cache=True, nogil=True)
 def _spread(rec, tables, out, n, last):
-    """Write the sequence a TO_POOL record maps to at out[n:]; return (n, last, doubt) as ``_fold``."""
+    """Write the sequence of a TO_POOL record to out[n:]; return (n, last, doubt) like ``_fold``."""
     doubt = False
     offset = (rec >> (PAYLOAD + 5)) & 0xFFFF
     for k in range(offset, offset + ((rec >> PAYLOAD) & 0x1F)):
@@ -104,9 +104,9 @@ def _spread(rec, tables, out, n, last):
 def _fold(data, i, end, tables, out, n, last):
     """Decode data[i:end] and map it by NFKC_CF into out[n:].
 
-    Returns (i, n, n_invalid, last, doubt): where it stopped in data and out, the ill-formed sequences, the
-    combining class of the last character, and whether the quick check asks for NFC. It stops early only
-    where a mapping to several code points leaves less room in ``out`` than there are bytes to come.
+    Returns (i, n, n_invalid, last, doubt): the positions reached in data and out, the number of ill-formed
+    sequences, the combining class of the last character, and whether the quick check requires NFC. It stops early
+    only if a mapping to several code points leaves less room in ``out`` than there are bytes to come.
     """
     n_invalid = np.int64(0)
     doubt = False
@@ -118,8 +118,9 @@ def _fold(data, i, end, tables, out, n, last):
             i += 1
             last = np.int64(0)
             continue
-        # Well-formed sequences are decoded here and ``taken`` is set by branches, not computed: then the
-        # processor guesses where the next character starts and need not wait for this one (2 to 3 times).
+        # Well-formed sequences are decoded here, and branches set ``taken`` instead of a computation: the
+        # processor then predicts the start of the next character and need not wait for this one (2 to 3 times as
+        # fast).
         code_point, taken = np.int64(-1), np.int64(0)
         if i + 3 < end:
             second, third = np.int64(data[i + 1]), np.int64(data[i + 2])
@@ -161,8 +162,8 @@ def _fold(data, i, end, tables, out, n, last):
 def normalise(data, start, end, tables):
     """Return (code points uint32[], n int64, n_invalid int64): the text of the UTF-8 data[start:end].
 
-    The first n entries are the normalised text; the array may be longer. Each maximal ill-formed subpart
-    becomes one U+FFFD, exactly as ``bytes.decode("utf-8", errors="replace")`` does, and counts in n_invalid.
+    The first n entries are the normalised text; the array may be longer. Each maximal ill-formed subpart becomes
+    one U+FFFD, exactly as in ``bytes.decode("utf-8", errors="replace")``, and counts in n_invalid.
     """
     start, end = np.int64(start), np.int64(end)
     out = np.empty(max(end - start, np.int64(0)) + 64, np.uint32)
@@ -182,10 +183,10 @@ def normalise(data, start, end, tables):
 
 @njit(cache=True, nogil=True)
 def nfc(codepoints, n, tables):
-    """Return (code points uint32[], n int64): the NFC of codepoints[:n], which NFKC_CF has mapped already.
+    """Return (code points uint32[], n int64): the NFC of codepoints[:n], already mapped by NFKC_CF.
 
-    Works on one segment after the other: a text can be cut before each character with ccc = 0 and
-    NFC_QC = Yes (UAX #15, section 9.1), and a segment of one such character is in NFC.
+    Works segment by segment: a text can be cut before each character with ccc = 0 and NFC_QC = Yes (UAX #15,
+    section 9.1), and a segment of one such character is in NFC.
     """
     out = np.empty(_decomposed_length(codepoints, n, tables), np.uint32)
     size = np.int64(0)
@@ -283,7 +284,7 @@ def _order(text, start, end, tables):
 
 @njit(cache=True, nogil=True)
 def _order_long(text, start, end, tables):
-    """Sort text[start:end] by ccc with a stable counting sort: linear, however long the run of marks."""
+    """Sort text[start:end] by ccc with a stable counting sort: linear for any run of marks."""
     places = np.zeros(257, np.int64)
     for k in range(start, end):
         places[_ccc(text[k], tables) + 1] += 1
@@ -298,7 +299,7 @@ def _order_long(text, start, end, tables):
 
 @njit(cache=True, nogil=True)
 def _pair(first, second, tables):
-    """Return the primary composite (int64) of two code points, 0 if there is none (D114, D115)."""
+    """Return the primary composite (int64) of two code points, 0 without one (D114, D115)."""
     if 0 <= second - V_BASE < V_COUNT and 0 <= first - L_BASE < L_COUNT:
         return S_BASE + ((first - L_BASE) * V_COUNT + second - V_BASE) * T_COUNT
     if 0 < second - T_BASE < T_COUNT and 0 <= first - S_BASE < S_COUNT and (first - S_BASE) % T_COUNT == 0:
@@ -322,7 +323,7 @@ def _compose(text, start, end, tables):
     for k in range(start, end):
         code_point = np.int64(text[k])
         ccc = _ccc(code_point, tables)
-        # blocked: something of the same or higher class, or another starter, stands between (D115)
+        # blocked: a character of the same or higher class, or another starter, is in between (D115)
         if starter >= 0 and (size == starter + 1 or last < ccc):
             composite = _pair(np.int64(text[starter]), code_point, tables)
             if composite != 0:

@@ -1,8 +1,8 @@
-"""ASCII text → 64-bit token hashes, at several bytes a cycle.
+"""ASCII text → 64-bit token hashes, at several bytes per cycle.
 
-64 bytes are classified at once; the token boundaries are the bit changes of the mask. A token is hashed
-from eight-byte loads with 0x20 set in every byte: that lower-cases letters, leaves digits, and maps the low
-line to 0x7F, which is no token character, so two tokens hash alike only if they are equal without case. The
+64 bytes are classified at once; the token boundaries are the bit changes of the mask. A token is hashed from
+eight-byte loads with 0x20 set in every byte: that lower-cases letters, leaves digits unchanged, and maps the low
+line to 0x7F, which is not a token character, so two tokens hash alike only if they are equal without case. The
 path for other text (unicode.py) writes its normalised tokens with the same convention.
 """
 
@@ -14,7 +14,7 @@ from neardup.kernels.bits import bit_count, fold128, high_mask, load64, trailing
 from neardup.kernels.compiled import njit
 
 PADDING = 64
-"""Bytes that must be readable behind the last byte of a text given to these kernels."""
+"""Bytes that must be readable after the last byte of a text passed to these kernels."""
 
 _ONE, _EIGHT, _63, _64 = np.uint64(1), np.uint64(8), np.uint64(63), np.uint64(64)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -30,9 +30,9 @@ _KEY_A, _KEY_B, _KEY_C = (
 
 @njit(cache=True, nogil=True)
 def hash_token(data, start, end, fold):
-    """The published hash (uint64) of ``data[start:end]``, not empty, each byte or-ed with ``fold`` (LOWER, AS_IS).
+    """Return the published hash (uint64) of ``data[start:end]``, not empty, or-ed with ``fold`` (LOWER, AS_IS).
 
-    Other tokens with the same hash are easily made, above eight bytes: what is counted has ``keyed.keyed_hash``.
+    Above eight bytes it is easy to construct tokens with equal hashes: for counts use ``keyed.keyed_hash``.
     """
     size = np.uint64(end - start)
     if size <= _EIGHT:
@@ -49,7 +49,7 @@ def hash_token(data, start, end, fold):
 
 @njit(cache=True, nogil=True)
 def is_ascii(data, start, end):
-    """True when no byte of ``data[start:end]`` is above 0x7F."""
+    """Return True if no byte of ``data[start:end]`` is above 0x7F."""
     at = start
     while at + 64 <= end:
         if high_mask(data, at) != 0:
@@ -62,10 +62,10 @@ def is_ascii(data, start, end):
 
 @njit(cache=True, nogil=True)
 def token_edges(data, start, end, edges):
-    """Positions where the tokens of ``data[start:end]`` begin and end, by turns; the number of tokens.
+    """Write the start and end of each token of ``data[start:end]`` to ``edges``; return the number of tokens.
 
-    ``edges`` is int64[≥ end − start + 80]. Eight positions are written at a time whether there are that many or
-    not: what is too much is overwritten by the next block, and no loop has to be guessed by the processor.
+    ``edges`` is int64[≥ end − start + 80]. Eight positions are always written at a time: the next block overwrites
+    the excess, and the processor has no loop to predict.
     """
     n = 0
     carry = np.uint64(0)

@@ -1,4 +1,4 @@
-"""Text cut into lines that fit, and characters spelled out where they cannot be shown."""
+"""Text cut into lines that fit, with characters spelled out that cannot be displayed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from neardup.kernels.compiled import njit
 
 COLUMNS, BLANK, LINE_FEED = 3, 4, 8
-"""Class of a character: its columns (two bits); is it white space between words, does it end a line."""
+"""Class of a character: its columns (two bits), white space between words, end of a line."""
 LEAST_ROOM = 4
-"""A word longer than a line begins where the last one ended, if there are so many columns left."""
+"""A word longer than a line begins directly after the last one, if at least this many columns are left."""
 
 
 @njit(cache=True, nogil=True)
 def spell(text, spelling, pool, bounds):
-    """Replace characters: (new text uint32, where each character of the old one begins, int64[n + 1]).
+    """Replace characters: (new text uint32, start of each character of the old one, int64[n + 1]).
 
-    Character k of ``text`` (uint32) stays where ``spelling[k]`` (int32) is 0; otherwise the code points
-    pool[bounds[s − 1] : bounds[s]] with s = ``spelling[k]`` stand for it.
+    Character k of ``text`` (uint32) stays if ``spelling[k]`` (int32) is 0; otherwise the code points pool[bounds[s
+    − 1] : bounds[s]] with s = ``spelling[k]`` replace it.
     """
     at = np.empty(text.size + 1, np.int64)
     size = 0
@@ -41,10 +41,10 @@ def wrap(classes, rows, width):
     """Cut rows of text into lines of at most ``width`` columns (2 or more).
 
     Returns (lines int32[n, 5], first int64[rows + 1]). Row k is the characters rows[k] to rows[k + 1], of the
-    given ``classes`` (uint8), and has the lines first[k] to first[k + 1]. A line holds the characters [line[0],
-    line[1]) and then [line[2], line[3]), and takes line[4] columns. Lines end at line feeds and, where they are
-    too long, at white space; words too long for a line anywhere. Indentation stays, up to half of the width; blank
-    lines in a row become one, and there is none at the beginning.
+    given ``classes`` (uint8), and has the lines first[k] to first[k + 1]. A line consists of the characters
+    [line[0], line[1]) and then [line[2], line[3]), and is line[4] columns wide. Lines end at line feeds and, if
+    they are too long, at white space; words too long for a line are cut anywhere. Indentation stays, up to half of
+    the width; blank lines in a row become one, and none remains at the beginning.
     """
     lines, first = np.empty((classes.size + rows.size, 5), np.int32), np.zeros(rows.size, np.int64)
     size = 0
@@ -72,10 +72,10 @@ def wrap(classes, rows, width):
 
 @njit(cache=True, nogil=True)
 def settle(parts, rows, classes):
-    """Where parts of one style begin (int64, ascending), moved to the beginning of the white space they begin in.
+    """Move the start of each style part (int64, ascending) to the start of the white space that it falls in.
 
-    White space between two words has one style, the last one it is given. ``rows`` and ``classes`` as in ``wrap``;
-    every row begins with a part.
+    White space between two words has one style, the last one assigned to it. ``rows`` and ``classes`` as in
+    ``wrap``; every row begins with a part.
     """
     moved, row = parts.copy(), 0
     for k in range(parts.size):
@@ -89,19 +89,19 @@ def settle(parts, rows, classes):
     return moved
 
 
-# The state while a row is cut: the number of the line that is filled, its columns so far, where its first word
-# begins (−1: it is empty), where white space begins that waits for a word.
+# The state while a row is cut: the number of the current line, its columns so far, the start of its first word
+# (−1: it is empty), the start of the white space that waits for a word.
 
 
 @njit(cache=True, nogil=True)
 def _end_line(lines, state, first, after):
-    """A line feed: the line ends, unless it is empty and the one before is or there is none."""
+    """Handle a line feed: end the line, unless it is empty and either follows an empty line or is the first."""
     n, _, begin, _ = state
     if begin < 0:
         if n == first or lines[n - 1, 4] < 0:
             return n, np.int64(0), np.int64(-1), after
         lines[n, 0] = lines[n, 1] = lines[n, 2] = lines[n, 3] = after
-        lines[n, 4] = -1  # until all are cut: a blank line is told from one of marks without columns
+        lines[n, 4] = -1  # until all are cut: distinguishes a blank line from one of marks without columns
     return n + 1, np.int64(0), np.int64(-1), after
 
 
@@ -134,7 +134,7 @@ def _place(classes, lines, state, word, stop, width):
 
 @njit(cache=True, nogil=True)
 def _begin_line(classes, lines, n, blank, indent):
-    """A line begins with ``indent`` columns of the white space [begin, end): (its number, its columns)."""
+    """Begin a line with ``indent`` columns of the white space [begin, end): (its number, its columns)."""
     used, end = np.int64(0), blank[0]
     while end < blank[1] and used + (classes[end] & COLUMNS) <= indent:
         used += classes[end] & COLUMNS
