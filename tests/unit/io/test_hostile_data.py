@@ -71,7 +71,7 @@ def test_a_file_that_is_overwritten_between_passes_is_said_to_have_changed(tmp_p
 
 
 def test_changed_bytes_are_never_a_mistake_of_ours() -> None:
-    """Of 2,500 such files, 51 ended as a mistake of ours, and one aborted inside Arrow (seed 496 on this machine)."""
+    """Of 2,500 such files, 51 ended as a mistake of ours, and one aborted inside Arrow (seed 496 did here)."""
     for kind, seeds in (
         ("parquet", [*range(4), 177, 496, 596, 1172]),
         ("arrow", [*range(2), 130, 136, 209, 323, 627]),
@@ -113,7 +113,7 @@ def repeating(path: Path, value: str, rows: int, before: int = 0) -> Path:
 def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """9 kB with one value of 100 MB used up to 4.8 GB; in this test the limits are a thousandth of the real ones."""
+    """9 kB with one value of 100 MB used up to 4.8 GB; the limits of this test are a thousandth of that."""
     monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 64 << 10)
     path = repeating(tmp_path / "a.parquet", "word " * 4000, 100, before=5000)
     assert path.stat().st_size < 9000

@@ -73,7 +73,7 @@ class CsvDocuments(StreamDocuments):
         self.columns = self._kinds()
 
     def require(self, text: str, id: str | None) -> None:
-        """Accept any record; names and values other than the text must be UTF-8, or are converted."""
+        """Accept any record; names and values other than the text are made valid UTF-8."""
         self.text = text
 
     @property

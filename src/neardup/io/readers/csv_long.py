@@ -29,7 +29,7 @@ class Cut:
 
     @property
     def reason(self) -> str:
-        """The reason for leaving it out, with its extent."""
+        """The reason for leaving these bytes out, and their range."""
         left = f"bytes {self.start:,} to {self.end - 1:,} are left out"
         if self.closed:
             return f"{too_long('the record')}; {left}"

@@ -36,7 +36,7 @@ from neardup.io.readers.sources import Source, Stamp, changed, require_same
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
 
-# Extracting a text again costs a hundred times more than storing it. Texts are stored up to this many bytes; the
+# Extracting a text again costs a hundred times as much as storing it. Texts are stored up to this many bytes; the
 # others are extracted again in each pass.
 _KEPT_BYTES = 256 << 20
 
@@ -96,7 +96,7 @@ class _Read:
 
 @dataclass
 class _Known:
-    """The results of the first read of each file; later reads must have the same.
+    """The results of the first read of each file; later reads must agree with them.
 
     ``reasons`` has for each row its problem, or None; ``read`` the extracted contents, while there is room;
     ``charsets`` the encoding of plain text, ``stamps`` the state of the file.

@@ -172,7 +172,7 @@ def _parse_one(decoder: Any, line: bytes) -> Any:
 
 
 def _repaired(line: bytes) -> bytes | None:
-    """Return strict JSON for common mistakes of other programs: broken UTF-8, half surrogates, NaN."""
+    """Return strict JSON for common mistakes of other programs: broken UTF-8, lone surrogates, NaN."""
     try:
         value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
         text = json.dumps(value, ensure_ascii=False)
