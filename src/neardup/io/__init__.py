@@ -1,1 +1,1 @@
-"""The only rooms that touch files: formats, readers, writers."""
+"""The only modules that touch files: formats, readers, writers."""

@@ -1,4 +1,4 @@
-"""What mails carry besides their text: part of what a mail is, though nothing of it is compared but its bytes.
+"""The attachments of mails: part of a mail's identity, compared only by their bytes.
 
 Few documents have attachments: they are held by row, and rows without any are left out.
 """
@@ -25,14 +25,14 @@ ATTACHMENTS_TYPE = pa.list_(
 )
 
 Carried: TypeAlias = Mapping[int, tuple[Attachment, ...]]
-"""The attachments of rows that have some, in the order of their names."""
+"""The attachments of rows that have some, sorted by name."""
 
 SHOWN, SHOWN_LETTERS = 3, 60
-"""Names of attachments that a sentence holds, and as much of each."""
+"""Number of attachment names in a sentence, and letters of each."""
 
 
 def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:
-    """The attachments in a column of ``ATTACHMENTS_TYPE``, by place; places without any are left out."""
+    """Return the attachments in a column of ``ATTACHMENTS_TYPE``, by place; places without any are left out."""
     if column.null_count == len(column):
         return {}
     places = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
@@ -45,19 +45,20 @@ def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:
 
 
 def column_of(found: Sequence[Sequence[Attachment]]) -> pa.Array:
-    """A column of ``ATTACHMENTS_TYPE``; null where there are none."""
+    """Return a column of ``ATTACHMENTS_TYPE``, with null for places without attachments."""
     return pa.array([[one._asdict() for one in listed] or None for listed in found], ATTACHMENTS_TYPE)
 
 
 def column_for(rows: Int64s, carried: Carried) -> pa.Array:
-    """The column ``attachments`` of these rows."""
+    """Return the column ``attachments`` for the given rows."""
     return column_of([carried.get(row, ()) for row in rows.tolist()])
 
 
 def mix_in(keys: UInt64s, carried: Carried) -> None:
     """Make the attachments part of the stream keys (uint64[n, 2]) of the texts at these places.
 
-    Two texts have one key only if they have one stream, and attachments of the same names, sizes and contents.
+    Two texts have the same key only if they have the same stream, and attachments of the same names, sizes and
+    contents.
     """
     for place, listed in carried.items():
         digest = hashlib.blake2b(keys[place].tobytes(), digest_size=16, person=b"attachments")
@@ -68,13 +69,13 @@ def mix_in(keys: UInt64s, carried: Carried) -> None:
 
 
 def lacking(own: Sequence[Attachment], kept: Sequence[Attachment]) -> list[Attachment]:
-    """Those of ``own`` whose content is not among ``kept``, under whatever name."""
+    """Return the attachments of ``own`` whose content is not among ``kept``, under any name."""
     there = {one.sha256 for one in kept}
     return [one for one in own if one.sha256 not in there]
 
 
 def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
-    """The places of ``rows`` that carry something their head lacks."""
+    """Return the places of ``rows`` with an attachment that their head lacks."""
     if not carried:
         return np.empty(0, np.int64)
     having = np.flatnonzero(np.isin(rows, np.fromiter(carried, np.int64, len(carried)))).tolist()
@@ -83,7 +84,7 @@ def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
 
 
 def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> Iterator[tuple[int, str]]:
-    """(place, sentence) where a row or its head carries something: how the two differ in it.
+    """Yield (place, sentence) where a row or its head has attachments; the sentence describes how they differ.
 
     ``labels`` are the names of the heads.
     """
@@ -96,7 +97,7 @@ def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> I
 
 
 def in_words(found: Sequence[Attachment]) -> str:
-    """How many attachments, and the names of the first.
+    """Return the number of attachments and the names of the first ones.
 
     >>> in_words([Attachment("plan.pdf", 4, "88d4")])
     '1 attachment: plan.pdf'
@@ -107,7 +108,7 @@ def in_words(found: Sequence[Attachment]) -> str:
 
 
 def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
-    """Of each pair of rows whether their attachments differ; null where neither carries any."""
+    """Return for each pair of rows whether their attachments differ; null where neither has any."""
     said = []
     for one, other in zip(a.tolist(), b.tolist(), strict=True):
         own, theirs = carried.get(one, ()), carried.get(other, ())
@@ -116,7 +117,7 @@ def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
 
 
 def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
-    """The attachments of the rows of a stored table; none where it has no such column.
+    """Return the attachments of the rows of a stored table; empty if the column is missing.
 
     Raises InputError for attachments that lack a name, a size or a hash.
     """

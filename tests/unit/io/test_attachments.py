@@ -1,4 +1,4 @@
-"""What mails carry: which parts are attachments, and how they make two mails different."""
+"""The attachments of mails: which parts are attachments, and how they make two mails different."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_attachments_of_an_outlook_message() -> None:
         f"{place}3704001E": b"PLAN~1.PDF",
         f"{place}3707001E": b"plan.pdf",
         f"{place}37010102": PLAN,
-        # a message that is attached has no content of its own, but a storage
+        # an attached message has a storage instead of content
         f"{other}3001001F": "a message".encode("utf-16-le"),
         f"{other}37020102": b"whatever is stored of it",
     }
@@ -124,7 +124,7 @@ def test_a_mail_with_more_attachments_than_can_be_listed_is_refused(monkeypatch:
 
 
 def test_hostile_mails_are_read_or_refused(extractor: Extractor) -> None:
-    """Names without end or with controls, broken encodings, contents that claim to be messages or multiparts."""
+    """Endless names, names with controls, broken encodings, contents that claim to be messages or multiparts."""
     head = b"Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nwords\n--x\n"
     parts = [
         b'Content-Disposition: attachment; filename="' + b"n" * 100_000 + b'"\n\nx',
@@ -145,7 +145,7 @@ def test_hostile_mails_are_read_or_refused(extractor: Extractor) -> None:
         assert found.text.startswith("s\n\nwords")
         for one in found.attachments:
             assert len(one.name) <= limits.VALUE_CHARACTERS
-            assert one.name == " ".join(one.name.split())  # on one line; who shows it escapes controls
+            assert one.name == " ".join(one.name.split())  # on one line; escaping controls is left to the display
             assert len(one.sha256) == 64
 
 

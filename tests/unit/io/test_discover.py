@@ -1,4 +1,4 @@
-"""What folders, patterns and lists stand for: data or documents, and what stays aside."""
+"""How folders, patterns and lists resolve: to data or documents, and to files left aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that are not UTF-8: found out file by file, said with the certainty, overridden by a setting."""
+"""Texts that are not UTF-8: detected per file, reported with the certainty, overridden by a setting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.reading import read_all
 from support.shared_data import folder
 
 GERMAN = "Grüße aus der schönen Stadt Köln am Rhein, wo es täglich regnet und man Kölsch trinkt.\n"
-# languages of the declaration of human rights, with encodings in which old files of them are
+# languages of the declaration of human rights, with the encodings of old files in them
 OLD = {
     **dict.fromkeys(("deu", "fra", "spa", "por", "ita", "nld", "swe", "dan", "fin"), ("cp1252",)),
     **dict.fromkeys(("pol", "ces", "hun", "ron", "hrv", "slv"), ("cp1250",)),
@@ -110,7 +110,7 @@ def test_the_first_umlaut_of_a_long_file_is_found(tmp_path: Path) -> None:
 
 
 def test_old_encodings_of_many_languages() -> None:
-    """The declaration of human rights: 1500 characters of it are enough to tell nearly every encoding."""
+    """1500 characters of the declaration of human rights suffice to detect nearly every encoding."""
     tried, wrong = 0, []
     for line in (folder("udhr") / "documents.jsonl").read_text(encoding="utf-8").splitlines():
         document = json.loads(line)

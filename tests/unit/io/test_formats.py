@@ -1,4 +1,4 @@
-"""What the text of a document is, format by format."""
+"""The text extracted from a document, format by format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files made to harm: each ends in a clean error, within its limits, and the next file is read as ever."""
+"""Malicious files: each causes a clean error within its limits, and the next file is read normally."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lasting() -> Iterator[Extractor]:
 
 
 def outcome(extractor: Extractor, data: bytes, name: str) -> str:
-    """The text, or the reason for its refusal; any other error is not expected."""
+    """Return the text, or the reason for its refusal; no other error is expected."""
     try:
         return extractor.extract(data, name, seconds=20)
     except InputError as error:
@@ -64,7 +64,7 @@ def test_a_file_cut_off_anywhere_is_read_or_refused(name: str, lasting: Extracto
     ends = range(0, len(whole), max(1, len(whole) // 50))
     told = [outcome(lasting, whole[:end], name) for end in ends]
     assert not [text for text in told if "crashed" in text or "took more" in text]
-    # web pages have no end that could be missing
+    # web pages have no required end
     assert any(text.startswith("refused: ") for text in told) or name == "a.html"
     assert lasting.extract(whole, name) == extract(whole, name)
 

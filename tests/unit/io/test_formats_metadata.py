@@ -1,4 +1,4 @@
-"""What files say of themselves: who sent a mail to whom and when, titles, authors; and hostile headers."""
+"""The metadata of files: sender, recipients and date of mails, titles, authors; and hostile headers."""
 
 from __future__ import annotations
 

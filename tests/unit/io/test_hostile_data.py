@@ -1,4 +1,4 @@
-"""Data files that ask for too much, change while they are read, or are damaged."""
+"""Data files that exceed the limits, change while they are read, or are damaged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def written(path: Path, table: pa.Table = TABLE, **options: object) -> Path:
 
 
 def test_a_parquet_file_that_is_cut_while_it_is_read_is_said_to_have_changed(tmp_path: Path) -> None:
-    """It was mapped into memory: the first byte behind the new end ended the process by SIGBUS."""
+    """It was mapped into memory: access to the first byte behind the new end ended the process by SIGBUS."""
     path = written(tmp_path / "a.parquet", row_group_size=200)
     documents = open_documents(path, chunk_bytes=4000)
     chunks = documents.chunks()
@@ -71,7 +71,7 @@ def test_a_file_that_is_overwritten_between_passes_is_said_to_have_changed(tmp_p
 
 
 def test_changed_bytes_are_never_a_mistake_of_ours() -> None:
-    """Of 2 500 such files 51 ended as one, and one aborted inside of Arrow (seed 496 did here)."""
+    """Of 2,500 such files, 51 ended as a mistake of ours, and one aborted inside Arrow (seed 496 did here)."""
     for kind, seeds in (
         ("parquet", [*range(4), 177, 496, 596, 1172]),
         ("arrow", [*range(2), 130, 136, 209, 323, 627]),
@@ -113,7 +113,7 @@ def repeating(path: Path, value: str, rows: int, before: int = 0) -> Path:
 def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """9 kB with one value of 100 MB took up to 4.8 GB; here all limits are a thousandth of what they are."""
+    """9 kB with one value of 100 MB used up to 4.8 GB; the limits of this test are a thousandth of that."""
     monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 64 << 10)
     path = repeating(tmp_path / "a.parquet", "word " * 4000, 100, before=5000)
     assert path.stat().st_size < 9000
@@ -176,7 +176,7 @@ GOOD = [b"%d,some words\n" % i for i in range(3000)]
 
 
 def csv_around(*long: bytes) -> bytes:
-    """A file with a thousand rows in front of each of the given bytes, and behind them."""
+    """Return a file with a thousand rows before each of the given byte strings, and after them."""
     parts = [b"id,text\n"]
     for number, between in enumerate((*long, b"")):
         parts += [*GOOD[1000 * number : 1000 * number + 1000], between]
@@ -212,7 +212,7 @@ def test_a_csv_record_that_is_too_long_is_left_out_alone(
 def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It swallowed the rest of the file. Reading goes on behind the limit, and what is lost is said."""
+    """It swallowed the rest of the file. Reading resumes behind the limit, and the lost part is reported."""
     monkeypatch.setattr(csv_stream, "ROW_BYTES", 60_000)
     rows = [b"%d,some more words\n" % i for i in range(20_000)]
     rows[5000] = b'5000,"some more words\n'
@@ -265,7 +265,7 @@ def test_an_id_that_is_no_utf_8_gets_replacement_characters(tmp_path: Path) -> N
 
 
 def test_rows_that_cannot_be_written_are_problems_of_the_result(tmp_path: Path) -> None:
-    """A column that was not judged is damaged: the rows were missing from kept.parquet, and nothing said so."""
+    """A column outside the comparison is damaged: the rows were missing from kept.parquet without a report."""
     path = written(tmp_path / "a.parquet", TABLE.append_column("n", TABLE["id"]), row_group_size=500)
     column = pq.read_metadata(path).row_group(1).column(2)
     with path.open("r+b") as file:
@@ -306,7 +306,7 @@ def test_what_can_be_known_before_the_work_is_said_before_it(
 def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """26 kB with one page of 800 MB took 2 GB of memory before its rows were found too long; here a thousandth."""
+    """26 kB with one page of 800 MB used 2 GB before its rows were found too long; here a thousandth of it."""
     monkeypatch.setattr(parquet_plan, "PAGE_BYTES", 256 << 10)
     texts = pa.table({"text": ["some words", "a" * 800_000]})
     path = written(tmp_path / "a.parquet", texts, row_group_size=1, compression="zstd", use_dictionary=False)
@@ -318,7 +318,7 @@ def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_
     assert [(p.source, p.row) for p in problems] == [(str(path), 1)]
     assert "a page of column text in row group 1 has" in problems[0].reason
     assert "bytes and unpacks to 800,0" in problems[0].reason
-    # the same size that is not packed out of all proportion is a page of long texts
+    # at the same size but an ordinary packing ratio, it is a page of long texts
     drawn = np.random.default_rng(1).integers(32, 127, 800_000, np.uint8).tobytes().decode()
     written(path, pa.table({"text": ["a", drawn]}), compression="zstd", use_dictionary=False)
     assert read_all(open_documents(path), ["text"])[1] == [0, 1]

@@ -1,4 +1,4 @@
-"""Which files hold no text: by their bytes, whatever their names say."""
+"""Files without text, recognised by their bytes regardless of their names."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ TEXTS = [
     b"BMW sells cars; MZ, PAR1, BZh, ID3 and OTTO are words",
     b"PK is a name",
     b"Obj oriented, wOFF, GIF89a is a version, Rar! is a shout",
-    b"8=FIX.4.2\x019=65\x0135=A\x0149=SERVER\x0156=CLIENT\x01",  # fields parted by controls
+    b"8=FIX.4.2\x019=65\x0135=A\x0149=SERVER\x0156=CLIENT\x01",  # fields separated by controls
     b"\x1b[31mred\x1b[0m\n" * 50,
-    b"a line of a log\n" * 2000 + b"\0" + b"another line\n" * 2000,  # written in a crash
+    b"a line of a log\n" * 2000 + b"\0" + b"another line\n" * 2000,  # written during a crash
     GERMAN.encode()[:9] * 1,
     (CHINESE * 2000).encode()[:HEAD_BYTES],  # the last character is cut off
 ]  # fmt: skip
@@ -152,7 +152,7 @@ def test_texts_in_any_encoding_are_texts(data: bytes) -> None:
 
 def test_mailboxes_and_texts_that_begin_like_one() -> None:
     box = b"From ann@example.org Mon Jan  6 10:00:00 2020\nSubject: boats\n\nThree.\n"
-    # one mail that was saved as text is a text
+    # one mail saved as text is a text
     assert [kind_of(box, name) for name in ("inbox", "a.mbox", "a.txt")] == [None, "mailbox", None]
     more = box + b"\n" + box
     assert [kind_of(more, name) for name in ("inbox", "a.mbox", "a.txt")] == ["mailbox", "mailbox", None]

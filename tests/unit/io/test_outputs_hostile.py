@@ -1,4 +1,4 @@
-"""Others write into the folder where an output goes: what they plant is not followed, believed or deleted."""
+"""Other users write into the output's folder: the files they plant are not followed, trusted or deleted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def result(path: Path, value: int, *, overwrite: bool = False) -> None:
 
 
 def killed(target: Path, *, aside: bool = False) -> Path:
-    """What a process leaves that is killed while it writes; or in the instant between two renames."""
+    """Kill a process while it writes (with ``aside``, between two renames) and return the folder it leaves."""
     program = (
         "import os, sys\nfrom pathlib import Path\nfrom neardup.io.writers.place import WorkingPlace\n"
         f"place = WorkingPlace(Path({str(target)!r}))\nplace.open()\nplace.new.mkdir()\n"
@@ -91,7 +91,7 @@ def test_a_planted_old_result_does_not_become_the_result(tmp_path: Path) -> None
         assert not (tmp_path / "out").exists()
         folder.write_json("run.json", 2)
     assert (tmp_path / "out" / "run.json").read_text() == "2\n"
-    assert len(entries(tmp_path)) == 4  # and nothing of what others have put there is removed
+    assert len(entries(tmp_path)) == 4  # and no file of other users is removed
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -135,7 +135,7 @@ def writing(target: Path) -> Iterator[Path]:
 def test_a_run_that_lives_keeps_its_folder_whatever_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a container of its own its number is another one, or nobody's."""
+    """In another container its process number differs, or belongs to no process."""
 
     def nobody(pid: int, number: int) -> None:
         raise ProcessLookupError
@@ -199,7 +199,7 @@ def test_a_result_set_aside_by_a_killed_run_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_result_set_aside_is_never_lost(tmp_path: Path) -> None:
-    """Somebody has taken its name meanwhile."""
+    """Its name has been reused in the meantime."""
     result(tmp_path / "out", 1)
     left = killed(tmp_path / "out", aside=True)
     (tmp_path / "out").mkdir()

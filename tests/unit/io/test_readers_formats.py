@@ -98,7 +98,7 @@ def test_texts_are_extracted_once_while_there_is_room(tmp_path: Path, monkeypatc
     for _ in range(3):
         for chunk in documents.chunks():
             assert chunk.read(["text"]).table.num_rows == 3
-    # the first text fills the room; the other is extracted again, and given more time then
+    # the first text fills the room; the other is extracted again, with a longer time limit
     assert calls == ["a.docx 60", "c.html 60", "c.html 600", "c.html 600"]
 
 

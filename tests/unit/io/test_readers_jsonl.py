@@ -94,7 +94,7 @@ def test_bad_lines_are_problems_and_the_good_rows_stay(tmp_path: Path) -> None:
 
 
 def test_values_over_line_ends_are_not_taken_for_lines(tmp_path: Path) -> None:
-    # As many values as lines, but not one a line.
+    # As many values as lines, but not one per line.
     content = b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n'
     documents = opened(tmp_path / "a.jsonl", b'{"text":"0"}\n' + content)
     assert read_all(documents, ["text"])[1] == [0]

@@ -25,7 +25,7 @@ def capsule_only(data: Any) -> Any:
 
 
 class HuggingFace:
-    """A dataset of the kind that has no Arrow capsule: a table and, once filtered, a list of indices."""
+    """A dataset without an Arrow capsule: a table and, once filtered, a list of indices."""
 
     def __init__(self, table: pa.Table, indices: list[int] | None = None) -> None:
         self.data = type("Data", (), {"table": table})()

@@ -1,8 +1,8 @@
-"""The text of a document in the formats people have: PDF, DOCX, HTML, mail; plain text as it is.
+"""Extract the text of documents: PDF, DOCX, HTML and mail; plain text is decoded only.
 
-``read`` and ``extract`` work in this process and may take as long, or fail as badly, as the parser of the format
-lets a hostile file make it. ``Extractor`` does the same in a process of its own, which is ended when a file asks
-for too much.
+``read`` and ``extract`` work in this process: a hostile file can make them run as long, or fail as badly, as the
+parser of its format allows. ``Extractor`` does the same in a separate process, which is ended when a file exceeds
+its limits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SUFFIXES: dict[str, DocumentFormat] = {
     ".eml": "eml",
     ".msg": "msg",
 }
-"""What each suffix stands for; files with another one are plain text."""
+"""The format of each suffix; files with any other suffix are plain text."""
 
 _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "html": ("web", "read_html"),
@@ -60,16 +60,16 @@ _PACKAGES = ("pypdfium2", "olefile", "charset-normalizer")
 
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-# PDF readers look for the header this far (ISO 32000-1, implementation note 13).
+# PDF readers look for the header in this many bytes (ISO 32000-1, implementation note 13).
 _HEADER_BYTES = 1024
 
 
 def extract(data: bytes, name: str) -> str:
-    r"""Return the text of a document, given the bytes of the file and its name.
+    r"""Return the text of a document, from the bytes of the file and its name.
 
-    Plain text and Markdown are decoded as UTF-8 and otherwise left as they are. Raises InputError for a file
-    that is damaged, protected, not what its name says, or over one of :mod:`neardup.io.formats.limits`; and when
-    the package for its format is not installed.
+    Plain text and Markdown are decoded as UTF-8 and otherwise left unchanged. Raises InputError for a file that is
+    damaged, protected, in another format than its name indicates, or over one of :mod:`neardup.io.formats.limits`;
+    and when the package for its format is not installed.
 
     >>> extract(b"# A title\n\ntext", "a.md"), extract(b"<h1>A title</h1>text", "a.html")
     ('# A title\n\ntext', 'A title\ntext')
@@ -78,7 +78,7 @@ def extract(data: bytes, name: str) -> str:
 
 
 def read(data: bytes, name: str) -> Content:
-    r"""Return the text of a document as ``extract`` does, and what the file says of itself.
+    r"""Return the text of a document as ``extract`` does, with the metadata of the file.
 
     >>> read(b"From: Ann <ann@example.org>\nSubject: boats\n\nThree of them.", "a.eml").metadata
     {'from': ['ann@example.org', 'Ann'], 'subject': 'boats'}
@@ -94,12 +94,12 @@ def read(data: bytes, name: str) -> Content:
 
 
 def format_by_name(name: str) -> DocumentFormat | None:
-    """Return the format that the suffix of a file name stands for, None if it stands for none."""
+    """Return the format of a file name's suffix, or None for an unknown suffix."""
     return SUFFIXES.get(os.path.splitext(name.lower())[1])
 
 
 def format_of(name: str, data: bytes) -> DocumentFormat:
-    """Return the format: by the suffix; without a known one a file that begins as a PDF is one, others are text.
+    """Return the format for the suffix; without a known suffix, PDF if the file begins as a PDF, else text.
 
     >>> format_of("a.HTM", b""), format_of("download", b"%PDF-1.7"), format_of("a.txt", b"%PDF-1.7")
     ('html', 'pdf', 'text')
@@ -108,7 +108,7 @@ def format_of(name: str, data: bytes) -> DocumentFormat:
 
 
 def packages() -> dict[str, str]:
-    """Return the versions of the packages for formats that are installed: they may change what a text is."""
+    """Return the versions of the installed format packages, since a version may change the extracted text."""
     found = {}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):
@@ -117,13 +117,13 @@ def packages() -> dict[str, str]:
 
 
 def refuse_size(size: int | None) -> None:
-    """Raise InputError for a file that is too large to be read as a whole."""
+    """Raise InputError for a file that is too large to read as a whole."""
     if size is not None and size > FILE_BYTES:
         raise InputError(f"It has {size >> 20} MB", f"At most {FILE_BYTES >> 20} MB", "Split it, or leave it out")
 
 
 def _check_signature(format: DocumentFormat, data: bytes) -> None:
-    """Refuse a file that does not begin as its format must, with a word on what it is instead."""
+    """Refuse a file that does not begin as its format requires; the error names the actual format, if known."""
     if format == "pdf" and _PDF not in data[:_HEADER_BYTES]:
         raise InputError("It is no PDF file", 'A file that begins with "%PDF-"', "Check what this file is")
     if format == "docx" and data.startswith(_OLE):

@@ -1,4 +1,4 @@
-"""The process of ``isolated.Extractor``: files come on standard input, their texts go to standard output."""
+"""The process of ``isolated.Extractor``: files arrive on standard input, texts leave on standard output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from neardup.io.formats.limits import MEMORY_BYTES
 
 
 def main() -> None:
-    """Answer requests until the other side is gone."""
+    """Answer requests until standard input is closed."""
     _limit_resources()
     source, answers = sys.stdin.buffer, _private_output()
     while head := source.read(REQUEST.size):
         seconds, name_length, data_length = REQUEST.unpack(head)
         name = source.read(name_length).decode("utf-8")
         data = source.read(data_length)
-        # Ends the process from a thread outside the interpreter, so also in the midst of native code.
+        # Ends the process from a thread outside the interpreter, and so even within native code.
         faulthandler.dump_traceback_later(seconds, exit=True)
         kind, content = _answer(data, name)
         faulthandler.cancel_dump_traceback_later()
@@ -39,12 +39,12 @@ def _answer(data: bytes, name: str) -> tuple[bytes, Content]:
         return REFUSED, Content(PARTS.join((error.given, error.allowed, error.do)))
     except MemoryError:
         return REFUSED, Content(f"Reading it needs more than {MEMORY_BYTES >> 30} GB of memory")
-    except Exception as error:  # a parser that fails on a hostile file in a way nobody foresaw
+    except Exception as error:  # a parser can fail on a hostile file in unforeseen ways
         return REFUSED, Content(f"It is damaged: {type(error).__name__}: {error}".replace(PARTS, " "))
 
 
 def _private_output() -> BinaryIO:
-    """Return standard output for us alone: what a library prints must not be taken for an answer."""
+    """Return a private standard output, so that anything a library prints is not taken for an answer."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers

@@ -1,10 +1,10 @@
-"""Bytes of a web page or a mail as text, by the charset they claim."""
+"""Decode the bytes of a web page or a mail by the charset they declare."""
 
 from __future__ import annotations
 
 import codecs
 
-# Encodings that Python has for itself, not for documents: some take quadratic time, one always fails.
+# Python's internal encodings, never used by documents: some take quadratic time, one always fails.
 _NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
 
 _MARKS = (
@@ -15,9 +15,9 @@ _MARKS = (
 
 
 def decode(data: bytes, charset: str | None) -> str:
-    r"""Return the text: by its byte order mark, its claimed charset, as UTF-8, else as Windows-1252.
+    r"""Return the text, decoded by its byte order mark, its declared charset, as UTF-8, or else as Windows-1252.
 
-    Never fails: bytes that the charset does not have become U+FFFD.
+    Never fails: bytes that are invalid in the charset become U+FFFD.
 
     >>> decode(b"caf\xc3\xa9", None), decode(b"caf\xe9", None), decode(b"caf\xe9", "no-such-charset")
     ('café', 'café', 'café')
@@ -35,10 +35,10 @@ def decode(data: bytes, charset: str | None) -> str:
 
 
 def _codec(charset: str) -> str | None:
-    """Return the name of the codec, or None if there is none for documents.
+    """Return the name of the codec, or None if documents do not use it.
 
-    Like browsers, takes Latin-1 and ASCII as Windows-1252, which mails and pages mean by them; but a text
-    that says it is ASCII may as well be UTF-8.
+    Like browsers, reads Latin-1 and ASCII as Windows-1252, the usual meaning in mails and pages; but a text that
+    declares ASCII may as well be UTF-8.
     """
     try:
         found = codecs.lookup(charset.strip())

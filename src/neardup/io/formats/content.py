@@ -1,4 +1,4 @@
-"""What is read from a document: its text, and what the file says of itself."""
+"""The content read from a document: its text, its metadata and its attachments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from neardup.errors import InputError
 from neardup.io.formats.limits import ATTACHMENTS, VALUE_CHARACTERS, VALUES
 
 LISTS = ("from", "to", "cc")
-"""Keys of metadata with a list of strings: addresses in lower case, and names."""
+"""Metadata keys that hold a list of strings: addresses in lower case, and names."""
 
 METADATA = (*LISTS, "date", "subject", "title", "author")
-"""All keys of metadata. ``date`` is when it was sent or made, in UTC, as 2020-01-31T16:30:00Z."""
+"""All metadata keys. ``date`` is the time of sending or creation, in UTC, as 2020-01-31T16:30:00Z."""
 
 Metadata: TypeAlias = Mapping[str, str | list[str]]
 
@@ -29,9 +29,9 @@ class Attachment(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """The text of a document, those of the keys ``METADATA`` that its file has a value for, what a mail carries.
+    """The text of a document, its metadata (those ``METADATA`` keys that have a value), and its attachments.
 
-    ``attachments`` are in the order of their names, sizes and hashes, whatever the order in the mail.
+    ``attachments`` are sorted by name, size and hash, regardless of their order in the mail.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Content:
 
 
 def attached(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
-    """The attachments in order, with names that can be kept. Raises InputError for more than ``ATTACHMENTS``.
+    """Return the attachments sorted, with printable names. Raises InputError for more than ``ATTACHMENTS``.
 
     >>> attached([("plan.pdf", 4, "88d4"), ("a\\n.txt", 1, "ca97")])
     (Attachment(name='a .txt', size=1, sha256='ca97'), Attachment(name='plan.pdf', size=4, sha256='88d4'))
@@ -56,16 +56,16 @@ def attached(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
 
 
 def described(say: Callable[[], Mapping[str, object]]) -> Metadata:
-    """What ``say`` returns, made fit to be kept: white space joined, long values cut, empty ones left out.
+    """Return the result of ``say``, cleaned for storage: white space joined, long values cut, empty ones left out.
 
-    A document is read whatever its file says of itself: when ``say`` fails, there is no metadata.
+    Bad metadata never prevents a document from being read: when ``say`` fails, the result is empty.
 
     >>> described(lambda: {"title": " A\\n title ", "to": ["a@b.org", ""], "author": None, "cc": []})
     {'title': 'A title', 'to': ['a@b.org']}
     """
     try:
         found = say()
-    except Exception:  # what parsers of headers and dates raise on hostile files, nobody can list
+    except Exception:  # parsers of headers and dates raise unpredictable errors on hostile files
         return {}
     made: dict[str, str | list[str]] = {}
     for key, value in found.items():
@@ -77,7 +77,7 @@ def described(say: Callable[[], Mapping[str, object]]) -> Metadata:
 
 
 def utc(when: datetime) -> str:
-    """A point in time as metadata has it; without a zone it is taken for UTC.
+    """Return a point in time in the format of the metadata; a time without a zone is taken as UTC.
 
     >>> utc(datetime.fromisoformat("2020-01-31T17:30:00+01:00"))
     '2020-01-31T16:30:00Z'
@@ -87,7 +87,7 @@ def utc(when: datetime) -> str:
 
 
 def _line(value: str) -> str:
-    # a long value is cut before it is split, so that it costs no more than it gives
+    # cut a long value before splitting it, so that the cost is bounded by the length of the result
     text = " ".join(value[: 2 * VALUE_CHARACTERS].split())[:VALUE_CHARACTERS]
     return text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be written
 

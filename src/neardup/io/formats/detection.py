@@ -1,4 +1,4 @@
-"""In which encoding a file is written: by its mark, by its bytes, else as a detector finds."""
+"""Find the encoding of a file: by its byte order mark, by its bytes, or else with a detector."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 How: TypeAlias = Literal["given", "byte order mark", "detected", "not found"]
 
 SAMPLE_BYTES = 32 << 10
-"""What the detector sees: about ten pages, from the first byte on that is not ASCII. Its time is bounded so."""
+"""Size of the detector's sample, which bounds its time: about ten pages, from the first non-ASCII byte on."""
 
-# utf-32 before utf-16: the mark of one begins as that of the other does
+# utf-32 before utf-16, since the mark of utf-32-le begins with that of utf-16-le
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -22,7 +22,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-# Encodings that documents are written in, the more frequent first: where two fit alike, the first is taken.
+# Encodings of documents, the more frequent first: where two fit equally well, the first is used.
 _CANDIDATES = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
     *("koi8_r", "koi8_u", "cp850", "cp852", "cp866", "iso8859_2"),
@@ -30,13 +30,14 @@ _CANDIDATES = (
 )
 _ALIKE_NOISE, _ALIKE_LANGUAGE = 0.01, 0.015
 
-# Of UTF-16 without a mark, one byte in so many is a NUL, all at the same parity, and controls are rare.
+# In UTF-16 without a mark, at least one 2-byte unit in 40 has a NUL, always at the same parity, and at most one
+# character in 100 is a control.
 _FEWEST_NULS, _MOST_CONTROLS = 40, 100
 
 
 @dataclass(frozen=True)
 class Charset:
-    """An encoding, how it was found, and how sure that is: 0 to 1."""
+    """An encoding, how it was found, and the certainty, from 0 to 1."""
 
     encoding: str
     how: How
@@ -48,11 +49,11 @@ NOT_FOUND = Charset("utf-8", "not found", 0.0)
 
 
 def charset_of(data: bytes, asked: str = "auto") -> Charset:
-    r"""Return the encoding of a text, or of the beginning of one; ``asked`` overrides what its bytes say.
+    r"""Return the encoding of a text, or of the beginning of one; ``asked`` overrides detection.
 
     A mark at the start decides; then UTF-8, if it is valid or damaged in few places; then UTF-16, by its NULs;
-    then charset-normalizer. ``certainty`` is 1 − the share of noise that the detector sees, halved where another
-    encoding that reads the bytes differently fits as well.
+    then charset-normalizer. ``certainty`` is 1 − the share of noise that the detector finds, halved where another
+    encoding that decodes the bytes differently fits as well.
 
     >>> charset_of(b"caf\xc3\xa9").encoding, charset_of("\ufeffabc".encode("utf-16-be")).encoding
     ('utf-8', 'utf-16-be')
@@ -70,9 +71,9 @@ def charset_of(data: bytes, asked: str = "auto") -> Charset:
 
 
 def decoded(data: bytes, charset: Charset) -> bytes:
-    """Return a text as UTF-8 without its mark; bytes that the encoding does not have become U+FFFD.
+    """Return a text as UTF-8 without its mark; bytes that are invalid in the encoding become U+FFFD.
 
-    UTF-8 is handed on as it is.
+    UTF-8 is returned unchanged.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark) and codecs.lookup(encoding).name in (charset.encoding, charset.encoding + "-le"):
@@ -96,7 +97,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def _damaged_utf8(data: bytes) -> bool:
-    """Tell UTF-8 with some bytes lost from another encoding: more of its long characters are whole than broken."""
+    """Return whether this is UTF-8 with some bytes lost: more multi-byte characters are whole than broken."""
     sample = _telling(data)
     text = sample.decode("utf-8", "replace")
     broken = text.count("\ufffd") - sample.count("\ufffd".encode())
@@ -105,11 +106,11 @@ def _damaged_utf8(data: bytes) -> bool:
 
 
 def _telling(data: bytes) -> bytes:
-    """Return the part of a text that the detector sees: some ASCII, and what follows."""
+    """Return the sample for the detector: the text around the first non-ASCII byte, with some ASCII before it."""
     ascii_before = len(data) - len(data.lstrip(_ASCII)) if len(data) <= SAMPLE_BYTES else _first_other(data)
     start = max(0, data.rfind(b"\n", 0, ascii_before) + 1, ascii_before - SAMPLE_BYTES // 8)
     sample = data[start : start + SAMPLE_BYTES]
-    if start + SAMPLE_BYTES < len(data):  # not in the middle of a character
+    if start + SAMPLE_BYTES < len(data):  # do not cut within a character
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     return sample
 
@@ -118,7 +119,7 @@ _ASCII = bytes(range(128))
 
 
 def _first_other(data: bytes) -> int:
-    """Return where the first byte stands that is not ASCII."""
+    """Return the position of the first byte that is not ASCII."""
     step = 1 << 20
     for start in range(0, len(data), step):
         block = data[start : start + step]
@@ -128,7 +129,7 @@ def _first_other(data: bytes) -> int:
 
 
 def _detected(sample: bytes) -> Charset:
-    from charset_normalizer import from_bytes  # only who has such a file waits for it
+    from charset_normalizer import from_bytes  # imported only for files that need detection
 
     matches: list[Any] = list(from_bytes(sample, cp_isolation=list(_CANDIDATES)))
     if not matches:
@@ -146,7 +147,7 @@ def _detected(sample: bytes) -> Charset:
 
 
 def _usual_name(encoding: str, sample: bytes) -> str:
-    """Return the most frequent of the encodings in which these bytes are this text."""
+    """Return the most frequent of the encodings that decode these bytes to this text."""
     text = sample.decode(encoding, "replace")
     same = (name for name in _CANDIDATES if sample.decode(name, "replace") == text)
     return codecs.lookup(next(same, encoding)).name
@@ -157,7 +158,7 @@ def _rank(encoding: str) -> int:
 
 
 def _wide(sample: bytes) -> Charset | None:
-    """Return UTF-16 if that is what NULs come from, else None."""
+    """Return UTF-16 if its pattern of NULs is present, else None."""
     nuls = (sample[1::2].count(0), sample[::2].count(0))
     for encoding, (here, there) in (("utf-16-le", nuls), ("utf-16-be", nuls[::-1])):
         if there or here * _FEWEST_NULS < len(sample) // 2:

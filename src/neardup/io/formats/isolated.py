@@ -1,7 +1,7 @@
-"""Extraction in a process of its own: a parser that hangs, crashes or eats memory costs that process only.
+"""Extract texts in a separate process, so that a parser that hangs, crashes or exhausts memory harms only it.
 
-The parsers of PDF are large native programs, and a thread cannot be stopped. The other process also has its own
-interpreter lock, so that worker threads extract side by side.
+The PDF parsers are large native programs, and a thread cannot be stopped. The other process also has its own
+interpreter lock, so that worker threads extract in parallel.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from neardup.io.formats.limits import MEMORY_BYTES, SECONDS
 REQUEST = struct.Struct("<dQQ")  # seconds allowed, length of the name, length of the data; name and data follow
 ANSWER = struct.Struct(
     "<cQQ"
-)  # TEXT or REFUSED, length of what follows, length of metadata and attachments behind it
+)  # TEXT or REFUSED, length of the text or error, length of metadata and attachments after it
 TEXT, REFUSED = b"T", b"R"
-PARTS = "\0"  # between the parts of an error
+PARTS = "\0"  # separates the parts of an error
 
 
 class Extractor:
-    """Extracts one file after the other; one thread at a time. The process starts with the first file.
+    """Extracts files one after another, in one thread at a time. The process starts with the first file.
 
     >>> with Extractor() as extractor:
     ...     extractor.extract(b"<p>one<p>two", "a.html")
@@ -38,11 +38,11 @@ class Extractor:
         self._process: subprocess.Popen[bytes] | None = None
 
     def extract(self, data: bytes, name: str, seconds: float = SECONDS) -> str:
-        """Return what ``neardup.io.formats.extract`` does; InputError also when it takes too long or crashes."""
+        """Return the result of ``neardup.io.formats.extract``; also raises InputError on a timeout or a crash."""
         return self.read(data, name, seconds).text
 
     def read(self, data: bytes, name: str, seconds: float = SECONDS) -> Content:
-        """Return what ``neardup.io.formats.read`` does; InputError also when it takes too long or crashes."""
+        """Return the result of ``neardup.io.formats.read``; also raises InputError on a timeout or a crash."""
         process = self._process = self._process or _start()
         begin = time.monotonic()
         try:
@@ -80,8 +80,8 @@ class Extractor:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    # -P: the folder the user happens to be in, perhaps one of hostile files, is no place for modules. The
-    # places of this process are handed over, for it may have found the package by a way of its own.
+    # -P: never import modules from the working directory, which may be a folder of hostile files. Pass on the
+    # import path of this process, which may have found the package in an unusual way.
     paths = os.pathsep.join(path for path in sys.path if path)
     try:
         return subprocess.Popen(
@@ -100,7 +100,7 @@ def _start() -> subprocess.Popen[bytes]:
 def _ask(
     process: subprocess.Popen[bytes], data: bytes, name: str, seconds: float
 ) -> tuple[bytes, str, str] | None:
-    """Return the answer with metadata and attachments as JSON, or None if the process ended before it gave one."""
+    """Return the answer with metadata and attachments as JSON, or None if the process ended before answering."""
     assert process.stdin is not None
     assert process.stdout is not None
     called = name.encode("utf-8", "replace")

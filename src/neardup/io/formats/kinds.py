@@ -1,8 +1,8 @@
-"""Files that hold no text: what they are, by their first bytes.
+"""Identify files without text by their first bytes.
 
-A file is text until its bytes say otherwise. Bytes that are valid UTF-8, UTF-16 or UTF-32 are text whatever they
-begin with, and so are 8-bit texts: their letters are invalid UTF-8, but they hold none of the control characters
-that make up a tenth of packed data. Only a file that is no text by its bytes is given a name by its signature.
+A file is text until its bytes prove otherwise. Bytes that are valid UTF-8, UTF-16 or UTF-32 are text, however they
+begin. So are 8-bit texts: their letters are invalid UTF-8, but they contain none of the control characters that
+make up a tenth of packed data. Signatures only name the kind of a file whose bytes are not text.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ import re
 from neardup.errors import InputError
 
 HEAD_BYTES = 64 << 10
-"""As much of a file is looked at."""
+"""Number of bytes that are examined at the start of a file."""
 
 NOT_EXTRACTED = "unreadable"
 """A document of a known format whose text could not be extracted."""
 
 BINARY = "binary"
-"""A file that is no text, of a kind that is not in the list."""
+"""A file without text, of a kind that is not in the list."""
 
 MAILBOX = "mailbox"
 
-# Controls that texts hold: ends of lines, tabs, page feeds, backspaces of old printers, escapes of terminals.
+# Controls that occur in texts: line ends, tabs, page feeds, backspaces of old printers, terminal escapes.
 _TEXT_CONTROLS = b"\t\n\v\f\r\b\x1b\x1a"
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in _TEXT_CONTROLS)
 
-# Packed and random data have 25 of 256; a text that went through a faulty program has one here and there.
+# Packed and random data have 25 in 256; a text that went through a faulty program has a few.
 _CONTROL_SHARE = 1 / 25
 _NUL_SHARE = 1 / 1000
 _SHOWN_SHARE = 0.95
 _ASCII, _ASCII_SHARE = bytes(range(32, 127)), 0.7
 
-# (place, bytes, kind): signatures of the formats' definitions
+# (offset, bytes, kind): signatures from the definitions of the formats
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image"),
     (0, b"\xff\xd8\xff", "image"),
@@ -98,7 +98,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _EMPTY_ZIP = b"PK\x05\x06"
 
-# What begins like this is no text in any encoding.
+# Data with these first bytes is not text in any encoding.
 _SURE = (
     *(b"\x89PNG\r\n\x1a\n", _ZIP, _EMPTY_ZIP, _OLE, b"\xff\xd8\xff", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"),
     *(
@@ -108,7 +108,7 @@ _SURE = (
     ),
 )
 
-# The name of a member stands 30 bytes behind its signature (APPNOTE.TXT, 4.3.7).
+# The name of a member starts 30 bytes after its signature (APPNOTE.TXT, 4.3.7).
 _OFFICE = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)/", re.DOTALL)
 _OFFICE_KINDS = {b"word": "word document", b"xl": "spreadsheet", b"ppt": "presentation"}
 _MIMETYPE = re.compile(
@@ -140,7 +140,7 @@ _ADVICE = {
 
 
 class NotTextError(InputError):
-    """A file that holds no text; ``kind`` is one of those ``kind_of`` gives."""
+    """A file without text; ``kind`` is one of the kinds that ``kind_of`` returns."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -149,16 +149,17 @@ class NotTextError(InputError):
 
 
 def refuse_kind(head: bytes, name: str) -> None:
-    """Raise NotTextError for a file that holds no text, given its first bytes and its name."""
+    """Raise NotTextError for a file without text, from its first bytes and its name."""
     kind = kind_of(head, name)
     if kind is not None:
         raise NotTextError(kind)
 
 
 def kind_of(head: bytes, name: str) -> str | None:
-    r"""What a file is that holds no text, by the first ``HEAD_BYTES`` of it; None for text.
+    r"""Return the kind of a file without text, from its first ``HEAD_BYTES`` bytes; None for text.
 
-    The name only tells apart what the bytes do not: old office files, and mailboxes from texts that quote one.
+    The name only decides where the bytes cannot: between old office files, and between mailboxes and texts that
+    quote one.
 
     >>> kind_of(b"\x89PNG\r\n\x1a\n\0", "a.txt"), kind_of(b"caf\xe9", "a"), kind_of(b"BMW sells cars", "a")
     ('image', None, None)
@@ -174,18 +175,18 @@ def kind_of(head: bytes, name: str) -> str | None:
 
 
 def _named(head: bytes) -> str | None:
-    """The kind of the first signature that fits."""
+    """Return the kind of the first signature that matches."""
     return next((kind for at, signature, kind in _SIGNATURES if head.startswith(signature, at)), None)
 
 
 def _is_mailbox(head: bytes, suffix: str) -> bool:
-    """Whether it begins as a mailbox does, and is called one or holds a second mail."""
+    """Return whether a file begins as a mailbox, and has a mailbox suffix or contains a second mail."""
     begins = _MAILBOX.match(head)
     return bool(begins) and (suffix in (".mbox", ".mbx") or bool(_NEXT_MAIL.search(head)))
 
 
 def is_binary(head: bytes) -> bool:
-    r"""Whether the beginning of a file is no text in any encoding: by its NULs and control characters alone.
+    r"""Return whether the beginning of a file is not text in any encoding, judged by NULs and control characters.
 
     >>> is_binary(b"\x00\x01\x02\x03"), is_binary("über".encode("utf-16")), is_binary("über".encode("latin-1"))
     (True, False, False)
@@ -195,7 +196,7 @@ def is_binary(head: bytes) -> bool:
     if head.startswith(_SURE):
         return True
     nuls = head.count(0)
-    if nuls > head.endswith(b"\0"):  # one at the end is the end of a string, as C has it
+    if nuls > head.endswith(b"\0"):  # one at the end is a C string terminator
         if _named(head):
             return True
         return nuls > _NUL_SHARE * len(head) and not _is_wide(head, nuls)
@@ -204,9 +205,9 @@ def is_binary(head: bytes) -> bool:
 
 
 def _is_wide(head: bytes, nuls: int) -> bool:
-    """Whether bytes with NULs are UTF-16 or UTF-32 without a mark: they decode, and nearly all is printable."""
+    """Return whether bytes with NULs are UTF-16 or UTF-32 without a mark: they decode to printable text."""
     wide = ["utf-32-le", "utf-32-be"] if nuls * 2 > len(head) else ["utf-16-le", "utf-16-be"]
-    # letters of ASCII with few NULs between them are Chinese in UTF-16, and text to nobody
+    # ASCII letters with few NULs between them decode to Chinese in UTF-16, but are never such a text
     ascii_letters = len(head) - len(head.translate(None, _ASCII))
     if ascii_letters > _ASCII_SHARE * len(head):
         return False
@@ -215,7 +216,7 @@ def _is_wide(head: bytes, nuls: int) -> bool:
             found = codecs.getincrementaldecoder(encoding)("strict").decode(head)
         except UnicodeDecodeError:
             continue
-        # most NULs are the high bytes of spaces and ends of lines, if they are text at all
+        # in real text, most NULs are the high bytes of spaces and line ends
         spaced = "32" in encoding or sum(char < "\u0100" for char in found) * 2 >= nuls
         if spaced and sum(map(_is_shown, found)) >= _SHOWN_SHARE * len(found):
             return True
@@ -227,7 +228,7 @@ def _is_shown(char: str) -> bool:
 
 
 def _is_utf8(head: bytes) -> bool:
-    """Whether the bytes are UTF-8; the last character may be cut off."""
+    """Return whether the bytes are UTF-8; the last character may be cut off."""
     try:
         codecs.getincrementaldecoder("utf-8")("strict").decode(head)
     except UnicodeDecodeError:

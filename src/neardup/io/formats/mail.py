@@ -1,4 +1,4 @@
-"""Subject and body of a mail (RFC 5322, MIME), who sent it to whom, and when."""
+"""Read the subject and body of a mail (RFC 5322, MIME), its sender, recipients and date."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from neardup.io.formats.web import html_text
 # Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
 _LIST_CHARACTERS = 100 * VALUES
 
-# What the text is taken from, unless it is a file of its own.
+# Types whose text is read, unless the part is attached as a file.
 _TEXTS = ("text/plain", "text/html")
 
-# Signatures prove who sent a mail; the same mail sent again has another one.
+# Signatures prove who sent a mail; the same mail sent again has a different one.
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 
 
 def read_eml(data: bytes) -> Content:
-    r"""Return the subject, an empty line, and the text a reader of the mail sees; from, to, cc, date, subject.
+    r"""Return the subject, an empty line and the visible text; metadata: from, to, cc, date, subject.
 
-    Of alternatives the plain text is taken, else the HTML. Attachments are no part of the text, forwarded messages
-    that are attached neither: they are listed. Raises InputError for what is no mail, is nested too deep, or has
-    too many attachments.
+    Of several alternatives, uses the plain text, else the HTML. The text excludes attachments and attached
+    forwarded messages; these are listed as attachments. Raises InputError for data that is not a mail, is nested
+    too deep, or has too many attachments.
 
     >>> read_eml(b"Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: quoted-printable\n\nan=20hour").text
     'café\n\nan hour'
@@ -50,7 +50,7 @@ def read_eml(data: bytes) -> Content:
 
 
 def head_metadata(mail: Message) -> Metadata:
-    """Return what the header of a mail says: from, to, cc, date."""
+    """Return the metadata in the header of a mail: from, to, cc, date."""
     said = [described(lambda key=key: {key: people(str(mail[key] or ""))}) for key in LISTS]  # type: ignore[misc]
     said.append(described(lambda: {"date": utc(parsedate_to_datetime(str(mail["Date"])))}))
     return dict(item for found in said for item in found.items())
@@ -59,7 +59,7 @@ def head_metadata(mail: Message) -> Metadata:
 def header_text(raw: str) -> str:
     """Return a header field with its encoded words decoded."""
     try:
-        # folded lines are one line; a broken encoded word is shown as it stands
+        # unfold the lines; a broken encoded word stays as it is
         pieces = decode_header(raw.replace("\r", "").replace("\n", ""))
     except (HeaderParseError, ValueError):
         return raw
@@ -67,7 +67,7 @@ def header_text(raw: str) -> str:
 
 
 def people(raw: str) -> list[str]:
-    """Return the addresses of a header field in lower case, each with its name behind it.
+    """Return the addresses of a header field in lower case, each followed by its name.
 
     >>> people('Ann Lee <Ann@Example.org>, bob@example.org')
     ['ann@example.org', 'Ann Lee', 'bob@example.org']
@@ -77,7 +77,7 @@ def people(raw: str) -> list[str]:
 
 
 def _shown(part: Message, depth: int) -> list[str]:
-    """Return the texts of a part that stand in the body, in order."""
+    """Return the texts of a part that appear in the body, in order."""
     if depth > NESTED_PARTS:
         raise _too_deep()
     kind = part.get_content_type()
@@ -88,7 +88,7 @@ def _shown(part: Message, depth: int) -> list[str]:
         if kind == "multipart/alternative":
             return _one_of(inner, depth)
         if kind == "multipart/related":
-            inner = inner[:1]  # the page; what follows are its images
+            inner = inner[:1]  # the page; the other parts are its images
         return [text for child in inner for text in _shown(child, depth + 1)]
     if kind not in _TEXTS or part.get_filename():
         return []
@@ -98,7 +98,7 @@ def _shown(part: Message, depth: int) -> list[str]:
 
 
 def _one_of(alternatives: list[Message], depth: int) -> list[str]:
-    """Return the plain text, unless there is none or it is empty; else the first of the others with words."""
+    """Return the plain text, unless it is missing or empty; else the first of the others with words."""
     plain_first = sorted(alternatives, key=lambda part: part.get_content_type() != "text/plain")
     for part in plain_first:
         texts = _shown(part, depth + 1)
@@ -108,7 +108,7 @@ def _one_of(alternatives: list[Message], depth: int) -> list[str]:
 
 
 def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
-    """Yield name, size and SHA-256 of the parts that are no text of the mail, images within the text included."""
+    """Yield name, size and SHA-256 of the parts outside the text, including images within the text."""
     if depth > NESTED_PARTS:
         raise _too_deep()
     kind, named = part.get_content_type(), part.get_filename()
@@ -120,13 +120,13 @@ def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
         size, digest = 0, hashlib.sha256()
         for piece in _content(part, depth):
             size += len(piece)
-            # a message is hashed piece by piece, each with its length: where one ends belongs to what it is
+            # a message is hashed piece by piece, each with its length, so that the boundaries count
             digest.update(b"%d:" % len(piece) + piece if isinstance(content, list) else piece)
         yield (header_text(str(named)).strip() if named else "") or kind, size, digest.hexdigest()
 
 
 def _content(part: Message, depth: int) -> Iterator[bytes]:
-    """Yield the content of a part; of an attached message its headers and its parts."""
+    """Yield the content of a part; for an attached message, its headers and its parts."""
     if depth > NESTED_PARTS:
         raise _too_deep()
     payload = part.get_payload()

@@ -1,4 +1,4 @@
-"""A mail that Outlook saved (MS-OXMSG: MAPI properties as streams of an OLE file), as an EML file is read."""
+"""Read a mail saved by Outlook (MS-OXMSG: MAPI properties as streams of an OLE file), as an EML file is read."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _NUMBER, _TIME = 0x0003, 0x0040
 _DATA, _NAMES = 0x3701, (0x3707, 0x3704, 0x3001)  # PidTagAttachDataBinary; long name, short name, name shown
 _CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
 
-# MS-OXMSG 2.2.2: the storage of an attachment, with a number behind it.
+# MS-OXMSG 2.2.2: the storage of an attachment, followed by a number.
 _ATTACHED = "__attach_version1.0_#"
 
-# MS-OXMSG 2.4.1.1: header of the property stream of a message that is not within another; then entries of 16.
+# MS-OXMSG 2.4.1.1: the property stream of a top-level message has a header, then entries of 16 bytes.
 _PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
 
 
-# Times are counted in 100 ns from here (MS-DTYP 2.3.3).
+# Times are counted in 100 ns from this date (MS-DTYP 2.3.3).
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
 def read_msg(data: bytes) -> Content:
     """Return the subject, an empty line, and the body (plain text, else HTML); from, to, cc, date, subject.
 
-    Attachments are no part of the text, but listed. Raises InputError for what is no Outlook message, is damaged,
-    has too many attachments, or has its body only as RTF; and when olefile is not installed.
+    Attachments are listed and excluded from the text. Raises InputError for data that is not an Outlook message,
+    is damaged, has too many attachments, or has its body only as RTF; and when olefile is not installed.
     """
     try:
         import olefile
@@ -73,7 +73,7 @@ def read_msg(data: bytes) -> Content:
 
 
 def _metadata(message: _Message) -> Metadata:
-    """Return what the header says with which the mail came; of one that was never sent, what Outlook shows."""
+    """Return the metadata of the header the mail arrived with; for a mail never sent, the values Outlook shows."""
     return {
         **described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
         **described(lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}),
@@ -83,12 +83,12 @@ def _metadata(message: _Message) -> Metadata:
 
 
 def _person(text: str) -> str:
-    """Return an address in lower case, a name as it is, and nothing for the path of a directory entry."""
+    """Return an address in lower case, a name unchanged, and an empty string for a directory path."""
     return "" if text.upper().startswith("/O=") else text.lower() if "@" in text else text
 
 
 class _Message:
-    """The properties of the message itself; those of recipients and attachments are in storages of their own."""
+    """The properties of the message itself; recipients and attachments have separate storages."""
 
     def __init__(self, ole: Any) -> None:
         self._ole = ole
@@ -111,7 +111,7 @@ class _Message:
         return content
 
     def attachments(self) -> Iterator[tuple[str, int, str]]:
-        """Yield name, size and SHA-256 of each attachment; of an attached message those of all that is stored."""
+        """Yield name, size and SHA-256 of each attachment; an attached message counts with all its streams."""
         entries = self._ole.listdir(streams=True, storages=False)
         for storage in sorted({entry[0] for entry in entries if entry[0].startswith(_ATTACHED)}):
             name = next(
@@ -140,7 +140,7 @@ class _Message:
         return read_html(page).text if page is not None else html_text(self.string(_HTML))
 
     def time(self, *numbers: int) -> datetime:
-        """The time of the first of these properties that is there. Raises StopIteration where none is."""
+        """Return the time of the first property that is present. Raises StopIteration if none is."""
         ticks = next(self._times[number] for number in numbers if number in self._times)
         return _EPOCH + timedelta(microseconds=ticks // 10)
 

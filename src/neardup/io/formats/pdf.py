@@ -1,4 +1,4 @@
-"""The text of a PDF file by PDFium; its title, its author, and when it was made."""
+"""Read the text of a PDF file with PDFium; its title, its author, and its creation date."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from neardup.io.formats.content import Content, described, utc
 from neardup.io.formats.limits import PAGES, TEXT_CHARACTERS
 from neardup.io.formats.refusals import missing, too_long
 
-# PDFium keeps state for the whole process: one call at a time, whatever the document.
+# PDFium keeps state for the whole process: one call at a time, for all documents.
 _ONE_AT_A_TIME = threading.Lock()
 
-# A hyphen at the end of a line comes as U+0002 or U+FFFE, with or without the line end: the word goes on.
+# PDFium returns a hyphen at the end of a line as U+0002 or U+FFFE, with or without the line end; the word
+# continues.
 _BROKEN_WORD = re.compile("[\x02\ufffe](?:\r?\n)?")
 
-# D:20200131173000+01'00' (ISO 32000-1, 7.9.4); everything behind the year may be missing
+# D:20200131173000+01'00' (ISO 32000-1, 7.9.4); everything after the year is optional
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([+-]\d{2})'?(\d{2})?)?", re.ASCII)
 
 
 def read_pdf(data: bytes) -> Content:
     """Return the text of all pages, in the order in which the file draws it; title, author, date.
 
-    A page that is an image has no text. Raises InputError for a file that is damaged, needs a password, or
-    has too many pages; and when pypdfium2 is not installed.
+    A page that is an image has no text. Raises InputError for a file that is damaged, needs a password, or has too
+    many pages; and when pypdfium2 is not installed.
     """
     try:
         import pypdfium2
@@ -73,7 +74,7 @@ def _metadata(document: Any) -> dict[str, object]:
 
 
 def _date(raw: str) -> str:
-    """A date of a PDF as metadata has it. Raises an exception for what is none.
+    """Return a PDF date in the format of the metadata. Raises an exception for an invalid date.
 
     >>> _date("D:20200131173000+01'00'"), _date("D:2020")
     ('2020-01-31T16:30:00Z', '2020-01-01T00:00:00Z')

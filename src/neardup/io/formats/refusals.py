@@ -1,4 +1,4 @@
-"""Errors that several formats share: a package that is not installed, a text that is too long."""
+"""Errors shared by several formats: a package that is not installed, a text that is too long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from neardup.io.formats.limits import TEXT_CHARACTERS
 
 
 def missing(what: str, package: str) -> InputError:
-    """Return the error for a format whose package is not there.
+    """Return the error for a format whose package is missing.
 
     >>> print(missing("A PDF file", "pypdfium2"))
     A PDF file needs pypdfium2, which is not installed. Run: pip install "neardup[formats]".

@@ -1,4 +1,4 @@
-"""The visible text of a web page, its title and its author."""
+"""Extract the visible text of a web page, its title and its author."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from neardup.io.formats.charsets import decode
 from neardup.io.formats.content import Content, described
 from neardup.io.formats.limits import VALUE_CHARACTERS
 
-# Elements whose content is no text of the page. noscript and iframe hold what is shown when something fails.
+# Elements whose content is not text of the page. noscript and iframe hold fallback content.
 _SKIPPED = frozenset(
     {"script", "style", "title", "template", "noscript", "iframe", "object", "noembed", "noframes"}
 )
 
-# Elements within a line (HTML Standard, "Phrasing content"): the text goes on as if they were not there. All
-# others, known or not, end a word.
+# Elements within a line (HTML Standard, "Phrasing content"): the text continues across them. All other elements,
+# known or not, end a word.
 _INLINE = frozenset(
     (
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
@@ -27,7 +27,7 @@ _INLINE = frozenset(
 _CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 
-# As far as browsers look for a charset (HTML Standard, "prescan a byte stream").
+# Browsers look for a charset this far (HTML Standard, "prescan a byte stream").
 _HEAD_BYTES = 1024
 
 _COMMENT_END = re.compile(r"--!?>")
@@ -36,7 +36,7 @@ _COMMENT_END = re.compile(r"--!?>")
 def read_html(data: bytes) -> Content:
     """Return the visible text of a page, its title and its author.
 
-    The charset is what the page says, else UTF-8 or Windows-1252.
+    The charset is the one the page declares, else UTF-8 or Windows-1252.
 
     >>> read_html(b"<title>A page</title><p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
@@ -44,7 +44,7 @@ def read_html(data: bytes) -> Content:
     head = data[:_HEAD_BYTES]
     found = _CHARSET.search(head) or _XML_ENCODING.match(head)
     charset = found[1].decode("ascii") if found else None
-    # A page whose bytes could be searched for an ASCII name is not in UTF-16, whatever it says.
+    # A page in which an ASCII name could be found is not in UTF-16, even if it says so.
     if charset and charset.lower().startswith(("utf-16", "utf-32")):
         charset = "utf-8"
     reader = _read(decode(data, charset))
@@ -64,7 +64,7 @@ def _read(markup: str) -> _VisibleText:
 
 
 class _VisibleText(HTMLParser):
-    """Takes tokens only and builds no tree: the time is linear, and nesting, however deep, costs nothing."""
+    """Collects tokens without building a tree: the time is linear, and deep nesting costs nothing."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -89,7 +89,7 @@ class _VisibleText(HTMLParser):
                 self._describe(dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # "<script/>" is no end in HTML; "<br/>" is a start tag like any other
+        # "<script/>" does not end the element in HTML; "<br/>" is a start tag like any other
         self.handle_starttag(tag, attrs)
         if tag in self.CDATA_CONTENT_ELEMENTS:
             self.set_cdata_mode(tag)
@@ -101,7 +101,7 @@ class _VisibleText(HTMLParser):
             self._depth -= 1
             if not self._depth:
                 self._skipped = None
-                self._is_titled |= tag == "title"  # drawings have titles, too
+                self._is_titled |= tag == "title"  # SVG drawings have titles, too
 
     def handle_data(self, data: str) -> None:
         if self._skipped is None:
@@ -109,16 +109,16 @@ class _VisibleText(HTMLParser):
         elif self._skipped == "title" and not self._is_titled and len(self.title or "") < VALUE_CHARACTERS:
             self.title = (self.title or "") + data
 
-    # What begins with "<!" or "<?" is skipped as the HTML Standard says: the standard parser takes some of it for
-    # text, fails on some, and differs between versions of Python.
+    # Skip everything that begins with "<!" or "<?" as the HTML Standard says: the standard library's parser reads
+    # some of it as text, fails on some, and differs between versions of Python.
 
     def parse_comment(self, i: int, report: int = 1) -> int:
-        """Return where the comment that begins at ``i`` ends."""
+        """Return the end of the comment that begins at ``i``."""
         end = _COMMENT_END.search(self.rawdata, i + 2)
         return end.end() if end else len(self.rawdata)
 
     def parse_html_declaration(self, i: int) -> int:
-        """Return where the declaration that begins at ``i`` ends."""
+        """Return the end of the declaration that begins at ``i``."""
         if self.rawdata.startswith("<!--", i):
             return self.parse_comment(i)
         end = self.rawdata.find(">", i)

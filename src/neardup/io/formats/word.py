@@ -1,6 +1,6 @@
-"""The text of a DOCX file, its title, its author, and when it was made.
+"""Read the text of a DOCX file, its title, its author, and its creation date.
 
-Its XML is read as a stream, so that nothing of it is held but the text.
+The XML is parsed as a stream, so that only the text is held in memory.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _MATH = (
 )
 _FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
 
-# Text that was moved away by a tracked change, and readings printed above characters.
+# Text moved away by a tracked change, and phonetic readings above characters.
 _SKIPPED = {"moveFrom", "rt"}
 
 _INSTEAD = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 
 
-# Dublin Core, in which a package describes itself (ECMA-376 part 2, 8.3), and what we call it.
+# Dublin Core properties that describe a package (ECMA-376 part 2, 8.3), and their metadata keys.
 _DESCRIBED = {
     "http://purl.org/dc/elements/1.1/ title": "title",
     "http://purl.org/dc/elements/1.1/ creator": "author",
@@ -49,8 +49,8 @@ _DESCRIBED = {
 def read_docx(data: bytes) -> Content:
     """Return paragraphs, tables, text boxes, then footnotes and endnotes of a DOCX file; title, author, date.
 
-    Headers, footers, comments, deleted and hidden text are left out. Raises InputError for what is no DOCX
-    file, is damaged, protected, or unpacks to too much.
+    Headers, footers, comments, deleted and hidden text are left out. Raises InputError for data that is not a DOCX
+    file, is damaged, protected, or unpacks to more than the limit.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -77,7 +77,7 @@ def read_docx(data: bytes) -> Content:
 
 
 def _part(archive: zipfile.ZipFile, kind: str) -> str | None:
-    """Return the name of the part of this kind, as the package says."""
+    """Return the name of the part of this kind, from the package's relationships."""
     targets: list[str] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -112,7 +112,7 @@ def _parse(
     end: Callable[[str], None],
     characters: Callable[[str], None],
 ) -> None:
-    """Read one part of the package; no entities but those of XML itself, and no more bytes than allowed."""
+    """Parse one part of the package, allowing only XML's own entities and a limited number of bytes."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
@@ -133,7 +133,8 @@ def _parse(
 
 
 def _refuse_doctype(*_: Any) -> None:
-    # OOXML has no document type (ECMA-376 part 2, 8.1.4); it is where entity bombs and external entities live
+    # OOXML allows no document type (ECMA-376 part 2, 8.1.4), which could declare entity bombs and external
+    # entities
     raise InputError("Its XML declares a document type", "XML without one, as DOCX demands", "Save it again")
 
 
@@ -169,11 +170,11 @@ class _Words:
         elif local == "vanish" and self._runs:
             self._runs[-1] = _is_on(attributes)
         elif local in _INSTEAD:
-            # a tab within the properties of a paragraph is a tab stop; there is no run around it
+            # a tab within the properties of a paragraph is a tab stop, outside of any run
             if self._runs:
                 self._add(_INSTEAD[local])
         elif local == "p":
-            # a text box stands within a paragraph: its words are not those around it
+            # a text box is nested in a paragraph, but its words are separate from those around it
             self._add("\n")
 
     def end(self, name: str) -> None:
@@ -204,7 +205,7 @@ class _Words:
 
 
 def _local(name: str, namespaces: tuple[str, ...]) -> str | None:
-    """Return the name within one of the namespaces, else None."""
+    """Return the name without its namespace if that is one of the given ones, else None."""
     return next((name[len(space) :] for space in namespaces if name.startswith(space)), None)
 
 

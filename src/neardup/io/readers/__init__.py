@@ -62,13 +62,13 @@ def open_documents(
     without: Collection[Path] = (),
     reading: Reading = AUTO,
 ) -> Documents:
-    """Open whatever holds documents.
+    """Open any input as documents.
 
-    A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. A list of str
-    is a list of texts. Everything with an Arrow interface is a table or a column of texts. An iterator of
-    str or of pyarrow.RecordBatch is read to its end and kept in memory, since the documents are read more
-    than once. Documents pass through. ``without``: files that are no input, in whatever folder they are.
-    ``reading``: how bytes become texts. A list of str that are names of files is refused: either may be meant.
+    A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. A list of str is a list
+    of texts. Any object with an Arrow interface is a table or a column of texts. An iterator of str or of
+    pyarrow.RecordBatch is read to its end and kept in memory, since the documents are read more than once.
+    Documents are returned unchanged. ``without``: files that are never input, in any folder. ``reading``: how
+    bytes become texts. A list of str that are file names is refused, since either meaning is possible.
     """
     if isinstance(inputs, str | Path):
         return open_files([inputs], chunk_bytes=chunk_bytes, without=without, reading=reading)

@@ -1,4 +1,4 @@
-"""Arrow types as the rest of the program sees them: text, integers, numbers and the rest."""
+"""Arrow types as the rest of the program distinguishes them: text, integer, number and other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from neardup.io.readers.base import Column, Kind
 
 
 def kind_of(type_: Any) -> Kind:
-    """Return which kind of column an Arrow type is."""
+    """Return the kind of column for an Arrow type."""
     if pt.is_dictionary(type_):
         return kind_of(type_.value_type)
     if is_text(type_):
@@ -43,7 +43,7 @@ def is_view(type_: Any) -> bool:
 
 
 def schema_columns(schema: Any, where: str) -> tuple[Column, ...]:
-    """Return the columns of a schema; two of the same name cannot be told apart and are refused."""
+    """Return the columns of a schema. Raises InputError for two columns of the same name."""
     twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
         raise InputError(
@@ -101,7 +101,7 @@ def _viewless(type_: Any) -> Any:
 
 
 def row_lengths(table: Any) -> npt.NDArray[np.int64]:
-    """Return how many bytes of text each row holds, over all its text columns."""
+    """Return how many bytes of text each row has, over all its text columns."""
     total = np.zeros(table.num_rows, np.int64)
     for column in table.columns:
         start = 0
@@ -128,9 +128,9 @@ def _lengths(array: Any) -> npt.NDArray[np.int64]:
 
 
 def valid_strings(table: Any, text: str) -> Any:
-    """Return the table with U+FFFD for what is no UTF-8 in its strings, those of the column ``text`` apart.
+    """Return the table with U+FFFD for invalid UTF-8 in all string columns except ``text``.
 
-    The text goes to a kernel that counts such bytes; names and values are handed to Python, which refuses them.
+    The text goes to a kernel that counts invalid bytes; names and values go to Python, which refuses them.
     """
     for position, field in enumerate(table.schema):
         if field.name != text and (pt.is_string(field.type) or pt.is_large_string(field.type)):

@@ -1,4 +1,4 @@
-"""The contract of all readers: an input is a sequence of chunks, a chunk gives rows."""
+"""The contract of all readers: an input is a sequence of chunks, and a chunk returns rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
 Kind: TypeAlias = Literal["text", "integer", "number", "other"]
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
 
-# Large enough that the cost of a chunk (a task, a few calls into Arrow) vanishes against its work, small
-# enough that the chunks in flight of a many-core machine stay within a few hundred megabytes.
+# Large enough that the overhead of a chunk (a task, a few calls into Arrow) is negligible, small enough that the
+# chunks in flight on a many-core machine stay within a few hundred megabytes.
 CHUNK_BYTES = 8 << 20
 
-# A rejected line is shown, not archived: this much of it lets a person see what is wrong with it.
+# A rejected line is shown, not archived: this many characters are enough to see the mistake.
 RAW_CHARACTERS = 1000
 
 
@@ -30,8 +30,8 @@ RAW_CHARACTERS = 1000
 class Problem:
     """One row (or file, when ``row`` is None) that could not be read, and why.
 
-    Of a document in a folder ``file`` is its name, and ``kind`` what it is: ``unreadable`` if its text could not
-    be extracted, one of ``formats.kinds`` if it holds none, None if the file itself could not be read.
+    For a document in a folder, ``file`` is its name and ``kind`` its kind: ``unreadable`` if its text could not be
+    extracted, one of ``formats.kinds`` if it has no text, None if the file itself could not be read.
     """
 
     source: str
@@ -44,7 +44,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Column:
-    """A column that may be chosen: integer and number matter for ids and for ``--keep max:COLUMN``."""
+    """A column that may be chosen: the kinds integer and number matter for ids and for ``--keep max:COLUMN``."""
 
     name: str
     kind: Kind
@@ -52,10 +52,10 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What one chunk gives: one table row for each good row, and the rejected rows as problems.
+    """The result of reading one chunk: a table with the good rows, and the rejected rows as problems.
 
-    ``replaced`` counts the invalid UTF-8 sequences that the reader itself had to replace by U+FFFD; most
-    formats hand the bytes on, and the text kernel replaces and counts.
+    ``replaced`` counts the invalid UTF-8 sequences that the reader itself had to replace by U+FFFD; most formats
+    pass the bytes on, and the text kernel replaces and counts them.
     """
 
     table: pa.Table
@@ -86,9 +86,9 @@ class NativeLines:
 
 @dataclass(frozen=True, eq=False)
 class NativeFiles:
-    """The good rows of a text chunk: the files themselves and the path each has in the output.
+    """The good rows of a text chunk: the files themselves and the path of each in the output.
 
-    ``left_aside`` are files that are no rows, for they hold no text that could be read.
+    ``left_aside`` are files without readable text, which are not rows.
     """
 
     row_numbers: RowNumbers
@@ -102,10 +102,10 @@ NativeRows: TypeAlias = NativeTable | NativeLines | NativeFiles
 
 
 class Chunk(Protocol):
-    """Consecutive rows of one source; can be read alone, in any thread, again and again.
+    """Consecutive rows of one source; can be read alone, in any thread, any number of times.
 
-    The good rows are the same in every read, whatever columns are asked for. The one exception is a
-    damaged Parquet or CSV column that an earlier read did not touch: its row numbers and problems say so.
+    The good rows are the same in every read, for any choice of columns. The one exception is a damaged Parquet or
+    CSV column that an earlier read did not touch; the row numbers and problems of the read show it.
     """
 
     @property
@@ -117,10 +117,10 @@ class Chunk(Protocol):
         """Display name of the file."""
 
     def read(self, columns: Sequence[str]) -> Rows:
-        """Return the columns asked for, in the order asked for."""
+        """Return the requested columns, in the requested order."""
 
     def read_native(self) -> NativeRows:
-        """Return everything of the good rows, as the file had it."""
+        """Return the good rows with all their content, as in the file."""
 
 
 class Documents(Protocol):
@@ -128,7 +128,7 @@ class Documents(Protocol):
 
     @property
     def format(self) -> Format:
-        """How the documents are stored."""
+        """The storage format of the documents."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Documents(Protocol):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What may be chosen as text, id or sort column."""
+        """The columns that may be chosen as text, id or sort column."""
 
     @property
     def size_bytes(self) -> int | None:
@@ -144,12 +144,12 @@ class Documents(Protocol):
 
     @property
     def findings(self) -> Findings:
-        """What there is to say of the input besides the rows; complete after a pass over it."""
+        """Facts about the input besides its rows; complete after a pass over it."""
 
     def require(self, text: str, id: str | None) -> None:
-        """Fix what makes a row good: a text that is a string, an id that is a string or an integer.
+        """Define a good row: its text is a string, its id a string or an integer.
 
-        ``choose_columns`` calls it, before the first chunk is read for good.
+        ``choose_columns`` calls it, before the first full pass over the chunks.
         """
 
     def chunks(
@@ -157,9 +157,9 @@ class Documents(Protocol):
     ) -> Iterator[Chunk]:
         """Yield the chunks in order; the same indexes and rows at every call.
 
-        With ``wanted`` only those chunks, the others skipped as cheaply as the format allows.
-        ``columns`` says which columns ``read`` will be asked for (None: all, and ``read_native``); formats
-        that can only be decoded in one go (CSV, huge Parquet row groups) decode no others.
+        With ``wanted``, yields only those chunks and skips the others as cheaply as the format allows. ``columns``
+        names the columns that ``read`` will request (None: all, and ``read_native``); formats that can only be
+        decoded in one pass (CSV, huge Parquet row groups) decode no others.
         """
 
 
@@ -193,9 +193,9 @@ def shown(raw: bytes) -> str:
 
 
 def failure_text(error: BaseException) -> str:
-    """Return the first line of an error, or its name when it has no message.
+    """Return the first line of an error, or its class name when it has no message.
 
-    Raises MemoryError for one that says that memory was short: the file is not to blame.
+    Raises MemoryError for an error that reports a lack of memory, since the file is not its cause.
     """
     if is_memory_failure(error):
         raise MemoryError(str(error)) from error

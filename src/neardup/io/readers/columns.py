@@ -1,4 +1,4 @@
-"""Which column holds the text and which the id: as named, else guessed and said so."""
+"""Choose the text and id columns: by name, or by a guess that is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ID_NAMES = (
 
 @dataclass(frozen=True)
 class Chosen:
-    """The columns to work on, and sentences about what was guessed."""
+    """The chosen columns, and sentences about the guesses."""
 
     text: str
     id: str | None
@@ -32,9 +32,9 @@ class Chosen:
 
 
 def choose_columns(documents: Documents, text: str | None, id: str | None) -> Chosen:
-    """Choose the text and the id column and make the documents keep to them.
+    """Choose the text and the id column and make the documents enforce them.
 
-    Without an id column the documents are known by source and row number.
+    Without an id column, documents are identified by source and row number.
     """
     if not documents.columns:
         raise InputError(
@@ -70,7 +70,7 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) ->
 
 
 def find_column(documents: Documents, name: str, option: str) -> Column:
-    """Return the column of that name, or raise an InputError with the names there are."""
+    """Return the column of that name, or raise an InputError with the existing names."""
     for column in documents.columns:
         if column.name == name:
             return column
@@ -136,7 +136,7 @@ def _guess_id(documents: Documents, text: str) -> tuple[str | None, tuple[str, .
 
 
 def join_ids(parts: Sequence[Any]) -> Any:
-    """Put the id columns of all chunks together: as they are if of one type, else as strings.
+    """Concatenate the id columns of all chunks: unchanged if they have one type, else as strings.
 
     The ids of a JSONL input may be integers in one chunk and strings in the next.
     """

@@ -1,7 +1,7 @@
-"""CSV and TSV: decoded in order by the iterating thread, since a quoted field may hold line ends.
+"""CSV and TSV: decoded in order by the iterating thread, since a quoted field may contain line ends.
 
-Where a record ends can only be told by parsing from the start of the file, so a chunk is a piece of
-Arrow's record stream. Every column is a string; nothing is taken for a number, a date or a null.
+The end of a record can only be found by parsing from the start of the file, so a chunk is a piece of Arrow's
+record stream. Every column is a string; no value is converted to a number, a date or a null.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from neardup.settings import Reading
 AUTO = Reading()
 TAB = "\t"
 
-# The kinds of the columns are told by so many first rows.
+# The kinds of the columns are guessed from this many first rows.
 SAMPLE_ROWS = 100
 
 
@@ -73,22 +73,22 @@ class CsvDocuments(StreamDocuments):
         self.columns = self._kinds()
 
     def require(self, text: str, id: str | None) -> None:
-        """Accept any record; names and values other than the text must be UTF-8, or are made so."""
+        """Accept any record; names and values other than the text are made valid UTF-8."""
         self.text = text
 
     @property
     def delimiter(self) -> str:
-        """What stands between the fields of the first file."""
+        """The field separator of the first file."""
         return self.dialects[0].delimiter
 
     def _dialect(self, position: int, asked: str) -> Dialect:
-        """Find how a file is written, and refuse one with too many columns before they are worked on."""
+        """Find the dialect of a file, and refuse a file with too many columns before they are processed."""
         source = self.sources[position]
         try:
             with closing(self.stream(position)) as stream:
                 head = stream.read(HEAD_BYTES)
         except UNREADABLE:
-            return Dialect(usual_delimiter(source))  # the failure is met again when the header is read
+            return Dialect(usual_delimiter(source))  # the failure recurs when the header is read
         dialect = dialect_of(source, head, asked)
         refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
         return dialect
@@ -193,7 +193,7 @@ class _RecordsChunk:
         return self._numbered(np.flatnonzero(good) + self.batch.first)
 
     def _numbered(self, records: RowNumbers) -> RowNumbers:
-        """Return the row numbers of records: what was left out in front of them counts as a row each."""
+        """Return the row numbers of records: each part left out before them counts as one row."""
         before = np.array([cut.before for cut in self.batch.cuts], np.int64)
         return records + np.searchsorted(before, records, side="right")
 
@@ -205,7 +205,7 @@ class _RecordsChunk:
 
 
 def _kind(column: Any) -> Kind:
-    """Return integer or number if all values that are not empty can be read as such."""
+    """Return integer or number if all non-empty values can be parsed as such."""
     values = column.filter(pc.not_equal(pc.binary_length(column), 0))
     for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
         try:

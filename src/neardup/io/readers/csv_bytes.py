@@ -1,4 +1,4 @@
-"""The bytes of a CSV file as Arrow's reader takes them, plain or disguised as Latin-1."""
+"""The bytes of a CSV file as Arrow's reader expects them, plain or disguised as Latin-1."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from neardup.io.readers.lines import BYTE_ORDER_MARK, Stream
 
 
 class CsvBytes:
-    """A file object for Arrow; with ``latin`` each byte of the file becomes the character of that number.
+    """A file object for Arrow; with ``latin``, each byte of the file becomes the character of that number.
 
-    A file that breaks off just ends here, and ``error`` says why.
+    A truncated file just ends early, and ``error`` has the reason.
     """
 
     closed = False
@@ -29,7 +29,7 @@ class CsvBytes:
 
     @property
     def error(self) -> BaseException | None:
-        """What broke the file off."""
+        """The error that ended the file early."""
         return self._stream.error
 
     def read(self, size: int) -> bytes:
@@ -37,7 +37,7 @@ class CsvBytes:
         if not self._latin:
             return self._stream.read(size)
         while len(self._waiting) < size and (part := self._stream.read(size)):
-            if not self._started:  # Arrow would not know the mark in its disguise
+            if not self._started:  # Arrow would not recognise the byte order mark in its disguise
                 part, self._started = part.removeprefix(BYTE_ORDER_MARK), True
             self._waiting += part.decode("latin-1").encode()
         given, self._waiting = self._waiting[:size], self._waiting[size:]
@@ -61,17 +61,17 @@ class CsvBytes:
 
 
 def as_latin(name: str) -> str:
-    """Return the disguise of a name."""
+    """Return a name in its Latin-1 disguise."""
     return name.encode().decode("latin-1")
 
 
 def from_latin(text: str) -> str:
-    """Return the text behind a disguise; bytes that are no UTF-8 are replaced."""
+    """Return the text behind a disguise; invalid UTF-8 is replaced."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 def restored(table: Any, names: Sequence[str]) -> Any:
-    """Return the table with all its strings turned back into the bytes they were in the file."""
+    """Return the table with the original bytes of the file in all its strings."""
     columns = [pa.chunked_array([_restored(a) for a in c.chunks], pa.string()) for c in table.columns]
     return pa.Table.from_arrays(columns, names=list(names))
 

@@ -1,4 +1,4 @@
-"""Records of a CSV file that are too long to be held: where they lie, found without holding them, and left out."""
+"""Find the CSV records that are too long for memory, without holding them, and leave them out."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _READ_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Cut:
-    """Bytes ``start`` to ``end`` of a file (in UTF-8) that are left out, behind ``before`` records that are not.
+    """Bytes ``start`` to ``end`` of a file (in UTF-8) that are left out, after ``before`` records that are not.
 
-    ``closed``: it is one record. Else nothing closes a quote in it, and how many records it holds is not known.
+    If ``closed``, they are one record. Otherwise a quote in them is never closed, and the number of records in
+    them is unknown.
     """
 
     before: int
@@ -28,7 +29,7 @@ class Cut:
 
     @property
     def reason(self) -> str:
-        """Why it is left out, and what that is."""
+        """The reason for leaving these bytes out, and their range."""
         left = f"bytes {self.start:,} to {self.end - 1:,} are left out"
         if self.closed:
             return f"{too_long('the record')}; {left}"
@@ -38,7 +39,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class _Found:
-    """A record: its place, its fields, whether its last quote is closed."""
+    """A record: its place, its number of fields, and whether its last quote is closed."""
 
     start: int
     end: int
@@ -48,7 +49,7 @@ class _Found:
 
 
 class WithoutCuts:
-    """A stream that leaves out some ranges of bytes, ascending."""
+    """A stream that leaves out some ranges of bytes, in ascending order."""
 
     def __init__(self, stream: Stream, cuts: Sequence[Cut]) -> None:
         self._stream, self._cuts = stream, list(cuts)
@@ -57,7 +58,7 @@ class WithoutCuts:
 
     @property
     def error(self) -> BaseException | None:
-        """What broke the file off."""
+        """The error that ended the file early."""
         return self._stream.error
 
     def read(self, size: int) -> bytes:
@@ -77,14 +78,14 @@ class WithoutCuts:
         return b"".join(parts)
 
     def skip(self, count: int) -> int:
-        """Read so many bytes as they are stored and forget them; return how many there were."""
+        """Read up to ``count`` stored bytes and discard them; return how many there were."""
         left = count
         while left and (part := self._exactly(min(left, _READ_BYTES))):
             left -= len(part)
         return count - left
 
     def _exactly(self, size: int) -> bytes:
-        """Return at most ``size`` bytes; a compressed stream gives more than it is asked for."""
+        """Return at most ``size`` bytes; a compressed stream may return more than requested."""
         data = self._waiting or self._stream.read(size)
         self._waiting = data[size:]
         return data[:size]
@@ -95,17 +96,17 @@ class WithoutCuts:
 
 
 def cuts_of(opened: Callable[[], Stream], dialect: Dialect, width: int, given: int, most: int) -> list[Cut]:
-    """Return what has to be left out behind the first ``given`` records so that none is longer than ``most``.
+    """Return the cuts after the first ``given`` records such that no remaining record is longer than ``most``.
 
-    A record that ends as quotes say, with ``width`` fields, is left out alone. Of any other the first whole record
-    of that width behind the limit is where reading goes on; the next failure is for another search.
+    A record with correct quoting and ``width`` fields is left out alone. After any other, reading resumes at the
+    first whole record of that width behind the limit; the next failure starts another search.
     """
     cuts: list[Cut] = []
     records = -1  # the first is the header
     with closing(opened()) as stream:
         for found in _records(stream, dialect):
             if found.end - found.start <= most or records < given:
-                records += not found.empty  # Arrow does not count it either
+                records += not found.empty  # Arrow does not count empty records either
                 continue
             cut = Cut(records, found.start, found.end, closed=True)
             if not found.closed or found.fields != width:
@@ -116,7 +117,7 @@ def cuts_of(opened: Callable[[], Stream], dialect: Dialect, width: int, given: i
 
 
 def _resumed(opened: Callable[[], Stream], dialect: Dialect, width: int, cut: Cut, most: int) -> Cut:
-    """Return the cut up to the first whole record behind the limit that has ``width`` fields."""
+    """Return the cut extended to the first whole record behind the limit that has ``width`` fields."""
     with closing(WithoutCuts(opened(), ())) as stream:
         limit = stream.skip(cut.start + most)
         for number, found in enumerate(_records(stream, dialect)):  # the first is the rest of a line
@@ -127,7 +128,7 @@ def _resumed(opened: Callable[[], Stream], dialect: Dialect, width: int, cut: Cu
 
 
 def _records(stream: Stream | WithoutCuts, dialect: Dialect) -> Iterator[_Found]:
-    """Yield the records as Arrow sees them: a quote counts at the start of a field, and in such a field twice."""
+    """Yield the records as Arrow splits them: quotes count at the start of a field, then in pairs within it."""
     delimiter, quote = dialect.delimiter.encode(), dialect.quote.encode()
     stop = re.compile(b"[" + re.escape(delimiter) + b"\r\n]")
     offset = start = 0

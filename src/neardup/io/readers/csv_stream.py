@@ -1,4 +1,4 @@
-"""Arrow's CSV record stream, with rejected records numbered, records of any size and broken files."""
+"""Arrow's CSV record stream, extended to number rejected records and to handle long records and broken files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.limits import ROW_BYTES, too_long
 from neardup.io.readers.lines import Stream
 
-# Arrow refuses a record that is longer than a block; the file is then read anew in blocks so much bigger.
+# Arrow refuses a record longer than a block; the file is then read again with blocks this many times larger.
 _GROW = 8
 _RECORD = "a record, or what follows a quote that nothing closes,"
 
@@ -34,9 +34,9 @@ class Rejected:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive records: ``records`` in all, of which ``rejected`` are not in the table.
+    """Consecutive records: ``records`` in all, including the ``rejected`` ones, which are not in the table.
 
-    ``cuts``: what was left out of the file so far, which is in no batch.
+    ``cuts``: the parts of the file left out so far; they are in no batch.
     """
 
     first: int
@@ -49,9 +49,9 @@ class Batch:
 class CsvStream:
     """The records of one file from its start; a failure ends the stream and is kept in ``error``.
 
-    Arrow hands over a rejected record as str and stops if it is no UTF-8. So a file is first read with no
-    record rejected; at the first that has to be, the file is read anew as Latin-1, in which all bytes are
-    characters, and the values are turned back into the bytes they were.
+    Arrow passes a rejected record as str and stops if it is not UTF-8. So the file is first read with no record
+    rejected. At the first record that must be rejected, the file is read again as Latin-1, in which every byte is
+    a character, and the values are converted back to their original bytes.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class CsvStream:
             self.error = pa.ArrowInvalid(too_long(_RECORD))
             return False
         self._block = self._usual_block  # the others may be short
-        # what is left out already stands before them, and was not there when they were looked for
+        # earlier cuts come first in the file, and the search did not see them
         gone = sum(cut.end - cut.start for cut in self.cuts)
         self.cuts += [replace(cut, start=cut.start + gone, end=cut.end + gone) for cut in found]
         return True
@@ -121,7 +121,7 @@ class CsvStream:
         return WithoutCuts(self._opened(), self.cuts) if self.cuts else self._opened()
 
     def _from(self, skip: int) -> Iterator[Batch]:
-        """Yield the batches from record ``skip`` on: those before were given out by an earlier attempt."""
+        """Yield the batches from record ``skip`` on; an earlier attempt yielded those before."""
         with CsvBytes(self._stream(), self._latin) as file, pa.PythonFile(file, "r") as stream:
             with open_records(stream, self._dialect, self._block, **self._options()) as reader:
                 record = 0
@@ -185,7 +185,7 @@ class CsvStream:
 def open_records(
     stream: Any, dialect: Dialect, block: int, header: Sequence[str], names: Sequence[str], reject: Any
 ) -> Any:
-    """Open Arrow's reader so that every value is a string of the bytes in the file."""
+    """Open Arrow's reader so that every value is a string with the bytes of the file."""
     return pacsv.open_csv(
         stream,
         # Without threads every rejected record comes with its number.

@@ -1,4 +1,4 @@
-"""How a CSV file separates and quotes its fields: as its name says, else as its first lines do."""
+"""Find how a CSV file separates and quotes its fields: from its name, or else from its first lines."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from itertools import islice
 from neardup.io.readers.sources import Source
 
 DELIMITERS = ",;\t|"
-"""What the first lines may show; any other character has to be named."""
+"""Delimiters that sniffing can find; any other must be given explicitly."""
 
-# The sniffer's patterns may take time quadratic in what they are given.
+# The sniffer's patterns may take time quadratic in the length of their input.
 _SNIFFED_BYTES = 8 << 10
 _LINES = 50
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What stands between fields, and around those that hold it; whether the first lines told."""
+    """The field delimiter, the quote character, and whether both were found by sniffing."""
 
     delimiter: str
     quote: str = '"'
@@ -33,7 +33,7 @@ def usual_delimiter(source: Source) -> str:
 def dialect_of(source: Source, head: bytes, asked: str = "auto") -> Dialect:
     r"""Return the dialect of a file that begins with ``head`` (UTF-8); ``asked`` is a delimiter, tab or auto.
 
-    The usual delimiter stays unless the first lines have one width with another one only.
+    Keeps the usual delimiter unless only another one splits the first lines into equal numbers of fields.
 
     >>> dialect_of(Source("a.csv", "a.csv"), b"id;text\n1;a, b\n2;c\n").delimiter
     ';'
@@ -61,11 +61,11 @@ def _lines(head: bytes) -> list[str]:
 
 
 def _fits(lines: list[str], dialect: Dialect) -> bool:
-    """Whether all records have the same number of fields, at least two."""
+    """Return whether all records have the same number of fields, at least two."""
     try:
         rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
         widths = [len(row) for row in islice(rows, _LINES) if row]
     except csv.Error:
         return False
-    whole = widths[:-1] or widths  # the last may go on behind the lines at hand
+    whole = widths[:-1] or widths  # the last record may continue after these lines
     return len(set(whole)) == 1 and whole[0] > 1

@@ -1,4 +1,4 @@
-"""From what the user named (file, folder, glob, URL) to the files of the input and their format."""
+"""Resolve the user's input (file, folder, glob, URL) to files and their format."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
 _SUFFIXES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
 
-# Texts without such a suffix are looked up only if they are few, and can be names.
+# Texts without such a suffix are looked up only if they are few and short enough to be names.
 _FEW, _LONGEST_NAME = 1000, 4096
 
 
 @dataclass(frozen=True)
 class Discovered:
-    """The files of an input; ``name`` is what a folder of text files is called."""
+    """The files of an input; ``name`` is the display name of a folder of text files."""
 
     format: Format
     name: str
@@ -36,9 +36,9 @@ class Discovered:
 
 
 def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
-    """Return the files that the names stand for; they must be of one format.
+    """Return the files that the names refer to; they must be of one format.
 
-    ``without``: local files that are no input, wherever they are found.
+    ``without``: local files that are never input, even if a name matches them.
     """
     left_out = frozenset(os.path.realpath(path) for path in without)
     parts = [_find(str(name), left_out) for name in names]
@@ -60,14 +60,14 @@ def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> D
 
 
 def _under_own_name(part: Discovered) -> Iterator[Source]:
-    """Put the folder before the names of its text files: two folders may have files of one name."""
+    """Put the folder before the names of its text files, since two folders may have files of the same name."""
     for source in part.sources:
         joined = part.format == "text" and source.name != part.name
         yield replace(source, name=os.path.join(part.name, source.name)) if joined else source
 
 
 def refuse_names(texts: Sequence[object]) -> None:
-    """Raise InputError for a list of str that are names of files: it may be meant as texts, or as files."""
+    """Raise InputError for a list of str that are file names: they may be meant as texts or as files."""
     few = len(texts) <= _FEW
     strings = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_NAME]
     strings = [text for text in strings if any(map(str.isalnum, text))]  # "." is a folder, and a text
@@ -86,12 +86,12 @@ def refuse_names(texts: Sequence[object]) -> None:
 def _exists(name: str) -> bool:
     try:
         return os.path.exists(os.path.expanduser(name))
-    except (OSError, ValueError):  # what no name can be: a NUL, a lone surrogate
+    except (OSError, ValueError):  # impossible names: with a NUL or a lone surrogate
         return False
 
 
 def find_file(name: str | Path) -> Source:
-    """Return the one file that a path or URL stands for."""
+    """Return the one file that a path or URL refers to."""
     shown = str(name)
     if "://" in shown:
         return Source(shown, shown)
@@ -140,7 +140,7 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     if not hits:
         raise InputError(f"No file matches {name}", "A pattern such as data/*.jsonl or data/**/*.txt", _CHECK)
     fixed = _fixed_part(path)
-    # who writes "kept" into the pattern means what a run has kept
+    # a pattern that contains "kept" refers to the kept documents of a run
     means_kept = any(part.startswith("kept") for part in path.split(os.sep))
     results = {folder: result_around(folder, fixed) for folder in {os.path.dirname(hit) for hit in hits}}
     sources, aside = [], {}
@@ -159,14 +159,14 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
 
 
 def _fixed_part(pattern: str) -> str:
-    """Return the folders of a pattern before the first that is one: names below them tell a partition."""
+    """Return the folders of a pattern before its first wildcard; names below them may encode a partition."""
     parts = pattern.split(os.sep)
     first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     return os.sep.join(parts[:first]) or (os.sep if pattern.startswith(os.sep) else "")
 
 
 def _require_regular(name: str, path: str) -> None:
-    """Refuse pipes and devices: they can be read once, and a run needs several passes."""
+    """Refuse pipes and devices: they can be read only once, and a run needs several passes."""
     if not os.path.isfile(path):
         raise InputError(
             f"{name} is a pipe or a device",
@@ -176,7 +176,7 @@ def _require_regular(name: str, path: str) -> None:
 
 
 def local_source(name: str, path: str) -> Source:
-    """Return a local file; a name that is no Unicode is shown with replacement characters."""
+    """Return a local file; a name that is not Unicode is shown with replacement characters."""
     try:
         size: int | None = os.stat(path).st_size
     except OSError:
@@ -186,7 +186,7 @@ def local_source(name: str, path: str) -> Source:
 
 
 def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discovered:
-    """Take a folder as data of one format, or as one document a file."""
+    """Treat a folder as data of one format, or as one document per file."""
     if not sources:
         left = f" that are input; {aside_note(aside)[0]}" if aside else ""
         raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)

@@ -1,4 +1,4 @@
-"""One file as one text, by the same code that reads folders."""
+"""Read one file as one text, with the code that reads folders."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from neardup.io.readers.folder import TextDocuments
 def read_document(path: str | Path) -> str:
     """Return the text of a file (text, Markdown, HTML, PDF, DOCX, EML, MSG) as a run over its folder reads it.
 
-    Any other file is plain text, in UTF-8 unless its bytes say otherwise. A URL is read through fsspec.
-    Raises InputError for a file that is not there or cannot be read, with the reason.
+    Any other file is plain text, in UTF-8 unless its bytes indicate otherwise. A URL is read through fsspec.
+    Raises InputError for a file that is missing or cannot be read, with the reason.
     """
     documents = TextDocuments(str(path), [find_file(path)])
     for chunk in documents.chunks():
@@ -30,9 +30,9 @@ def read_document(path: str | Path) -> str:
 
 
 def read_stream(stream: BinaryIO) -> str:
-    """Return the text of a document that comes without a name: a PDF by its first bytes, anything else is text.
+    """Return the text of a document without a name: a PDF if its first bytes match, else plain text.
 
-    Raises InputError for a PDF that cannot be read, for what is no text, and for more bytes than a file may have.
+    Raises InputError for a PDF that cannot be read, for binary data, and for more bytes than a file may have.
     """
     data = stream.read(FILE_BYTES + 1)
     refuse_size(len(data))

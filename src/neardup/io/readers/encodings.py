@@ -1,4 +1,4 @@
-"""The encoding of a file of lines, from its beginning and some places further on."""
+"""Find the encoding of a file of lines, from its beginning and some places further on."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from neardup.io.formats.detection import UTF_8, Charset, charset_of
 from neardup.io.readers.sources import Source
 
 HEAD_BYTES = 1 << 20
-"""What is looked at of the beginning."""
+"""Number of bytes examined at the beginning."""
 
 PLACES, PLACE_BYTES = 16, 64 << 10
-"""Places further on that are looked at, in files that are neither compressed nor remote."""
+"""Number of places examined further on, in files that are neither compressed nor remote."""
 
 _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
@@ -17,16 +17,16 @@ _HIGH = bytes(range(128, 256))
 
 
 def charset_of_source(source: Source, asked: str = "auto") -> Charset:
-    """Return the encoding of a file; ``asked`` overrides what its bytes say. May raise what reading raises.
+    """Return the encoding of a file; ``asked`` overrides detection. Raises the errors of reading.
 
-    Bytes that are not UTF-8 and stand at none of the places looked at are counted as invalid later on.
+    Invalid UTF-8 outside the examined places is counted when the file is read.
     """
     if asked != "auto":
         return charset_of(b"", asked)
     with source.open() as file:
         head = bytes(file.read(HEAD_BYTES))
     if b"\0" in head and b"\0" not in head[:2] and not head.startswith(_MARKS):
-        return UTF_8  # UTF-16 would show in the first character: a brace, a quote, the name of a column
+        return UTF_8  # UTF-16 would show in the first character: a brace, a quote, a column name
     if len(head) < HEAD_BYTES:
         return charset_of(head)
     found = charset_of(_whole(head))
@@ -41,7 +41,7 @@ def charset_of_source(source: Source, asked: str = "auto") -> Charset:
 
 
 def _whole(part: bytes) -> bytes:
-    """Leave out what may be half a character at either end."""
+    """Leave out a possible partial character at either end."""
     if part.startswith(_MARKS) or b"\0" in part:
         return part
     return part.rstrip(_HIGH) if part.startswith(b"\xef\xbb\xbf") else part.strip(_HIGH)

@@ -1,4 +1,4 @@
-"""What all inputs made of files share: chunks numbered through over the files, lost files reported."""
+"""The common base of all inputs made of files: numbers chunks across files and reports lost files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class FileDocuments(ABC):
         self.findings = Findings()
         self.names = tuple(source.name for source in self.sources)
         self._stamps: dict[int, Stamp | None] = {}
-        # Chunks per file, once counted: lets a later pass leave out a file without opening it.
+        # Chunks per file, once counted; allows a later pass to skip a file without opening it.
         self._counts: list[int | None] = [None] * len(self.sources)
 
     def take_stamp(self, position: int) -> None:
-        """Note the state of a file: what is read later must still be what is read now."""
+        """Record the state of a file, so that later reads can check that it is unchanged."""
         self._stamps.setdefault(position, self.sources[position].stamp())
 
     def require_unchanged(self, position: int) -> None:
-        """Raise InputError if a file is not what it was when it was opened first."""
+        """Raise InputError if a file has changed since it was first opened."""
         if position in self._stamps:
             require_same(self.sources[position], self._stamps[position])
 
@@ -50,7 +50,7 @@ class FileDocuments(ABC):
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[Chunk | None]:
-        """Yield the chunks of one file, the first numbered ``first``; None may stand for an unwanted one."""
+        """Yield the chunks of one file, numbered from ``first``; an unwanted one may be None."""
 
     @abstractmethod
     def no_native(self) -> NativeRows:
@@ -70,7 +70,7 @@ class FileDocuments(ABC):
             if known is None or chosen is None or any(first + i in chosen for i in range(known)):
                 yield from self._one_file(position, first, chosen, columns)
                 known = self._counts[position]
-                if known is None:  # left early: all that was wanted has been given out
+                if known is None:  # ended early: all wanted chunks have been yielded
                     return
             first += known
 

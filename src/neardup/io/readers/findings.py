@@ -1,4 +1,4 @@
-"""What a reader has to say of its input besides the rows: files left aside, encodings, guesses."""
+"""A reader's findings about its input besides the rows: files left aside, encodings, guesses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from neardup.io.formats.detection import UTF_8, Charset
 
 LISTED = 1000
-"""Files that ``run.json`` lists one by one; of more it has the number."""
+"""Maximum number of files that ``run.json`` lists one by one; beyond it, only the number is stored."""
 
 NAMED = 3
-"""Files that a note names."""
+"""Maximum number of files that a note names."""
 
 
 @dataclass(frozen=True)
 class Aside:
-    """A file or folder that is no input, and why."""
+    """A file or folder that is not input, and why."""
 
     name: str
     why: str
@@ -26,19 +26,19 @@ class Aside:
 
 @dataclass
 class Findings:
-    """What is known of an input; readers add to it, the account of a run reads it."""
+    """The findings about an input; readers add to them, the account of a run reads them."""
 
     notes: list[str] = field(default_factory=list)
     aside: list[Aside] = field(default_factory=list)
     encodings: dict[str, Charset] = field(default_factory=dict)
 
     def tell(self, name: str, charset: Charset) -> None:
-        """Note the encoding of a file, unless it is plain UTF-8."""
+        """Record the encoding of a file, unless it is plain UTF-8."""
         if charset != UTF_8:
             self.encodings[name] = charset
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for ``run.json``, with lists of at most ``LISTED`` files."""
+        """Return the findings for ``run.json``, with lists of at most ``LISTED`` files."""
         encodings = sorted(self.encodings.items())
         return {
             "left_aside": len(self.aside),
@@ -48,7 +48,7 @@ class Findings:
         }
 
     def encoding_notes(self) -> list[str]:
-        """Return a sentence about files that are not UTF-8, known when all have been read."""
+        """Return a sentence about the files that are not UTF-8; complete when all files have been read."""
         if not self.encodings:
             return []
         by_name: dict[str, list[float]] = {}
@@ -59,7 +59,7 @@ class Findings:
 
 
 def aside_note(aside: Sequence[Aside]) -> list[str]:
-    """Return a sentence that names what was left aside, reason by reason."""
+    """Return a sentence that names the files left aside, grouped by reason."""
     if not aside:
         return []
     by_reason: dict[str, list[str]] = {}
@@ -69,7 +69,7 @@ def aside_note(aside: Sequence[Aside]) -> list[str]:
 
 
 def named(names: Iterable[str]) -> str:
-    """Return the first names, and how many more there are.
+    """Return the first names and the number of the others.
 
     >>> named(["a", "b"]), named("abcdef")
     ('a, b', 'a, b, c and 3 more')

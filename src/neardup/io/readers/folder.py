@@ -1,4 +1,4 @@
-"""Files that are one document each, in the formats people have; the id of a document is its path."""
+"""Files that are one document each, in common document formats; the id of a document is its path."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from neardup.io.readers.findings import Findings
 from neardup.io.readers.memory import cut_by_bytes
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
 
-# Opening a file costs about as much as reading this many bytes of it; it also bounds the files in a chunk.
+# Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
 
-# Extracting a text again costs a hundred times what keeping it does; this much is kept, the rest is extracted
-# again in each pass.
+# Extracting a text again costs a hundred times as much as storing it. Texts are stored up to this many bytes; the
+# others are extracted again in each pass.
 _KEPT_BYTES = 256 << 20
 
 
-# Of a larger file the beginning is looked at before the rest is read.
+# For a larger file, the beginning is checked before the rest is read.
 _LARGE = 1 << 20
 
 _TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
@@ -50,7 +50,7 @@ _TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_strin
 class TextDocuments:
     """Files that are one document each; the row number of a document is its place in the sorted list.
 
-    What files say of themselves are columns, too; null where a file does not say it.
+    The metadata of the files are columns, too; null where a file lacks a value.
     """
 
     format: Format = "text"
@@ -87,7 +87,7 @@ class TextDocuments:
 
 @dataclass(frozen=True)
 class _Read:
-    """What is read from a file: its text in UTF-8, or as the bytes of the file are."""
+    """The content of a file: its text in UTF-8 or as raw bytes, its metadata and its attachments."""
 
     text: bytes
     metadata: Metadata
@@ -96,9 +96,9 @@ class _Read:
 
 @dataclass
 class _Known:
-    """What the first read of each file found; later reads must find the same.
+    """The results of the first read of each file; later reads must agree with them.
 
-    ``reasons`` has for each row the problem with it, or None; ``read`` what was extracted, while there is room;
+    ``reasons`` has for each row its problem, or None; ``read`` the extracted contents, while there is room;
     ``charsets`` the encoding of plain text, ``stamps`` the state of the file.
     """
 
@@ -112,7 +112,7 @@ class _Known:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def decode(self, row: int, file: Source, data: bytes) -> bytes:
-        """Return plain text as UTF-8; the encoding is that of the first read."""
+        """Return plain text as UTF-8, decoded with the encoding of the first read."""
         charset = self.charsets.get(row)
         if charset is None:
             charset = self.charsets[row] = charset_of(data, self.encoding)
@@ -120,7 +120,7 @@ class _Known:
         return decoded(data, charset)
 
     def require_unchanged(self, row: int, file: Source) -> None:
-        """Raise InputError if the file is not what it was when it was first read."""
+        """Raise InputError if the file has changed since it was first read."""
         require_same(file, self.stamps.setdefault(row, file.stamp()))
 
     def keep(self, row: int, read: _Read) -> None:
@@ -157,7 +157,7 @@ class _FilesChunk:
             self._load()
         good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
         files = tuple(self.files[i] for i in good)
-        for i, file in zip(good, files, strict=True):  # what is written must be what was judged
+        for i, file in zip(good, files, strict=True):  # the written files must be the ones that were compared
             self.known.require_unchanged(self.first_row + i, file)
         problems = self._problems()
         found = (self.known.reasons[row] for row in rows)
@@ -172,7 +172,7 @@ class _FilesChunk:
         return tuple(problem for problem in found if problem is not None)
 
     def _load(self) -> tuple[list[_Read], list[int]]:
-        """Return what the good files hold and their places in the chunk."""
+        """Return the contents of the good files and their places in the chunk."""
         contents, good = [], []
         with Extractor() as extractor:
             for i, file in enumerate(self.files):
@@ -183,7 +183,7 @@ class _FilesChunk:
         return contents, good
 
     def _content(self, row: int, file: Source, extractor: Extractor) -> _Read | None:
-        """Return what a file holds, or None if it is rejected: the same at every read."""
+        """Return the content of a file, or None if it is rejected; the same at every read."""
         reasons = self.known.reasons
         if reasons.get(row) is not None:
             return None
@@ -219,6 +219,6 @@ class _FilesChunk:
 
 
 def _refuse_other_kinds(file: Source, head: bytes) -> None:
-    """Raise NotTextError for a file that would be taken for text, or a page, and is neither."""
+    """Raise NotTextError for a file that would be read as text or a page but is neither."""
     if format_of(file.path, head) in ("text", "html"):
         refuse_kind(head, file.name)

@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams (``.arrow``, ``.feather``): a chunk is some record batches, or a part of one."""
+"""Arrow IPC files and streams (``.arrow``, ``.feather``): a chunk is several record batches, or part of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAGIC = b"ARROW1"
 
 
 class IpcDocuments(TableDocuments):
-    """Files of Arrow record batches, as ``datasets`` saves them and Feather is: with random access or as a stream.
+    """Files of Arrow record batches, as saved by ``datasets`` and Feather: with random access or as a stream.
 
     Batches are read in order by the iterating thread, and checked before they are used.
     """
@@ -43,7 +43,7 @@ class IpcDocuments(TableDocuments):
 
     @property
     def is_stream(self) -> bool:
-        """Whether the first file that can be read is a stream, without random access."""
+        """Whether the first readable file is a stream, without random access."""
         first = next(i for i in range(len(self.sources)) if i not in self._failures)
         return not _has_index(self.sources[first])
 
@@ -51,7 +51,7 @@ class IpcDocuments(TableDocuments):
         self.take_stamp(position)
         try:
             with _opened(self.sources[position]) as (schema, _):
-                schema.names  # noqa: B018 - one that is no UTF-8 is found now, not in the middle
+                schema.names  # noqa: B018 - a name that is not UTF-8 fails now, not in the middle
                 return schema
         except UNREADABLE as error:
             self._failures[position] = failure_text(error)
@@ -78,7 +78,7 @@ class IpcDocuments(TableDocuments):
 
 @contextmanager
 def _opened(source: Source) -> Iterator[tuple[Any, Iterator[Any]]]:
-    """Open a file of either kind: its schema, and its batches."""
+    """Open a file of either kind and yield its schema and its batches."""
     with source.open() as file:
         if _has_index(source):
             reader = pa.ipc.open_file(file)
@@ -94,7 +94,7 @@ def _has_index(source: Source) -> bool:
 
 
 def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:
-    """Join small batches and cut large ones, the same in every pass; a damaged one ends them."""
+    """Join small batches and cut large ones, the same in every pass; stop at a damaged one."""
     held: list[Any] = []
     size = rows = 0
     for batch in _sound(batches):
@@ -120,10 +120,10 @@ def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:
 
 
 def _sound(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches that have been checked, and the error of the first that is damaged."""
+    """Yield checked batches, and the error of the first damaged one."""
     try:
         for batch in batches:
-            # offsets and indices of a damaged file may lead anywhere: nothing follows them before this
+            # offsets and indices of a damaged file may point anywhere, so they are checked before any use
             batch.validate(full=False)
             _require_sound(batch)
             yield batch

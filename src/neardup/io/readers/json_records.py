@@ -1,8 +1,8 @@
-"""Parsing lines of JSON into columns: only the fields asked for are decoded.
+"""Parse lines of JSON into columns, decoding only the requested fields.
 
-What makes a line good depends on nothing but the line and the required fields, so that every read of a
-chunk has the same rows: the required fields are decoded in every read, the others are taken as raw JSON
-and decoded afterwards, where a value that does not fit becomes null.
+Whether a line is good depends only on the line and the required fields, so that every read of a chunk has the same
+rows. The required fields are decoded in every read; the others are kept as raw JSON and decoded afterwards, and a
+value that does not fit becomes null.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from neardup.io.readers.lines import Positions, line_bounds
 
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
-# msgspec cannot be told to look for such keys; a column of that name is written out but cannot be chosen.
+# msgspec cannot look up such keys; a column of that name is written out but cannot be chosen.
 _UNNAMEABLE = re.compile(r'["\\\x00-\x1f]')
 
 
 REMEMBERED = 1000
-"""Rejected lines of a block that are known when they come again."""
+"""Maximum number of rejected lines of a block that are remembered, to recognise repeats."""
 
 _SHORT = 64
 
@@ -62,7 +62,7 @@ class Parsed:
 
 
 class Parser:
-    """Parses blocks of lines, given which fields a good line must have."""
+    """Parses blocks of lines, given the fields that a good line must have."""
 
     def __init__(self, columns: Sequence[Column], text: str | None = None, id: str | None = None) -> None:
         self._kinds: dict[str, Kind] = {column.name: column.kind for column in columns}
@@ -94,7 +94,7 @@ def _decoder(names: tuple[str, ...], required: tuple[tuple[str, Any], ...], text
     types = dict(required)
     fields: list[Any] = []
     for i, name in enumerate(names):
-        if name == text:  # no default: a line without a text is no document
+        if name == text:  # no default: a line without a text is not a document
             fields.append((f"f{i}", types[name]))
         else:
             default = None if name in types else msgspec.Raw(b"null")
@@ -105,11 +105,11 @@ def _decoder(names: tuple[str, ...], required: tuple[tuple[str, Any], ...], text
 
 
 def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Positions) -> list[Any] | None:
-    """Parse a block in one call, or return None when some line needs to be looked at by itself.
+    """Parse a block in one call, or return None when some line must be parsed separately.
 
-    The call sees values, not lines. It is exact when every line begins with ``{`` and ends with ``}`` and
-    there are as many values as lines: inside a value no ``{`` follows a ``}`` and a line end, so no value
-    goes over a line end, so each line holds at least one value, so exactly one.
+    The call parses values, not lines. It is exact when every line begins with ``{`` and ends with ``}`` and there
+    are as many values as lines: inside a value no ``{`` follows a ``}`` and a line end, so no value spans a line
+    end, so each line contains at least one value, so exactly one.
     """
     if not len(starts):
         return []
@@ -126,9 +126,9 @@ def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Position
 def _parse_each(
     decoder: Any, block: bytes, starts: Positions, ends: Positions
 ) -> tuple[list[Any], Positions, Positions, list[str]]:
-    """Parse line by line: the records, their lines, the lines that are rejected and why.
+    """Parse line by line: return the good records, their lines, the rejected lines and the reasons.
 
-    A million lines may be rejected for the same reason, or be the same: that costs no object and no parsing each.
+    A million lines may be rejected for the same reason, or be identical: repeats cost no object and no parsing.
     """
     records: list[Any] = []
     good, bad, reasons = array("q"), array("q"), list[str]()
@@ -153,7 +153,7 @@ def _parse_each(
 
 
 def _bounds(starts: Positions, ends: Positions) -> Iterator[tuple[int, int]]:
-    """Yield starts and ends as Python numbers, few of which are there at a time."""
+    """Yield starts and ends as Python numbers, created a few at a time."""
     for first in range(0, len(starts), _LINES_AT_ONCE):
         some = slice(first, first + _LINES_AT_ONCE)
         yield from zip(starts[some].tolist(), ends[some].tolist(), strict=True)
@@ -172,7 +172,7 @@ def _parse_one(decoder: Any, line: bytes) -> Any:
 
 
 def _repaired(line: bytes) -> bytes | None:
-    """Return strict JSON for what common programs write: broken UTF-8, half surrogates, NaN."""
+    """Return strict JSON for common mistakes of other programs: broken UTF-8, lone surrogates, NaN."""
     try:
         value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
         text = json.dumps(value, ensure_ascii=False)
@@ -182,7 +182,7 @@ def _repaired(line: bytes) -> bytes | None:
 
 
 def _replaced(line: bytes) -> int:
-    """How many invalid UTF-8 sequences of a line are read as U+FFFD."""
+    """Return how many invalid UTF-8 sequences of a line are read as U+FFFD."""
     return line.decode("utf-8", "replace").count("\ufffd") - line.count("\ufffd".encode())
 
 
@@ -194,7 +194,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _decode_all(raws: Sequence[Any]) -> list[Any]:
-    """Decode raw values in one call, or one by one if a value among them is refused."""
+    """Decode raw values in one call, or one by one if one of them is refused."""
     try:
         return list(msgspec.json.decode(b"[" + b",".join(map(bytes, raws)) + b"]"))
     except _REFUSED:
@@ -213,7 +213,7 @@ def _decode_raw(raw: bytes) -> Any:
 
 
 def _id_array(values: list[Any]) -> Any:
-    """Return ids as int64 if all of this chunk are such integers, else all as strings."""
+    """Return ids as int64 if all in this chunk are 64-bit integers, else all as strings."""
     if values and all(value is None or type(value) is int for value in values):
         try:
             return pa.array(values, pa.int64())
@@ -244,7 +244,7 @@ def _string(value: Any) -> str | None:
 
 
 def parsed_objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the lines that are JSON objects, whole."""
+    """Yield the lines that are JSON objects, fully decoded."""
     decoder = msgspec.json.Decoder(dict[str, Any])
     for line in lines:
         try:
@@ -265,10 +265,10 @@ def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
 
 
 def _kind(values: list[Any]) -> Kind:
-    """Return the kind of most values: a few of another type are rejected or become null when read."""
+    """Return the kind of most values; the few of another type are rejected or become null when read."""
     strings, integers, floats = (sum(type(v) is t for v in values) for t in (str, int, float))
     if 2 * (strings + integers + floats) < len(values):
         return "other"
     if strings * 2 >= len(values) or (strings and not floats):
-        return "text"  # also a column of nulls so far: it may hold texts further on
+        return "text"  # also a column of only nulls so far: it may contain texts further on
     return "number" if floats else "integer"

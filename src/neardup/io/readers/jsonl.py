@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line; a chunk holds the raw bytes of its lines and is parsed when read."""
+"""JSONL: one JSON object per line; a chunk contains the raw bytes of its lines and is parsed when read."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from neardup.io.readers.problems import LineProblems
 from neardup.io.readers.sources import Source
 from neardup.io.readers.streams import StreamDocuments
 
-# The columns are those of so many first rows: a file has no list of its keys.
+# The columns are guessed from this many first rows, since a file has no list of its keys.
 SAMPLE_ROWS = 100
 _SAMPLE_BYTES = 1 << 20
 
 
 class JsonlDocuments(StreamDocuments):
-    """Files of one JSON object a line."""
+    """Files of one JSON object per line."""
 
     format: Format = "jsonl"
 
@@ -97,7 +97,7 @@ class JsonlDocuments(StreamDocuments):
                     row, offset = row + 1, offset + block.length
                     continue
                 if stream.error is not None and not block.endswith(b"\n"):
-                    tail = block  # the line in which a broken stream ended is no line
+                    tail = block  # the partial line at the end of a broken stream does not count
                     break
                 load = partial(bytes, block)
                 yield LinesChunk(index, self, position, row, load) if want(index) else None
@@ -113,7 +113,7 @@ class JsonlDocuments(StreamDocuments):
             self._spans[position] = spans
 
     def partition(self, position: int) -> bytes | None:
-        """Return the keys that the folders of a file tell and its lines lack, as a JSON object; None if none."""
+        """Return the partition keys of a file's folders that its lines lack, as a JSON object; None if none."""
         known = {column.name for column in self.columns}
         told = {key: value for key, value in self.sources[position].partition if key not in known}
         return msgspec.json.encode(told) if told else None
@@ -146,7 +146,7 @@ class JsonlDocuments(StreamDocuments):
     def _first_lines(self, position: int) -> list[bytes]:
         stream = self.stream(position)
         try:
-            # Two blocks: the first ends with a line end, the last line of a short file may have none.
+            # Two blocks: the first ends with a line end, the last line of a short file may lack one.
             blocks = islice(line_blocks(stream.read, _SAMPLE_BYTES), 2)
             block = b"".join(block for block in blocks if isinstance(block, bytes))
         finally:
@@ -159,7 +159,7 @@ class JsonlDocuments(StreamDocuments):
 
 @dataclass(frozen=True, eq=False)
 class LinesChunk:
-    """Some lines of one file; ``load`` gives their bytes."""
+    """Some lines of one file; ``load`` returns their bytes."""
 
     index: int
     owner: JsonlDocuments
@@ -173,7 +173,7 @@ class LinesChunk:
         return self.owner.names[self.position]
 
     def read(self, columns: Sequence[str]) -> Rows:
-        """Parse the lines and return the fields asked for."""
+        """Parse the lines and return the requested fields."""
         block = self._block()
         parsed = self.owner.parser.parse(block, tuple(dict.fromkeys(columns)))
         arrays = [parsed.column(name) for name in columns]
@@ -181,7 +181,7 @@ class LinesChunk:
         return Rows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
     def read_native(self) -> NativeRows:
-        """Return the good lines untouched, but for the partition that their folder tells."""
+        """Return the good lines unchanged, except for the added partition keys of their folders."""
         block = self._block()
         parsed = self.owner.parser.parse(block, ())
         starts, ends = parsed.starts[parsed.lines], parsed.stops[parsed.lines]
@@ -205,5 +205,5 @@ class LinesChunk:
 
 
 def _shared(raw: str, same: dict[str, str]) -> str:
-    """Return one string for rejected lines that are the same; of as many different ones as are remembered."""
+    """Return one shared string for identical rejected lines, for at most ``REMEMBERED`` different ones."""
     return same.setdefault(raw, raw) if len(same) < REMEMBERED else same.get(raw, raw)

@@ -1,4 +1,4 @@
-"""What the files of a folder are together: data of one kind, or documents; and what stands beside data."""
+"""Decide whether the files of a folder are data of one kind or documents, and which files only accompany data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BINARY: frozenset[Format] = frozenset(("parquet", "ipc"))
 BESIDE = "beside the data"
 NOT_LISTED = "state.json does not list it"
 
-# What stands beside data and speaks of it; in a folder without data these are documents as others are.
+# Files that describe data; in a folder without data they are documents like others.
 _COMPANION_NAMES = frozenset(
     (
         *("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "croissant.json"),
@@ -42,7 +42,7 @@ _STATE_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Decided:
-    """The files of a folder that are read, as what, and what stays aside."""
+    """The files of a folder that are read, their format, and the files left aside."""
 
     format: Format
     sources: tuple[Source, ...]
@@ -51,7 +51,7 @@ class Decided:
 
 
 def format_of(name: str) -> Format:
-    """Return the format that the extension of a file name stands for."""
+    """Return the format for the extension of a file name."""
     stem, extension = os.path.splitext(name.lower())
     if extension in COMPRESSIONS:
         inner = _FORMATS.get(os.path.splitext(stem)[1], "text")
@@ -60,10 +60,10 @@ def format_of(name: str) -> Format:
 
 
 def decide(folder: str, sources: Sequence[Source]) -> Decided:
-    """Say what a folder holds: data, if other files are few and small beside it; else one document a file.
+    """Decide whether a folder is data, if other files are few and small in comparison; else one document per file.
 
-    A few: not more of them than data files, and at most a tenth of their bytes. Raises InputError where both
-    could be meant, or data of several kinds.
+    Few and small: not more of them than data files, and at most a tenth of their bytes. Raises InputError if both
+    readings are possible, or the data is of several kinds.
     """
     speaking = [source for source in sources if _speaks_of_data(source.name)]
     others = [source for source in sources if not _speaks_of_data(source.name)]
@@ -86,7 +86,7 @@ def decide(folder: str, sources: Sequence[Source]) -> Decided:
 
 
 def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the Hive partition that the folders in a name stand for.
+    """Return the Hive partition encoded in the folders of a name.
 
     >>> partition_of("date=2024-01-01/lang=__HIVE_DEFAULT_PARTITION__/part.parquet")
     (('date', '2024-01-01'), ('lang', None))
@@ -100,7 +100,7 @@ def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def _speaks_of_data(name: str) -> bool:
-    """Tell a README, a dataset_info.json, or the _SUCCESS and _metadata that writers of data leave."""
+    """Return whether this is a README, a dataset_info.json, or a writer's _SUCCESS or _metadata file."""
     base = os.path.basename(name).lower()
     return (
         base in _COMPANION_NAMES
@@ -127,7 +127,7 @@ def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Dec
 
 
 def _listed(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:
-    """Part the files of a saved dataset from the caches that the library leaves beside them."""
+    """Separate the files of a saved dataset from the caches that the library leaves beside them."""
     states = {os.path.dirname(s.name): s for s in rest if os.path.basename(s.name) == "state.json" and s.is_local}
     listed: list[Source] = []
     unlisted: list[Source] = []

@@ -1,26 +1,26 @@
-"""How much a row, a field or a table may ask for before it is refused, and how the refusal reads."""
+"""Limits on rows, fields and tables, and the errors for exceeding them."""
 
 from __future__ import annotations
 
 from neardup.errors import InputError
 
 ROW_BYTES = 64 << 20
-"""Size of a row, and so of a field. The longest novels have 10 MB; a row is held several times over while it is
-worked on, by each thread."""
+"""Size of a row, and so of a field. The longest novels have 10 MB; each thread holds several copies of a row while
+processing it."""
 
 COLUMNS = 10_000
 """Columns of a table. Each costs some kilobytes for every chunk of rows."""
 
 DICTIONARY_BYTES = 256 << 20
-"""Size of the different values of a column in a row group of Parquet; most writers stop at 1 MB."""
+"""Size of the distinct values of a column in a row group of Parquet; most writers stop at 1 MB."""
 
 PAGE_BYTES, PAGE_RATIO = 256 << 20, 100
-"""Size of a page of Parquet when it is unpacked, unless that is at most so many times what is stored. Writers put
-a thousand values into a page however long they are, so a page of books may be bigger; text packs to a tenth."""
+"""Size of an unpacked page of Parquet, unless it is at most ``PAGE_RATIO`` times its stored size. Writers put a
+thousand values into a page regardless of length, so a page of books may be bigger; text packs to a tenth."""
 
 
 def too_long(what: str) -> str:
-    """Return the reason for which a row is rejected.
+    """Return the reason for rejecting a row.
 
     >>> too_long("the line")
     'the line is longer than 64 MB, the most a row may have'
@@ -29,7 +29,7 @@ def too_long(what: str) -> str:
 
 
 def refuse_columns(name: str, count: int) -> None:
-    """Raise InputError for a table with more columns than are read."""
+    """Raise InputError for a table with more columns than the limit."""
     if count > COLUMNS:
         raise InputError(
             f"{name} has {count:,} columns",

@@ -1,4 +1,4 @@
-"""Cutting a stream of bytes into blocks of whole lines, and a block into lines."""
+"""Cut a stream of bytes into blocks of whole lines, and a block into lines."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Positions = npt.NDArray[np.int64]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# What is kept of a line that is too long, to be shown.
+# Bytes kept from the start of a line that is too long, to show them.
 _BEGINNING = 4096
 
-# When a compressed stream breaks, what one read had decompressed is got again byte by byte.
+# When a compressed stream breaks, the bytes lost in the failing read are recovered byte by byte.
 _COMPRESSED_READ = 64 << 10
 
 
 @dataclass(frozen=True)
 class Span:
-    """Where a block of lines lies in a plain file; one line alone if it is too long to be read."""
+    """The place of a block of lines in a plain file; a line too long to be read is a block alone."""
 
     offset: int
     length: int
@@ -39,7 +39,7 @@ class Span:
 
 @dataclass(frozen=True)
 class LongLine:
-    """A line that is longer than a row may be: how it begins, and how many bytes it has."""
+    """A line longer than the limit for a row: its beginning, and its length in bytes."""
 
     beginning: bytes
     length: int
@@ -95,7 +95,7 @@ class Stream:
         return data
 
     def _rescue(self, step: int) -> bytes:
-        """Get what the failing read had decompressed and lost: again up to there, then byte by byte."""
+        """Recover the output of a failed read: decompress again up to its start, then byte by byte."""
         saved: list[bytes] = []
         try:
             self._file.close()
@@ -106,14 +106,14 @@ class Stream:
             while len(saved) < step and (byte := self._file.read(1)):
                 saved.append(byte)
         except UNREADABLE:
-            pass  # the failure that was met before
+            pass  # the same failure as before
         return b"".join(saved)
 
 
 def line_blocks(read: Callable[[int], bytes], size: int, longest: int = ROW_BYTES) -> Iterator[bytes | LongLine]:
-    """Yield blocks of about ``size`` bytes that end with a line; a line above that is a block of its own.
+    """Yield blocks of about ``size`` bytes that end with a line; a longer line is a block of its own.
 
-    Of a line of more than ``longest`` bytes only the beginning is held.
+    Only the beginning of a line of more than ``longest`` bytes is held.
     """
     rest: list[bytes] = []
     held = 0
@@ -136,7 +136,7 @@ def line_blocks(read: Callable[[int], bytes], size: int, longest: int = ROW_BYTE
 
 
 def _skip_line(read: Callable[[int], bytes], size: int, part: bytes) -> tuple[int, bytes]:
-    """Return how many bytes of the line were still to come, and what was read behind it."""
+    """Return the number of remaining bytes of the line, and the bytes read after it."""
     skipped = 0
     while part:
         end = part.find(b"\n") + 1
@@ -168,7 +168,7 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
 
 
 def _before(data: npt.NDArray[np.uint8], starts: Positions, ends: Positions, byte: int) -> Positions:
-    """Return the ends moved one back where the last byte is the given one."""
+    """Return the ends, moved back by one where the last byte is the given one."""
     last: Any = data[np.maximum(ends - 1, 0)] if len(data) else data
     return np.where((ends > starts) & (last == byte), ends - 1, ends)
 
@@ -187,7 +187,7 @@ def read_span(path: str, span: Span) -> bytes:
 
 
 def with_keys(line: bytes, item: bytes) -> bytes:
-    """Put the keys of a second JSON object at the end of the first, and leave the rest as it is."""
+    """Append the keys of a second JSON object to the first, and leave the rest unchanged."""
     body = line.rstrip()
     end = line[len(body) :] or b"\n"
     inner = body[:-1].rstrip()

@@ -1,7 +1,7 @@
-"""``manifest.json`` of a result: which files neardup wrote into the folder, how large they are, their digests.
+"""``manifest.json`` of a result: the files that neardup wrote into the folder, their sizes and their digests.
 
-It proves that a folder is one of ours, as it was left, before anything in it is replaced or decoded. It guards
-against damage and mistakes, not against somebody who changes a table and the manifest together.
+It proves that a folder is an unchanged result before anything in it is replaced or decoded. It guards against
+damage and mistakes, not against deliberate changes to a table and the manifest together.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 60)]
 
 
 class Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A file: its size, and the SHA-256 of its content. Or a folder: sizes added up, SHA-256 of the names.
+    """A file: its size, and the SHA-256 of its content. Or a folder: the total size, and the SHA-256 of the names.
 
-    A folder has the number of its ``files``. The kept documents, which may be many gigabytes and are the user's
-    own, have no digest.
+    A folder has the number of its ``files``. The kept documents, which may be many gigabytes and belong to the
+    user, have no digest.
     """
 
     bytes: Size
@@ -45,7 +45,7 @@ class Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
-    """Everything that was written into a result folder, by its name, apart from the manifest itself."""
+    """All files that were written into a result folder, by name, except the manifest itself."""
 
     neardup: str
     format: int
@@ -53,18 +53,18 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChangedError(Exception):
-    """A result folder is not as it was written; the message says in what."""
+    """A result folder has changed since it was written; the message describes how."""
 
 
 def manifest_of(folder: Path, digested: Collection[str], version: tuple[str, int]) -> bytes:
-    """The manifest of a folder as JSON; the files ``digested`` get digests. ``version``: program, format."""
+    """Return the manifest of a folder as JSON, with digests for ``digested``. ``version``: program, format."""
     files = {entry.name: _described(entry, entry.name in digested) for entry in sorted(folder.iterdir())}
     encoded = msgspec.json.encode(Manifest(*version, files), order="sorted")
     return msgspec.json.format(encoded, indent=2) + b"\n"
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder. Raises ChangedError where there is none, or another program's."""
+    """Return the manifest of a folder. Raises ChangedError if it is missing, or another program's."""
     try:
         return msgspec.json.decode(read_regular(folder / MANIFEST, MOST_BYTES), type=Manifest)
     except FileNotFoundError:
@@ -74,9 +74,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def require_own(folder: Path) -> None:
-    """Raise ChangedError unless everything in the folder was written by neardup, and ``run.json`` is unchanged.
+    """Raise ChangedError unless neardup wrote everything in the folder, and ``run.json`` is unchanged.
 
-    Files that are missing do no harm: nothing is lost with them.
+    Missing files are allowed: a replacement cannot lose them.
     """
     manifest = read_manifest(folder)
     read_whole(folder, RUN_FILE, manifest)
@@ -92,7 +92,7 @@ def require_own(folder: Path) -> None:
 
 
 def read_whole(folder: Path, name: str, manifest: Manifest) -> bytes:
-    """The bytes of a file of the result, which are those that were written. Raises ChangedError otherwise."""
+    """Return the bytes of a file of the result. Raises ChangedError unless they are those written."""
     written = manifest.files.get(name)
     if written is None or written.sha256 is None:
         raise ChangedError(f"{MANIFEST} does not name {name}")
@@ -110,7 +110,7 @@ def read_whole(folder: Path, name: str, manifest: Manifest) -> bytes:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The bytes of a regular file of at most so many; no link is followed. Raises OSError for anything else."""
+    """Return the bytes of a regular file, at most ``most``, without following links. Raises OSError otherwise."""
     handle = os.open(path, _FLAGS)
     with open(handle, "rb") as file:
         found = os.fstat(handle)
@@ -144,7 +144,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def damaged(folder: Path, reason: str) -> InputError:
-    """The error for a result folder of which something cannot be used."""
+    """Return the error for a result folder with an unusable part."""
     return InputError(
         f"{folder} cannot be used: {reason}",
         "A folder as this version of neardup writes it, with all its files",
@@ -153,7 +153,7 @@ def damaged(folder: Path, reason: str) -> InputError:
 
 
 def decoded_table(name: str, data: bytes) -> pa.Table:
-    """A table of a result from the bytes of its file. Raises ChangedError for bytes that are no such table."""
+    """Return a table of a result from the bytes of its file. Raises ChangedError for any other bytes."""
     try:
         table = pq.ParquetFile(pa.BufferReader(data)).read()
         table.validate(full=True)

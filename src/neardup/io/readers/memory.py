@@ -1,4 +1,4 @@
-"""Documents in memory: Arrow tables and everything that gives Arrow data, lists of strings."""
+"""Documents in memory: Arrow tables, any object with Arrow data, lists of strings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NAME = "input"
 
 
 class ArrowDocuments:
-    """A table in memory; chunks are slices of it and copy nothing."""
+    """A table in memory; chunks are slices of it, without copies."""
 
     format: Format = "arrow"
 
     def __init__(self, table: Any, chunk_bytes: int = CHUNK_BYTES) -> None:
         self.table = table
-        # What native rows have: Arrow can neither filter nor write views in all places.
+        # The schema of native rows, without views: Arrow can neither filter nor write views everywhere.
         self.schema = without_views(table.schema)
         self.names = (NAME,)
         self.findings = Findings()
@@ -55,7 +55,7 @@ class ArrowDocuments:
 def _size(table: Any) -> int:
     try:
         return int(table.nbytes)
-    except pa.ArrowTypeError:  # pyarrow before 24 cannot say it of string views
+    except pa.ArrowTypeError:  # pyarrow before 24 cannot compute the size of string views
         return int(table.get_total_buffer_size())
 
 
@@ -118,7 +118,7 @@ def from_strings(texts: Sequence[object], chunk_bytes: int = CHUNK_BYTES) -> Arr
 
 
 def from_arrow(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
-    """Return documents of anything with an Arrow capsule: a table, or one column of strings."""
+    """Return documents from any object with an Arrow capsule: a table, or one column of strings."""
     table = _hugging_face(data)
     try:
         if table is None:
@@ -157,13 +157,13 @@ def _hugging_face(data: Any) -> Any:
     """Return the table of a Hugging Face dataset that has no Arrow capsule, else None."""
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return None
-    # A filtered or shuffled dataset is its table plus a list of indices; asking for rows applies both.
+    # A filtered or shuffled dataset is its table plus a list of indices; requesting rows applies both.
     if getattr(data, "_indices", None) is not None and hasattr(data, "with_format"):
         return data.with_format("arrow")[:]
     return data.data.table
 
 
 def is_arrow(data: object) -> bool:
-    """Return whether the object can be taken as Arrow data."""
+    """Return whether the object can be read as Arrow data."""
     capsule = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
     return capsule or hasattr(getattr(data, "data", None), "table")

@@ -1,4 +1,4 @@
-"""Parquet: a chunk is some row groups, or some rows of a row group that is too big to decode at once."""
+"""Parquet: a chunk is several row groups, or some rows of a row group that is too big to decode at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from neardup.io.readers.tables import TableChunk, TableDocuments
 class ParquetDocuments(TableDocuments):
     """Parquet files that all have the same columns.
 
-    They are read, not mapped: a mapped file that is cut while it is read ends the process.
+    They are read, not mapped: truncating a mapped file during the read ends the process.
     """
 
     format: Format = "parquet"
@@ -47,7 +47,7 @@ class ParquetDocuments(TableDocuments):
         self.take_stamp(position)
         try:
             with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
-                # a type that Arrow cannot read, or a name that is no UTF-8, is found now, not in the middle
+                # a type that Arrow cannot read, or a name that is not UTF-8, fails now, not in the middle
                 file.schema_arrow.names  # noqa: B018
                 self.footers[position] = read_footer(raw, file.metadata)
                 return file.metadata
@@ -80,7 +80,7 @@ class ParquetDocuments(TableDocuments):
         if position not in self._plans:
             with self.sources[position].open_raw() as raw:
                 opened = partial(self.open, position)
-                # at a URL every look at a header fetches what lies around it: the file would be fetched once more
+                # at a URL, reading a header fetches the bytes around it: the whole file would be fetched once more
                 self._plans[position] = plan(
                     self.footers[position],
                     raw,
@@ -146,7 +146,7 @@ class ParquetDocuments(TableDocuments):
 
 @dataclass(frozen=True)
 class _GroupsChunk:
-    """One or more whole row groups, decoded by whoever reads the chunk."""
+    """One or more whole row groups, decoded by the thread that reads the chunk."""
 
     index: int
     owner: ParquetDocuments
@@ -179,7 +179,7 @@ class _GroupsChunk:
         return table, np.arange(part.first_row, part.first_row + part.rows), ()
 
     def _rescue(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
-        """Read the row groups one by one, so that a damaged one takes no other with it."""
+        """Read the row groups one by one, so that a damaged one does not affect the others."""
         tables, numbers, problems = [self._empty(columns)], [no_rows()], []
         row = self.part.first_row
         for group in self.part.groups:
@@ -200,8 +200,8 @@ class _GroupsChunk:
 
 
 def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:
-    """Open a Parquet file to be read a page at a time, its checksums verified where it has them."""
-    # pre_buffer would load the column chunks of all row groups asked for at once, a big row group whole
+    """Open a Parquet file to read it a page at a time, verifying its checksums if it has them."""
+    # pre_buffer would load the column chunks of all requested row groups at once, a big row group as a whole
     return pq.ParquetFile(
         source.open_raw(),
         metadata=metadata,
@@ -213,6 +213,6 @@ def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = 
 
 
 def lost_rows(start: int, end: int, error: BaseException | str) -> str:
-    """Say which rows a damaged row group takes with it."""
+    """Return the reason that lists the rows lost with a damaged row group."""
     why = error if isinstance(error, str) else failure_text(error)
     return f"rows {start} to {end - 1} are lost, their row group cannot be read: {why}"

@@ -1,4 +1,4 @@
-"""The footer of a Parquet file: what it says of the columns of each row group (parquet.thrift, FileMetaData)."""
+"""The footer of a Parquet file: it describes the columns of each row group (parquet.thrift, FileMetaData)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_FOOTER_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column of a row group: where it lies, what it takes stored and unpacked, how it is coded."""
+    """A column of a row group: its place, its stored and unpacked sizes, and its encodings."""
 
     path: str
     is_bytes: bool
@@ -42,7 +42,7 @@ class StoredGroup:
 
 
 def read_footer(file: Any, metadata: Any) -> tuple[StoredGroup, ...]:
-    """Return the row groups of a file, open as bytes; ``metadata`` is what Arrow has read of it.
+    """Return the row groups of a file, open as bytes; ``metadata`` is Arrow's reading of it.
 
     Raises ArrowInvalid for a footer that contradicts itself.
     """

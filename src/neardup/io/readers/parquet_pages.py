@@ -1,7 +1,7 @@
-"""What a column of a Parquet row group decodes to, from the headers of its pages, before it is decoded.
+"""Predict the decoded size of a column of a Parquet row group from the headers of its pages.
 
-A dictionary page of some kilobytes may hold a value of a hundred megabytes, and a million rows may repeat it; the
-footer tells of neither.
+A dictionary page of some kilobytes may contain a value of a hundred megabytes, and a million rows may repeat it;
+the footer shows neither.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DICTIONARY_CODES = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
 
 @dataclass(frozen=True)
 class Page:
-    """One page: ``values`` in it, coded by the dictionary or not, its size unpacked and as it is stored."""
+    """One page: the number of ``values``, whether the dictionary codes them, its unpacked and stored sizes."""
 
     is_dictionary: bool
     coded: bool
@@ -35,7 +35,7 @@ class Page:
 def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
     """Yield the pages of a column chunk.
 
-    Raises ArrowInvalid where there is no page, OSError when the file cannot be read.
+    Raises ArrowInvalid if the bytes are not a page, OSError when the file cannot be read.
     """
     at, end = column.start, column.start + column.stored
     while at < end:

@@ -1,4 +1,4 @@
-"""How the row groups of a Parquet file are cut into chunks: from its footer alone where that is enough."""
+"""Plan how the row groups of a Parquet file are cut into chunks: from its footer alone if that is enough."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from neardup.io.readers.parquet_pages import Page, pages_of
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20
 
-# In a dictionary the length stands before each value.
+# In a dictionary, the length precedes each value.
 _LENGTH_BYTES = 4
 
-# Rows of which the sizes are looked up at once where a dictionary may repeat large values.
+# Rows per batch when sizes are looked up, where a dictionary may repeat large values.
 _ROWS_AT_ONCE = 1 << 16
 
 
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a row group takes when decoded: all of it, and the largest value that rows may repeat."""
+    """The decoded size of a row group, and the size of the largest value that rows may repeat, in bytes."""
 
     size: int
     largest: int = 0
@@ -62,7 +62,7 @@ def plan(
     """Cut a file into parts: small row groups together, middle ones alone, big ones in batches.
 
     ``file``: the file as bytes; ``dictionaries`` opens it as Parquet, so that one column keeps its dictionary.
-    ``all_headers``: look at the header of every page, for the footer may understate what they unpack to.
+    ``all_headers``: read the header of every page, since the footer may understate the unpacked sizes.
     """
     parts: list[Part] = []
     held: list[int] = []
@@ -106,7 +106,7 @@ class _TooLargeError(Exception):
 
 
 def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
-    """Return what the pages of a row group unpack to by their headers, which Arrow believes when it makes room."""
+    """Return the unpacked size of a row group by its page headers, which Arrow trusts when it allocates memory."""
     size = 0
     for column in stored.columns:
         try:
@@ -128,9 +128,9 @@ def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
 def decoded_size(
     stored: StoredGroup, group: int, file: Any, dictionaries: Callable[[str], Any], told: int = 0
 ) -> Decoded:
-    """Return how many bytes a row group takes when decoded: values that a dictionary repeats are counted so.
+    """Return the decoded size of a row group in bytes, counting each repetition of a dictionary value.
 
-    ``told``: what the headers of its pages say, which the footer may understate.
+    ``told``: the size by the headers of its pages, which the footer may understate.
     """
     size, largest = max(stored.unpacked, told), 0
     for column in stored.columns:
@@ -145,7 +145,7 @@ def decoded_size(
 
 
 def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any], group: int) -> Decoded:
-    """Return what the rows take whose values stand in the dictionary."""
+    """Return the size of the rows whose values are in the dictionary."""
     found = pages_of(file, column)
     first = next(found, None)
     if first is None or not first.is_dictionary:
@@ -168,10 +168,10 @@ def _is_coded(page: Page) -> bool:
 
 
 def _measured(dictionaries: Callable[[str], Any], column: StoredColumn, group: int, coded: int) -> Decoded:
-    """Add up the values of the first rows by the dictionary, without making them."""
+    """Add up the values of the first rows by the dictionary, without decoding them."""
     name = column.path
     size = largest = seen = 0
-    if "." in name:  # inside of a list or a struct, where Arrow gives no dictionary: the worst is taken
+    if "." in name:  # inside a list or a struct, where Arrow returns no dictionary: assume the worst
         return Decoded(column.unpacked * max(1, column.values), ROW_BYTES)
     with dictionaries(name) as file:
         for batch in file.iter_batches(min(coded, _ROWS_AT_ONCE) or 1, [group], [name], use_threads=False):
@@ -188,8 +188,8 @@ def _measured(dictionaries: Callable[[str], Any], column: StoredColumn, group: i
 def exact_slices(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     """Yield tables of exactly ``rows`` rows (the last may be shorter), without copying.
 
-    Where a decoder ends its batches depends on the columns decoded, but a chunk must hold the same rows
-    in every pass.
+    The batch boundaries of a decoder depend on the columns decoded, but a chunk must have the same rows in every
+    pass.
     """
     held: list[Any] = []
     count = 0

@@ -1,4 +1,4 @@
-"""Rejected rows, kept small: a million bad lines cost some bytes each, and are objects only when looked at."""
+"""Rejected rows, stored compactly: a million bad lines cost some bytes each, and become objects only on access."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from neardup.io.readers.base import Problem, RowNumbers
 
 
 class _Lazy(Sequence[Problem]):
-    """Problems that are made when they are asked for; equal to any sequence of the same problems."""
+    """Problems that are created on access; equal to any sequence of the same problems."""
 
     def at(self, place: int) -> Problem:
-        """Return the problem at a place from 0 on."""
+        """Return the problem at a place, counted from 0."""
         raise NotImplementedError
 
     @overload
@@ -37,7 +37,7 @@ class _Lazy(Sequence[Problem]):
 
 
 class LineProblems(_Lazy):
-    """The rejected lines of one chunk. Reasons and short lines that repeat are one string each."""
+    """The rejected lines of one chunk. Repeated reasons and short lines share one string each."""
 
     def __init__(self, source: str, rows: RowNumbers, reasons: Sequence[str], raw: Sequence[str]) -> None:
         self._source, self._rows, self._reasons, self._raw = source, rows, reasons, raw
@@ -46,7 +46,7 @@ class LineProblems(_Lazy):
         return len(self._rows)
 
     def at(self, place: int) -> Problem:
-        """Return the problem at a place from 0 on."""
+        """Return the problem at a place, counted from 0."""
         return Problem(self._source, int(self._rows[place]), self._reasons[place], self._raw[place])
 
 
@@ -58,7 +58,7 @@ class Problems(_Lazy):
         self._ends: list[int] = []
 
     def add(self, found: Sequence[Problem]) -> None:
-        """Take in the problems of one more chunk."""
+        """Add the problems of one more chunk."""
         if found:
             self._ends.append(len(self) + len(found))
             self._parts.append(found)
@@ -71,6 +71,6 @@ class Problems(_Lazy):
             yield from part
 
     def at(self, place: int) -> Problem:
-        """Return the problem at a place from 0 on."""
+        """Return the problem at a place, counted from 0."""
         number = bisect_right(self._ends, place)
         return self._parts[number][place - (self._ends[number - 1] if number else 0)]

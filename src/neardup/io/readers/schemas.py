@@ -1,4 +1,4 @@
-"""One schema for files whose columns have the same names and perhaps other types."""
+"""One schema for files whose columns have the same names and possibly different types."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from neardup.io.readers.sources import Source
 
 @dataclass(frozen=True)
 class Unified:
-    """The schema in which rows of all files can be written, and what was done to get it.
+    """The schema in which rows of all files can be written, and notes on how it was found.
 
-    ``mixed``: columns of other types in some files, each with (type, first file of that type).
+    ``mixed``: columns whose type differs between files, each with (type, first file of that type).
     """
 
     schema: Any
@@ -29,7 +29,7 @@ class Unified:
 
 
 def unified(names: Sequence[str], schemas: Sequence[Any]) -> Unified:
-    """Return the schema of the first file, with a wider type, else string, where another file has another type.
+    """Return the schema of the first file; a column whose type differs elsewhere gets a wider type, else string.
 
     Raises InputError when a column is missing in one of the files.
     """
@@ -53,9 +53,9 @@ def unified(names: Sequence[str], schemas: Sequence[Any]) -> Unified:
 
 
 def partition_columns(sources: Sequence[Source], known: Sequence[str]) -> tuple[list[Any], list[str]]:
-    """Return fields for the partition that folders tell, those columns apart that the files have, and a note.
+    """Return fields for the partition in the folder names, except for columns that the files have, and a note.
 
-    Whole numbers make a column of int64 if all are written as such, anything else one of strings.
+    A column of only whole numbers is int64, any other is of strings.
     """
     values: dict[str, list[str | None]] = {}
     for source in sources:
@@ -77,7 +77,7 @@ def constant(source: Source, field: Any, rows: int) -> Any:
 
 
 def cast(column: Any, target: Any) -> Any:
-    """Return a column in the type that all files have in common."""
+    """Return a column in the common type of all files."""
     if column.type.equals(target):
         return column
     try:
@@ -98,7 +98,7 @@ def _is_whole(value: str) -> bool:
 
 
 def _common(types: Sequence[Any], first: Any) -> Any:
-    """Return a type that holds the values of all these without loss."""
+    """Return a type that represents the values of all these types without loss."""
     flat = [found.value_type if pt.is_dictionary(found) else found for found in types]
     if all(kind_of(found) == "text" for found in flat):
         raw = [found for found in flat if pt.is_binary(found) or pt.is_large_binary(found)]

@@ -1,4 +1,4 @@
-"""Tables of signatures: Parquet, or Arrow's own file and stream formats, told apart by their first bytes."""
+"""Tables of signatures: Parquet, or Arrow's file and stream formats, distinguished by their first bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neardup.io.readers.files import UNREADABLE
 
 
 def read_table(path: str | Path) -> pa.Table:
-    """The whole table of a file or URL, with the metadata of its schema. Raises InputError."""
+    """Return the whole table of a file or URL, with the metadata of its schema. Raises InputError."""
     source = find_file(path)
     try:
         data = pa.py_buffer(source.read_bytes())

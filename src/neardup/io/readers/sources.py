@@ -11,14 +11,14 @@ import pyarrow as pa
 from neardup.errors import InputError
 
 Stamp: TypeAlias = tuple[int, int, int]
-"""Time of the last change in nanoseconds, size, number of the file: another one is another content."""
+"""Time of the last change in nanoseconds, size, inode number: a different stamp means different content."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file: ``name`` is what the user sees, ``path`` what is opened, ``partition`` what its folders say."""
+    """A file: ``name`` is for display, ``path`` for opening, ``partition`` comes from its folders."""
 
     name: str
     path: str
@@ -27,7 +27,7 @@ class Source:
 
     @property
     def is_local(self) -> bool:
-        """Whether the file is reached without fsspec."""
+        """Whether the file can be opened without fsspec."""
         return "://" not in self.path
 
     @property
@@ -36,7 +36,7 @@ class Source:
         return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
 
     def stamp(self) -> Stamp | None:
-        """Return what tells whether the file has changed; None for what is gone, or is not local."""
+        """Return a stamp that shows whether the file has changed; None for a missing or remote file."""
         try:
             found = os.stat(self.path) if self.is_local else None
         except OSError:
@@ -65,14 +65,14 @@ class Source:
 
 
 def require_same(source: Source, before: Stamp | None) -> None:
-    """Raise InputError if a file is not what it was ``before``."""
+    """Raise InputError if a file has changed since ``before``."""
     now = source.stamp()
     if now != before:
         raise changed(source.path, "it is gone" if now is None else "its size or its time is another")
 
 
 def changed(path: str, how: str) -> InputError:
-    """Return the error for a file that is not what it was in an earlier pass."""
+    """Return the error for a file that has changed since an earlier pass."""
     return InputError(
         f"{path} changed while it was being worked on: {how}",
         "Files that stay as they are until the run has ended",

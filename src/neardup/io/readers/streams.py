@@ -1,4 +1,4 @@
-"""What files of lines share, JSONL and CSV: their encodings, found when they are opened, and their compression."""
+"""The common base of JSONL and CSV files: their encodings, found when they are opened, and their compression."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neardup.io.readers.sources import Source
 
 
 class StreamDocuments(FileDocuments):
-    """Files that are read as a stream of bytes, which are UTF-8 or turned into it."""
+    """Files that are read as a stream of bytes, which are UTF-8 or converted to it."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         super().__init__(sources)
@@ -25,7 +25,7 @@ class StreamDocuments(FileDocuments):
         return codecs.pop() if len(codecs) == 1 else None
 
     def find_charsets(self, asked: str) -> None:
-        """Find the encoding of each file; one that cannot be read is told of when it is read."""
+        """Find the encoding of each file; an unreadable file is reported when it is read."""
         for position, source in enumerate(self.sources):
             self.take_stamp(position)
             try:

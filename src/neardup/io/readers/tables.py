@@ -1,4 +1,4 @@
-"""What Parquet and Arrow files share: columns with types, one schema over all files, partitions in folders."""
+"""The common base of Parquet and Arrow files: typed columns, one schema over all files, partitions in folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from neardup.io.readers.sources import Source
 
 
 class TableDocuments(FileDocuments):
-    """Files of typed columns; ``schema`` is that of native rows of all of them, partitions included."""
+    """Files of typed columns; ``schema`` is the common schema of native rows, partitions included."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         super().__init__(sources)
@@ -29,7 +29,7 @@ class TableDocuments(FileDocuments):
         self._unified: Unified | None = None
 
     def settle(self, schemas: Sequence[Any]) -> None:
-        """Find the schema of the whole; ``schemas`` has one for each file, None for one that cannot be read."""
+        """Find the schema of the whole input; ``schemas`` has one for each file, None for an unreadable one."""
         good = [i for i, schema in enumerate(schemas) if schema is not None]
         for i in good:
             refuse_columns(self.names[i], len(schemas[i]))
@@ -46,11 +46,11 @@ class TableDocuments(FileDocuments):
 
     @property
     def partition_names(self) -> list[str]:
-        """The columns that folders tell."""
+        """The columns of the partition in the folder names."""
         return [field.name for field in self._partition]
 
     def require(self, text: str, id: str | None) -> None:
-        """Refuse a text or an id that has another type in one of the files: it would not be what was asked for."""
+        """Refuse a text or an id whose type in one of the files does not fit its role."""
         self.text = text
         self._require_kinds(text, ("text",))
         if id is not None:
@@ -70,14 +70,14 @@ class TableDocuments(FileDocuments):
                 )
 
     def in_file(self, columns: Sequence[str] | None) -> list[str] | None:
-        """Return which columns are to be decoded to get these; None: all."""
+        """Return the columns to decode to obtain these; None: all."""
         if columns is None:
             return None
         stored = [name for name in dict.fromkeys(columns) if name in self._stored.names]
         return stored or self._stored.names[:1]
 
     def shaped(self, position: int, table: Any, columns: Sequence[str]) -> Any:
-        """Return decoded rows with these columns, in the types of the whole where a file has another kind."""
+        """Return decoded rows with these columns, in the common type where a file has another kind."""
         made = {}
         for name in dict.fromkeys(columns):
             if name in self._stored.names:
@@ -89,7 +89,7 @@ class TableDocuments(FileDocuments):
         return _table([made[name] for name in columns], list(columns))
 
     def rows(self, position: int, table: Any, numbers: RowNumbers, columns: Sequence[str]) -> Rows:
-        """Return the columns asked for of decoded rows, without rows that are too long."""
+        """Return the requested columns of decoded rows, without rows that are too long."""
         asked = plain(self.shaped(position, table, columns))
         asked, numbers, problems = self.without_long(position, asked, numbers)
         if self.text is not None:
@@ -97,7 +97,7 @@ class TableDocuments(FileDocuments):
         return Rows(asked, numbers, problems)
 
     def native(self, position: int, table: Any, numbers: RowNumbers) -> NativeTable:
-        """Return decoded rows in the column order and types of the whole, without rows that are too long."""
+        """Return decoded rows in the common column order and types, without rows that are too long."""
         columns = [
             cast(table.column(field.name), field.type)
             if field.name in self._stored.names
@@ -144,7 +144,7 @@ class TableChunk:
         return self.owner.names[self.position]
 
     def read(self, columns: Sequence[str]) -> Rows:
-        """Return the columns asked for."""
+        """Return the requested columns."""
         return self.owner.rows(self.position, self.table, self._row_numbers(), columns)
 
     def read_native(self) -> NativeRows:

@@ -1,4 +1,4 @@
-"""Thrift's compact protocol, as Parquet writes its footer and the headers of its pages; read with distrust.
+"""Thrift's compact protocol, used for Parquet footers and page headers; read without trusting the data.
 
 Arrow reads both as well, but ends the process when some numbers in them contradict each other.
 """
@@ -17,7 +17,7 @@ _DEEPEST = 40
 
 
 def struct_at(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
-    """Return the struct at a place, and where it ends. IndexError: ``data`` ends before that."""
+    """Return the struct at a place, and its end. Raises IndexError if ``data`` ends before that."""
     if depth > _DEEPEST:
         raise pa.ArrowInvalid("metadata nested too deeply")
     fields: Fields = {}
@@ -39,14 +39,14 @@ def struct_at(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
 
 
 def struct_of(value: Any) -> Fields:
-    """Return a field that has to be a struct."""
+    """Return a field that must be a struct."""
     if not isinstance(value, dict):
         raise pa.ArrowInvalid("a part of the metadata is not there")
     return value
 
 
 def number_of(fields: Fields, key: int, otherwise: int | None = None) -> int:
-    """Return a field that has to be a number and not negative."""
+    """Return a field that must be a number and not negative."""
     value = fields.get(key, otherwise)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise pa.ArrowInvalid(f"a number of the metadata is {value!r}")
@@ -54,7 +54,7 @@ def number_of(fields: Fields, key: int, otherwise: int | None = None) -> int:
 
 
 def list_of(fields: Fields, key: int) -> list[Any]:
-    """Return a field that has to be a list; an empty one if it is not there."""
+    """Return a field that must be a list; an empty one if it is missing."""
     value = fields.get(key, [])
     if not isinstance(value, list):
         raise pa.ArrowInvalid("a list of the metadata is none")
@@ -87,7 +87,7 @@ def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     count, kind, at = head >> 4, head & 15, at + 1
     if count == 15:
         count, at = _varint(data, at)
-    if count > len(data) - at:  # each takes a byte at least
+    if count > len(data) - at:  # each needs at least one byte
         raise IndexError("the metadata ends in the middle of a list")
     values = []
     for _ in range(count):

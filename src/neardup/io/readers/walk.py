@@ -1,4 +1,4 @@
-"""The files below a folder that may be input; everything else is named with the reason."""
+"""Find the files below a folder that may be input; all others are listed with a reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OTHER_PROGRAMS = frozenset(("thumbs.db", "desktop.ini", ".ds_store", "ehthumbs.d
 HIDDEN, PROGRAMS, RESULT = "hidden", "made by other programs for themselves", "a result of neardup"
 _OUTSIDE, _IRREGULAR, _CACHE = "a link out of the folder", "no regular file", "another revision, or a cache"
 
-# A result has these beside its account; another program's run.json does not.
+# A result has these files beside its account; another program's run.json has not.
 _TABLES = frozenset(("run.json", "groups.parquet", "pairs.parquet"))
 _ACCOUNT_BYTES = 64 << 20
 
@@ -20,7 +20,7 @@ _ACCOUNT_BYTES = 64 << 20
 def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[tuple[str, str]]:
     """Yield (name below the folder, path) of its visible, regular files; the rest goes to ``aside``.
 
-    Links are followed to files inside the folder only. A snapshot in a cache of the Hugging Face hub is made of
+    Links are followed to files inside the folder only. A snapshot in a cache of the Hugging Face hub consists of
     links to the blobs beside it, and these are followed too.
     """
     roots = (os.path.realpath(root), *_blobs(root))
@@ -43,7 +43,7 @@ def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[t
 
 
 def not_input(name: str) -> str | None:
-    """Return why a file of this name is no input, or None: it is hidden, or other programs keep it for themselves.
+    """Return why a file of this name is not input, or None: it is hidden, or internal to other programs.
 
     >>> not_input("Thumbs.db"), not_input("a.txt")
     ('made by other programs for themselves', None)
@@ -86,7 +86,7 @@ def result_around(folder: str, base: str) -> str | None:
 
 
 def _prune(relative: str, folders: list[str], aside: list[Aside]) -> None:
-    """Take out folders that hold no input: hidden ones, and the store behind the snapshots of a hub."""
+    """Remove folders without input: hidden ones, and the store behind the snapshots of a hub."""
     hub = {"blobs", "refs"} if {"blobs", "snapshots"} <= set(folders) else set()
     for name in sorted(folders):
         if name.startswith(".") or name in hub:
@@ -104,7 +104,7 @@ def _unfit(path: str, roots: Iterable[str]) -> str | None:
 
 
 def _blobs(root: str) -> Iterator[str]:
-    """Yield where the files of a hub's snapshot lie: ``.../blobs`` for ``.../snapshots/REVISION``."""
+    """Yield the folder with the files of a hub's snapshot: ``.../blobs`` for ``.../snapshots/REVISION``."""
     before, found, _ = (os.path.realpath(root) + os.sep).rpartition(f"{os.sep}snapshots{os.sep}")
     blobs = os.path.join(before, "blobs")
     if found and os.path.isdir(blobs):

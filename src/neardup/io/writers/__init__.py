@@ -1,4 +1,4 @@
-"""Writing results: a folder or a file that appears whole or not at all, and the documents that were kept."""
+"""Write results: folders and files that are written atomically, and the kept documents."""
 
 from neardup.io.writers.access import access_of, common_access, creating
 from neardup.io.writers.kept import KeptWriter, open_kept

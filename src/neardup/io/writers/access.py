@@ -1,4 +1,4 @@
-"""Who may read an output: nobody who may not read all of its input."""
+"""Permissions of outputs: only those who may read all of its input may read an output."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 from neardup.io.readers.base import Documents
 
 EVERYBODY = 0o666
-"""What the umask allows is not restricted further: input that comes from no file of this system."""
+"""Restricts nothing beyond the umask: for input that comes from no file of this system."""
 
 _OWNER, _GROUP, _OTHERS = 0o600, 0o060, 0o006
 
 
 def common_access(paths: Iterable[str | Path]) -> int:
-    """The permissions to read and write that all of these files and folders give; those of the owner stay.
+    """Return the read and write permissions common to all the given files and folders; the owner's stay.
 
-    What a group other than ours may do counts for nothing: the output will belong to our group. Files that
-    cannot be looked at, and standard input, restrict nothing.
+    Permissions of a group other than ours count for nothing, since the output will belong to our group. Files that
+    cannot be examined, and standard input, restrict nothing.
 
     >>> oct(common_access([]))
     '0o666'
@@ -35,7 +35,7 @@ def common_access(paths: Iterable[str | Path]) -> int:
 
 
 def access_of(documents: Documents, *others: Documents | None) -> int:
-    """The permissions that all files of these documents give; data in memory and URLs restrict nothing."""
+    """Return the permissions common to all files of the documents; data in memory and URLs restrict nothing."""
     every = (documents, *(other for other in others if other is not None))
     sources = (source for one in every for source in getattr(one, "sources", ()))
     return common_access(source.path for source in sources if source.is_local)
@@ -43,7 +43,7 @@ def access_of(documents: Documents, *others: Documents | None) -> int:
 
 @contextmanager
 def creating(access: int) -> Iterator[None]:
-    """What this process creates within gets no permission that ``access`` has not; for one thread at a time."""
+    """Limit the permissions of files this process creates within to ``access``; for one thread at a time."""
     before = os.umask(0o077)
     os.umask(before | (0o066 & ~access))
     try:
@@ -53,7 +53,7 @@ def creating(access: int) -> Iterator[None]:
 
 
 def restrict(path: Path, access: int) -> None:
-    """Take from a file, or from everything in a folder and itself, the permissions that ``access`` has not."""
+    """Remove permissions beyond ``access`` from a file, or from a folder and everything in it."""
     if access == EVERYBODY or os.name == "nt":
         return
     if path.is_dir():
@@ -67,10 +67,10 @@ def restrict(path: Path, access: int) -> None:
 
 def _restrict_one(path: str | Path, access: int) -> None:
     found = os.stat(path, follow_symlinks=False)
-    # a folder with the set-group-ID bit gives what is made in it to its own group
+    # in a folder with the set-group-ID bit, new files belong to the folder's group
     allowed = access if found.st_gid == os.getegid() else _without_group(access)
     if stat.S_ISDIR(found.st_mode):
-        allowed |= (allowed & 0o444) >> 2  # who may read a folder may enter it
+        allowed |= (allowed & 0o444) >> 2  # permission to read a folder implies permission to enter it
     mode = stat.S_IMODE(found.st_mode)
     if mode & ~allowed & 0o077:
         os.chmod(path, mode & (allowed | 0o7700))
@@ -78,12 +78,12 @@ def _restrict_one(path: str | Path, access: int) -> None:
 
 def _shared(found: os.stat_result) -> int:
     mode = (found.st_mode & EVERYBODY) | _OWNER
-    if stat.S_ISDIR(found.st_mode):  # who may read names, but not enter, reads no file there
+    if stat.S_ISDIR(found.st_mode):  # without permission to enter, its files are unreadable
         mode &= ~0o066 | ((found.st_mode & 0o011) * 6)
     mine = not hasattr(os, "getegid") or found.st_gid == os.getegid()
     return mode if mine else _without_group(mode)
 
 
 def _without_group(mode: int) -> int:
-    """The mode with no more for the group than for all others."""
+    """Return the mode with the group's permissions set to those of all others."""
     return (mode & ~_GROUP) | ((mode & _OTHERS) << 3)

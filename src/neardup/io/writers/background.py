@@ -1,4 +1,4 @@
-"""One thread that writes while the others read on."""
+"""A thread that writes while other threads continue to read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WAITING_BYTES = 96 << 20
 
 
 class Background(Generic[Item]):
-    """Calls ``work`` for each item in order, in a thread; its exception comes out of put or close."""
+    """Calls ``work`` for each item in order, in a thread; put or close raises its exception."""
 
     def __init__(self, work: Callable[[Item], None]) -> None:
         self._work = work
@@ -23,12 +23,12 @@ class Background(Generic[Item]):
         self._ended = False
         self._error: BaseException | None = None
         self._change = threading.Condition()
-        # A daemon: a run that is broken off between two chunks must not wait for a writer no one feeds.
+        # A daemon: a run that is interrupted between two chunks must not wait for an idle writer.
         self._thread = threading.Thread(target=self._run, name="neardup-writer", daemon=True)
         self._thread.start()
 
     def put(self, item: Item, size: int) -> None:
-        """Hand over an item; waits while too many bytes are waiting."""
+        """Hand over an item; blocks while too many bytes are waiting."""
         with self._change:
             self._change.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= _WAITING_BYTES)
             self._raise()
@@ -37,12 +37,12 @@ class Background(Generic[Item]):
             self._change.notify_all()
 
     def close(self) -> None:
-        """Wait until all is written."""
+        """Wait until all items are written."""
         self._end()
         self._raise()
 
     def stop(self) -> None:
-        """End the thread without writing what still waits."""
+        """End the thread without writing the waiting items."""
         with self._change:
             self._waiting.clear()
         self._end()

@@ -1,4 +1,4 @@
-"""One file: written in a place of its own, moved to its name when all of it is on the disk."""
+"""Write one file atomically: to a temporary place first, renamed when all of it is on the disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from neardup.io.writers.place import WorkingPlace, flush
 
 
 class OutputFile:
-    """A file as a context manager: complete under its name, or not there at all.
+    """A file as a context manager: complete under its name, or absent.
 
-    It is opened in a place of its own next to where it goes at the beginning, so that a place that cannot be
-    written is known before the work. On any exception it is removed. Only files of the same kind (``is_own``) are
-    overwritten, and only when asked to. ``access``: the permissions of its input (``access.py``).
-    Raises OutputError.
+    It is opened at once, in a separate place next to the target, so that an unwritable location is found before
+    the work. On any exception it is removed. Only files of the same kind (``is_own``) are overwritten, and only on
+    request. ``access``: the permissions of its input (``access.py``). Raises OutputError.
     """
 
     kind = "a file"
@@ -42,11 +41,11 @@ class OutputFile:
         return self
 
     def is_own(self, path: Path) -> bool:
-        """Whether this regular file is of this kind."""
+        """Return whether this regular file is of this kind."""
         raise NotImplementedError
 
     def write_bytes(self, data: bytes) -> None:
-        """Write what comes next."""
+        """Append the data."""
         try:
             self._file.write(data)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The kept documents, in the format of the input, written while the next chunks are read."""
+"""Write the kept documents in the format of the input, while the next chunks are read."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from neardup.runtime import is_memory_failure
 
 
 class Sink(Protocol):
-    """How one format is written: prepared by the caller of ``write``, written in the background."""
+    """A writer for one format: the caller of ``write`` prepares items, a background thread writes them."""
 
     path: Path
 
     def prepare(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
-        """Return what is to be written of a chunk."""
+        """Return the part of a chunk to write."""
 
     def write(self, item: Any) -> None:
-        """Write it."""
+        """Write one prepared item."""
 
     def close(self) -> None:
         """Finish the file."""
@@ -48,7 +48,7 @@ class Sink(Protocol):
 class KeptWriter:
     """Writes the kept rows of each chunk, chunk after chunk.
 
-    Also a context manager: when left by an exception it stops its thread and writes no more.
+    Also a context manager: on an exception it stops its thread and writes no more.
     """
 
     def __init__(self, sink: Sink, bytes_in: int) -> None:
@@ -75,7 +75,7 @@ class KeptWriter:
             raise _failed(self.path, error) from error
 
     def close(self) -> tuple[int, int]:
-        """Finish and return the size of the input and of what was written, in bytes."""
+        """Finish and return the sizes of the input and of the output, in bytes."""
         try:
             if self._open:
                 self._thread.close()
@@ -105,7 +105,7 @@ class KeptWriter:
 def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None) -> KeptWriter:
     """Return the writer of the kept documents.
 
-    ``extra`` is the schema of columns that every row gets besides its own.
+    ``extra`` is the schema of the columns added to every row.
     """
     if extra is not None:
         check_extra(documents, extra.names)
@@ -130,7 +130,7 @@ def _sink(folder: OutputFolder, documents: Documents, extra: Any) -> Sink:
 
 
 def check_extra(documents: Documents, extra: Sequence[str]) -> None:
-    """Raise OutputError if the documents cannot have these columns besides their own."""
+    """Raise OutputError if these columns cannot be added to the documents."""
     if isinstance(documents, TextDocuments):
         raise OutputError(
             "Text files have no place for further columns",
@@ -148,7 +148,7 @@ def check_extra(documents: Documents, extra: Sequence[str]) -> None:
 
 
 def _weight(native: NativeRows) -> int:
-    """Return how much memory the rows hold while they wait to be written."""
+    """Return how much memory the rows use while they wait to be written."""
     if isinstance(native, NativeTable):
         return int(native.table.nbytes)
     return len(native.data) if isinstance(native, NativeLines) else 0

@@ -1,4 +1,4 @@
-"""Kept rows as an Arrow file or stream, as the input was."""
+"""Kept rows as an Arrow file or stream, like the input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ArrowSink:
         for field in extra or ():
             self._schema = self._schema.append(field)
         opened = pa.ipc.new_stream if documents.is_stream else pa.ipc.new_file
-        # batches of several chunks may have other dictionaries for one column
+        # batches of several chunks may have different dictionaries for one column
         options = pa.ipc.IpcWriteOptions(unify_dictionaries=not documents.is_stream)
         self._file = opened(str(path), self._schema, options=options)
 

@@ -1,4 +1,4 @@
-"""Kept rows as CSV: values untouched, quoting by Arrow."""
+"""Kept rows as CSV: values unchanged, quoting by Arrow."""
 
 from __future__ import annotations
 

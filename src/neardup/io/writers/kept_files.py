@@ -26,7 +26,7 @@ class FilesSink:
     def prepare(
         self, native: NativeFiles, keep: npt.NDArray[np.bool_], extra: Any
     ) -> list[tuple[str, Source]] | None:
-        """Return the kept files, and those that were left aside, with their places in the folder."""
+        """Return the kept files and those left aside, with their places in the folder."""
         chosen = [*(native.sources[i] for i in np.flatnonzero(keep).tolist()), *native.left_aside]
         return [(self._places[source.path], source) for source in chosen] or None
 
@@ -45,20 +45,20 @@ class FilesSink:
 
 
 def _places(files: Sequence[Source]) -> dict[str, str]:
-    """Return where each file goes, by its full path; no two at the same place."""
+    """Return the place of each file by its full path; all places are distinct."""
     names = [os.path.normpath(file.name) for file in files]
     if any(
         os.path.isabs(name) or "://" in file.name or name.startswith("..")
         for name, file in zip(names, files, strict=True)
     ):
-        # Names that lead out of the folder: the files go below what their paths have in common.
+        # For names that lead out of the folder, files are placed relative to the common part of their paths.
         paths = [file.path.split("://", 1)[-1].lstrip("/") for file in files]
         base = os.path.commonpath(["/" + os.path.dirname(path) for path in paths])
         names = [os.path.relpath("/" + path, base) for path in paths]
     places: dict[str, str] = {}
     taken: set[str] = set()
     for file, name in zip(files, names, strict=True):
-        # Names that are no Unicode are shown with replacement characters, and may look alike.
+        # Names that are not Unicode are shown with replacement characters, and may look alike.
         place = name if name not in taken else f"{name}.{len(taken)}"
         taken.add(place)
         places[file.path] = place

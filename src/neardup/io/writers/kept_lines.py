@@ -1,4 +1,4 @@
-"""Kept JSONL lines, byte for byte as they were."""
+"""Kept JSONL lines, byte for byte as in the input."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ import pyarrow as pa
 from neardup.io.readers.base import NativeLines
 from neardup.io.readers.lines import with_keys
 
-# What gzip itself takes by default; Python's 9 takes several times as long for a percent of size.
+# The default of gzip itself; Python's 9 takes several times as long for a percent of size.
 GZIP_LEVEL = 6
 
 _SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
 
 
 class LinesSink:
-    """Writes lines; further columns are put at the end of each line's object."""
+    """Writes lines; further columns are appended to each line's object."""
 
     def __init__(self, path: Path, compression: str | None) -> None:
         self.path = path.with_name(path.name + _SUFFIX.get(compression or "", ""))
         self._file = open_output(self.path, compression)
 
     def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
-        """Return the pieces of the block that are kept."""
+        """Return the kept pieces of the block."""
         if extra is None:
             return list(_pieces(native, keep)) or None
         return list(_annotated(native, keep, extra)) or None
@@ -45,14 +45,14 @@ class LinesSink:
 
 
 def open_output(path: Path, compression: str | None) -> Any:
-    """Open a file to be written, compressed as the input was."""
+    """Open a file for writing, compressed like the input."""
     if compression == "gzip":
         return gzip.open(path, "wb", GZIP_LEVEL)
     return pa.CompressedOutputStream(str(path), compression) if compression else open(path, "wb")
 
 
 def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:
-    """Yield runs of kept lines that follow each other in the block as one piece each."""
+    """Yield each run of kept lines that are adjacent in the block as one piece."""
     starts, ends = native.starts[keep], native.ends[keep]
     if not len(starts):
         return

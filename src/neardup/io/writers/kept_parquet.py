@@ -16,11 +16,11 @@ from neardup.io.readers.memory import ArrowDocuments
 from neardup.io.readers.parquet import ParquetDocuments
 from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, StoredColumn
 
-# A row group is closed at this size even if the input's were bigger: it has to be held in memory.
+# A row group is closed at this size even if the input's were bigger, since it is held in memory.
 _GROUP_BYTES = 64 << 20
 
-# Writers give up a dictionary beyond a limit (1 MB of values in most of them) and go on with plain values.
-# The footer does not say so, but the size does: indices take at most 4 bytes a value, texts more.
+# Writers abandon a dictionary beyond a limit (1 MB of values in most of them) and continue with plain values. The
+# footer does not record this, but the size shows it: indices take at most 4 bytes a value, texts more.
 _DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
 
 _DEFAULT_ROWS = 1 << 20
@@ -28,7 +28,7 @@ _DEFAULT_ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """How the row groups of a file are made."""
+    """The layout of a file's row groups."""
 
     rows: int = _DEFAULT_ROWS
     compression: str | dict[str, str] = "snappy"
@@ -72,7 +72,7 @@ class ParquetSink:
             self._write_groups()
 
     def close(self) -> None:
-        """Write what is left and the footer."""
+        """Write the remaining rows and the footer."""
         if self._held_rows:
             self._write_groups()
             if self._held_rows:
@@ -80,7 +80,7 @@ class ParquetSink:
         self._file.close()
 
     def _write_groups(self) -> None:
-        """Write full row groups; what is left over goes first into the next."""
+        """Write full row groups; the remaining rows start the next."""
         table = self._take()
         rest = table.num_rows % self._rows if table.num_rows > self._rows else 0
         self._write_table(table.slice(0, table.num_rows - rest))
@@ -112,7 +112,7 @@ def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
 def layout_of(documents: ParquetDocuments, extra: Any = None) -> Layout:
     """Return the layout of the first file: its row group size, and codec and encodings by column.
 
-    The extra columns get the codec of the first column.
+    The extra columns use the codec of the first column.
     """
     groups = documents.footers[min(documents.footers)]
     if not groups:

@@ -1,4 +1,4 @@
-"""A lock on an open file: one process holds it, and it is gone with that process, however it ends."""
+"""A lock on an open file, held by one process and released when that process ends, in whatever way."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ try:
 except ImportError:
     msvcrt = None
 
-# Windows lets nobody read what is locked: the byte that is locked is one that the file does not have.
+# On Windows nobody can read locked bytes, so the locked byte is one beyond the end of the file.
 _PLACE = 1 << 30
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock the open file: True when it is ours now, False when another holds it, None where there are no locks."""
+    """Lock the open file: return True on success, False if another process has it, None without lock support."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

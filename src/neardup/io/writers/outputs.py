@@ -1,4 +1,4 @@
-"""The output folder: written in a place of its own, moved to its name when all is on the disk."""
+"""The output folder, written atomically: in a temporary place first, renamed when all is on the disk."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from neardup.tables import FORMAT_VERSION
 
 
 class OutputFolder:
-    """A result folder as a context manager: complete under its name, or not there at all.
+    """A result folder as a context manager: complete under its name, or absent.
 
-    Files are written into a place next to it that nobody else can enter. At the end ``manifest.json`` is added,
-    all is flushed to the disk and the folder gets its name; on any exception it is removed. Only a result of
-    neardup to which nothing was added is replaced, and only when asked to. Raises OutputError.
+    Files are written into a private folder next to it. At the end ``manifest.json`` is added, everything is
+    flushed to the disk and the folder is renamed; on any exception it is removed. Only a result of neardup without
+    added files is replaced, and only on request. Raises OutputError.
     """
 
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -39,7 +39,7 @@ class OutputFolder:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             self._check_target()
             self._place.open()
-            self._check_target()  # what a killed run had set aside may be back
+            self._check_target()  # a folder that a killed run had set aside may be back
             self._place.new.mkdir()
         except OSError as error:
             self._place.remove()
@@ -64,11 +64,11 @@ class OutputFolder:
             self._place.remove()
 
     def restrict(self, access: int) -> None:
-        """Let nobody read or write the result who has not these permissions (see ``access.py``)."""
+        """Limit the permissions to read and write the result to these (see ``access.py``)."""
         self._access &= access
 
     def path(self, name: str) -> Path:
-        """Return where a file of that name is to be written."""
+        """Return the path at which to write a file of that name."""
         return self._place.new / name
 
     def write_table(self, name: str, table: Any) -> None:
@@ -81,12 +81,12 @@ class OutputFolder:
             raise _failed(self.target / name, error) from error
 
     def write_json(self, name: str, value: object) -> None:
-        """Write a value as JSON to be read by people: indented, keys sorted."""
+        """Write a value as human-readable JSON: indented, keys sorted."""
         encoded = msgspec.json.encode(value, enc_hook=_plain_value, order="sorted")
         self._write_bytes(name, [msgspec.json.format(encoded, indent=2), b"\n"])
 
     def write_jsonl(self, name: str, rows: Iterable[object]) -> None:
-        """Write one JSON object a line: mappings, dataclasses or structs."""
+        """Write one JSON object per line: mappings, dataclasses or structs."""
         encoder = msgspec.json.Encoder(enc_hook=_plain_value)
         self._write_bytes(name, (encoder.encode(row) + b"\n" for row in rows))
 
@@ -118,7 +118,7 @@ class OutputFolder:
         self._check_target()
         try:
             if os.path.lexists(self.target):
-                # Looked at again where nobody can add to it: what is removed was written by neardup.
+                # Check again where nobody can add files, so that only files written by neardup are removed.
                 _require_result(self._place.set_aside(), self.target)
             self._place.publish()
         except BaseException:
@@ -127,7 +127,7 @@ class OutputFolder:
 
 
 def _require_result(folder: Path, name: Path) -> None:
-    """Raise OutputError unless the folder is empty, or a result to which nothing was added."""
+    """Raise OutputError unless the folder is empty, or a result without added files."""
     why = "it is not a folder"
     try:
         if folder.is_dir() and not folder.is_symlink():
@@ -152,7 +152,7 @@ def _failed(path: Path, error: OSError) -> OutputError:
 
 
 def _plain_value(value: Any) -> Any:
-    """Encode numpy numbers and arrays, which msgspec does not know."""
+    """Encode numpy numbers and arrays, which msgspec does not support."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Path):

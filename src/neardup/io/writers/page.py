@@ -9,19 +9,19 @@ from neardup.io.writers.file import OutputFile
 
 _BEGINNING = 2048
 
-# In the head of each page, behind the policy of what it may load.
+# In the head of each page, after its content security policy.
 _PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
 _PAGE_MARK = b'\n<meta name="generator" content="neardup'
 _IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-advice" '
 
 
 class OutputPage(OutputFile):
-    """A page as a context manager: complete under its name, or not there at all."""
+    """A page as a context manager: complete under its name, or absent."""
 
     kind = "a page"
 
     def is_own(self, path: Path) -> bool:
-        """Whether it is a page that neardup has made."""
+        """Return whether neardup wrote the page."""
         beginning = _beginning(path)
         return beginning.startswith(_PAGE_HEAD) and _PAGE_MARK in beginning
 
@@ -39,7 +39,7 @@ class OutputImage(OutputPage):
         super().__init__(path, overwrite=True, access=access)
 
     def is_own(self, path: Path) -> bool:
-        """Whether it is an image that neardup has made."""
+        """Return whether neardup wrote the image."""
         return _beginning(path).startswith(_IMAGE_HEAD)
 
 

@@ -1,4 +1,4 @@
-"""A folder of this run's own, next to where its output goes: nobody else can write into it or plant anything."""
+"""A private folder of this run, next to its output, that nobody else can write into."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from neardup.errors import OutputError
 from neardup.io.writers.locks import try_lock
 
 _SHOWN = 50
-"""Characters of the output's name in that of the folder; a file name has at most 255 bytes."""
+"""Characters of the output's name in the folder's name; a file name has at most 255 bytes."""
 
 _LOCK_BYTES = 4096
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _Owner(msgspec.Struct, forbid_unknown_fields=True):
-    """What the lock file says: for which output this folder is, and its own random name."""
+    """The content of the lock file: the name of the output, and the folder's own random name."""
 
     target: str
     token: str
@@ -33,9 +33,10 @@ class _Owner(msgspec.Struct, forbid_unknown_fields=True):
 class WorkingPlace:
     """``.<name>.partial-<random>`` next to ``target``, with mode 0700, from ``open`` to ``remove``.
 
-    It holds ``new`` (what is being written), ``old`` (what is being replaced, for an instant) and ``lock``, which
-    is locked as long as this process lives. Folders of runs that were killed are removed by the next run that
-    writes the same output: those alone whose lock can be taken, which we made, and which say so.
+    It contains ``new`` (the output being written), ``old`` (the output being replaced, for an instant) and
+    ``lock``, which is locked as long as this process lives. Folders of killed runs are removed by the next run
+    that writes the same output, but only if their lock is free, we own them, and their lock file names that
+    output.
     """
 
     def __init__(self, target: Path) -> None:
@@ -45,18 +46,18 @@ class WorkingPlace:
 
     @property
     def new(self) -> Path:
-        """Where the output is to be written."""
+        """The path at which to write the output."""
         assert self._folder is not None
         return self._folder / "new"
 
     def open(self) -> None:
-        """Make the folder, after what killed runs have left is gone.
+        """Create the folder, after removing those of killed runs.
 
-        Raises OutputError when another run is writing the same output, OSError where nothing can be written.
+        Raises OutputError when another run is writing the same output, OSError if the location is not writable.
         """
         for place in _places(self.target):
             _clean_up(place, self.target)
-        atexit.register(self.remove)  # a signal between two lines may leave it to nobody else
+        atexit.register(self.remove)  # a signal between two lines may leave the removal to nobody else
         while True:
             token = secrets.token_hex(8)
             self._folder = self.target.parent / f"{_beginning(self.target)}{token}"
@@ -64,12 +65,12 @@ class WorkingPlace:
                 os.mkdir(self._folder, 0o700)
                 break
         self._lock = os.open(self._folder / "lock", _OPEN | os.O_CREAT | os.O_EXCL, 0o600)
-        # What is said comes after the lock is taken: without it nobody else takes this for a folder to remove.
+        # Write the owner only after taking the lock: until it is written, no other run may remove this folder.
         try_lock(self._lock)
         os.write(self._lock, msgspec.json.encode(_Owner(_name(self.target), token)))
 
     def publish(self) -> None:
-        """Give ``new`` its name: a file or folder that is not there yet. Raises FileExistsError, OSError."""
+        """Rename ``new`` to the target, which must not exist. Raises FileExistsError, OSError."""
         if self.new.is_dir():
             os.rename(self.new, self.target)
         else:
@@ -82,18 +83,18 @@ class WorkingPlace:
         flush_folder(self.target.parent)
 
     def replace(self) -> None:
-        """Give ``new`` the name of the file that is there."""
+        """Rename ``new`` to the target, replacing the existing file."""
         os.replace(self.new, self.target)
         flush_folder(self.target.parent)
 
     def set_aside(self) -> Path:
-        """Move the folder that is there out of the way; ``publish`` or ``put_back`` comes next."""
+        """Move the existing folder out of the way; ``publish`` or ``put_back`` must follow."""
         old = self.new.with_name("old")
         os.rename(self.target, old)
         return old
 
     def put_back(self) -> None:
-        """Give what was set aside its name again."""
+        """Move the folder that was set aside back to its name."""
         _put_back(self.new.parent, self.target)
 
     def remove(self) -> None:
@@ -117,12 +118,12 @@ def _places(target: Path) -> list[Path]:
     pattern = re.compile(re.escape(_beginning(target)) + "[0-9a-f]{16}", re.DOTALL)
     try:
         return [entry for entry in target.parent.iterdir() if pattern.fullmatch(entry.name)]
-    except PermissionError:  # a folder that may be written to but not listed
+    except PermissionError:  # a folder that is writable but cannot be listed
         return []
 
 
 def _clean_up(place: Path, target: Path) -> None:
-    """Remove the folder of a run that was killed, and put back what it had set aside. Raises OutputError."""
+    """Remove the folder of a killed run, and restore the output it had set aside. Raises OutputError."""
     if not _is_private(place):
         return
     try:
@@ -144,7 +145,7 @@ def _clean_up(place: Path, target: Path) -> None:
 
 
 def _is_private(place: Path) -> bool:
-    """Whether only we can have put something there: a folder of ours that nobody else may enter."""
+    """Return whether only we can have put something there: we own the folder and nobody else may enter."""
     try:
         found = os.lstat(place)
     except OSError:
@@ -155,7 +156,7 @@ def _is_private(place: Path) -> bool:
 
 
 def _is_of(lock: int, place: Path, target: Path) -> bool:
-    """Whether the lock file is still there, and says that the folder is ours, for this output."""
+    """Return whether the lock file still exists, and names this folder and this output."""
     try:
         if not os.path.samestat(os.fstat(lock), os.lstat(place / "lock")):
             return False
@@ -173,15 +174,15 @@ def _put_back(place: Path, target: Path) -> None:
 
 
 def _remove(place: Path, target: Path, lock: int) -> None:
-    """Remove a folder whose lock is ours, the lock last: what fails half-way is done by the next run.
+    """Remove a folder whose lock we have, the lock last: the next run completes a removal that fails half-way.
 
-    A replaced output goes only when the new one has its place.
+    A replaced output is removed only when the new one is in its place.
     """
     try:
         _put_back(place, target)
         if not (os.path.lexists(place / "old") and os.path.lexists(place / "new")):
             _remove_all_but_lock(place)
-            if os.name == "nt":  # which removes no file that is open
+            if os.name == "nt":  # Windows removes no open file
                 os.close(lock)
             (place / "lock").unlink(missing_ok=True)
             place.rmdir()
@@ -201,7 +202,7 @@ def _remove_all_but_lock(place: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Bring a file, or every file and folder below, to the disk, so that a crash cannot leave empty files."""
+    """Flush a file, or every file and folder below, to the disk, so that a crash cannot leave empty files."""
     if not path.is_dir():
         _flush_file(path)
         return
@@ -212,7 +213,7 @@ def flush(path: Path) -> None:
 
 
 def _flush_file(path: Path) -> None:
-    # Windows flushes only what is open for writing
+    # Windows flushes only files open for writing
     handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -221,7 +222,7 @@ def _flush_file(path: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, on systems and file systems that can."""
+    """Flush the names in a folder to the disk, on systems and file systems that support it."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

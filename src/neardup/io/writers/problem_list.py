@@ -1,4 +1,4 @@
-"""What could not be read, as a file of its own."""
+"""Write the list of problems as a separate file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.io.writers.file import OutputFile
 
 
 class _Row(msgspec.Struct, forbid_unknown_fields=True):
-    """A row of such a list, with all its keys and no other."""
+    """A row of such a list, with exactly these keys."""
 
     source: str
     row: int | None
@@ -22,7 +22,7 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ProblemList(OutputFile):
-    """A ``problems.jsonl`` as a context manager: complete under its name, or not there at all.
+    """A ``problems.jsonl`` as a context manager: complete under its name, or absent.
 
     A list of an earlier run, or an empty file, is replaced.
     """
@@ -33,7 +33,7 @@ class ProblemList(OutputFile):
         super().__init__(path, overwrite=True, access=access)
 
     def is_own(self, path: Path) -> bool:
-        """Whether every line of it is a row of such a list."""
+        """Return whether every line is a row of such a list."""
         rows = msgspec.json.Decoder(_Row)
         try:
             with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Whether a disk has room for an output, asked before hours of work rather than after."""
+"""Check the free disk space for an output before hours of work rather than after."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from neardup.errors import OutputError
 
 
 def require_room(target: Path, needed: int) -> None:
-    """Raise OutputError if the disk on which ``target`` will be has fewer than ``needed`` bytes left."""
+    """Raise OutputError if the disk for ``target`` has fewer than ``needed`` bytes left."""
     folder = Path(os.path.abspath(os.path.expanduser(target))).parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:
         free = shutil.disk_usage(folder).free
     except OSError:
-        return  # a folder that cannot be used is told of when it is opened
+        return  # opening the folder reports that it cannot be used
     if free < needed:
         raise OutputError(
             f"The documents to be written take up to {_size(needed)}, and {folder} has {_size(free)} left",

@@ -1,4 +1,4 @@
-"""Room on disk for arrays that are larger than the memory a run may take."""
+"""Disk space for arrays larger than a run's memory limit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BLOCK = 1 << 20
 
 
 def scratch_array(length: int) -> UInt64s:
-    """uint64[length] in a file without a name, which is gone when the array is.
+    """Return a uint64[length] array in an unnamed file, which disappears with the array.
 
-    The file is in the system's folder for temporary files. Its room is taken at once, for a disk that is full
-    could not be told from within a kernel. Raises OutputError when there is not enough.
+    The file is in the system's folder for temporary files. Its space is allocated at once, since a kernel could
+    not report a full disk. Raises OutputError when there is not enough.
     """
     if length == 0:
         return np.empty(0, np.uint64)
@@ -29,7 +29,7 @@ def scratch_array(length: int) -> UInt64s:
             _take_room(file, 8 * length)
             return np.asarray(np.memmap(file, np.uint64, "r+", shape=length))
     except OSError as error:
-        if error.errno == errno.ENOMEM:  # the file has its room, but this process may not look at all of it
+        if error.errno == errno.ENOMEM:  # the file has its space, but this process may not map all of it
             raise MemoryError(f"{size(8 * length)} of a temporary file cannot be mapped") from error
         raise OutputError(
             f"There is no room for {size(8 * length)} in {gettempdir()}: {error.strerror}",
@@ -39,7 +39,7 @@ def scratch_array(length: int) -> UInt64s:
 
 
 def _take_room(file: IO[bytes], size: int) -> None:
-    """Give the file its size, with room on the disk for all of it."""
+    """Set the size of the file and allocate disk space for all of it."""
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(file.fileno(), 0, size)
@@ -47,7 +47,7 @@ def _take_room(file: IO[bytes], size: int) -> None:
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
                 raise
-    # macOS, Windows, and file systems that cannot: zeros that are written have room
+    # macOS, Windows, and file systems without preallocation: writing zeros allocates the space
     zeros = bytes(min(size, _BLOCK))
     for begin in range(0, size, _BLOCK):
         file.write(zeros[: size - begin])

@@ -1,4 +1,4 @@
-"""One Arrow table as one file: under its name when it is complete, or not there at all."""
+"""Write one Arrow table as one file, atomically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ARROW = (".arrow", ".feather", ".ipc")
 
 
 class OutputTable(OutputFile):
-    """A table as a context manager; ``mark`` is the key of the schema's metadata by which ours are known."""
+    """A table as a context manager; ``mark`` is the schema metadata key that identifies our tables."""
 
     kind = "a table of signatures"
 
@@ -24,7 +24,7 @@ class OutputTable(OutputFile):
         self._mark = mark
 
     def is_own(self, path: Path) -> bool:
-        """Whether it is a table with our mark in its schema."""
+        """Return whether it is a table with our mark in its schema."""
         try:
             with pa.OSFile(str(path)) as file:
                 return self._mark in (_schema(path, file).metadata or {})
@@ -32,9 +32,9 @@ class OutputTable(OutputFile):
             return False
 
     def write(self, table: pa.Table) -> None:
-        """Write the table, in the format that the extension names."""
+        """Write the table, in the format of the extension."""
         if _is_parquet(self.target):
-            # hashes do not repeat: a dictionary of them would only cost
+            # hashes do not repeat: a dictionary would only add cost
             pq.write_table(table, self._file, use_dictionary=["id"], compression="zstd")
         else:
             with pa.ipc.new_file(self._file, table.schema) as writer:
@@ -42,7 +42,7 @@ class OutputTable(OutputFile):
 
 
 def write_table(table: pa.Table, path: str | Path, mark: bytes, *, overwrite: bool = False) -> None:
-    """Write the table as Parquet or as an Arrow file, as the extension says. Raises OutputError.
+    """Write the table as Parquet or as an Arrow file, according to the extension. Raises OutputError.
 
     ``mark``: a key of the metadata of its schema. Only files with that key are overwritten.
     """
