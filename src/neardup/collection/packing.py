@@ -1,7 +1,7 @@
 """Texts in their stored form: compressed, after a checksum and their length.
 
-LZ4, because a search unpacks every candidate: zlib makes a text of 3 kB a third smaller, but takes five times as
-long to unpack it, and eight times to pack it (measured).
+LZ4, because a search unpacks every candidate: zlib needs a third fewer bytes for a text of 3 kB, but takes five
+times as long to unpack it, and eight times to pack it (measured).
 """
 
 from __future__ import annotations

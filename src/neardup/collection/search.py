@@ -21,7 +21,7 @@ LIMIT, MOST_LIMIT = 20, 1_000
 PASSAGE_SHOWN = 240
 """The most characters of a passage that are shown."""
 MOST_COMPARED = 20_000_000
-"""The number of places with equal shingles beyond which a passage is found by another method."""
+"""The most places of equal shingles to compare; beyond it, a passage is found by another method."""
 
 
 def search(
@@ -80,8 +80,8 @@ def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None)
 class _Ranking:
     """The best fingerprint clause for each of the documents, and its score.
 
-    Whether a clause holds is counted on the texts, not derived from the look-ups, so a score does not depend on
-    the order of evaluation.
+    Counts on the texts, not the look-ups, decide whether a clause holds, so a score does not depend on the order
+    of evaluation.
     """
 
     def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:

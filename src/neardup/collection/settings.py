@@ -13,8 +13,8 @@ from neardup.settings import Settings
 from neardup.sketch.sampled import SampledShingles
 from neardup.text.keys import key_of, new_secret
 
-# Measured on documents of 3 kB: the postings take a tenth of the text. A shingle look-up that the sample cannot
-# serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
+# Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
+# sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
 _NAMES = ("length", "slots", "scale", "floor")
 

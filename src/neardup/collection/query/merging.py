@@ -1,8 +1,8 @@
 """Merge comparisons of one field, dropping those that others imply.
 
 Any element of a list may match, and a value is compared as a string and as a number. So a comparison follows from
-another one only if it holds for every single value that the other one holds for. "n>5 AND n<3" is not a
-contradiction, because a document may have both values.
+another one if it holds for every single value that the other one holds for. "n>5 AND n<3" is not a contradiction,
+because a document may have both values.
 """
 
 from __future__ import annotations

@@ -57,10 +57,10 @@ MOST_WORDS = 100
 class FingerprintStep:
     """The look-ups of a fingerprint clause.
 
-    ``least`` is the least number of shared shingles. A candidate contains ``hits`` or more of the shingles
-    ``sampled`` (uint64), or all words of any of ``phrases``; these are for shingles that do not have a posting in
-    every document that contains them. ``recall`` is guaranteed, ``candidates`` is expected. ``negated``: the
-    clause is under NOT, where a miss would be a false hit.
+    At least ``least`` shingles must be shared. A candidate contains ``hits`` or more of the shingles ``sampled``
+    (uint64), or all words of any of ``phrases``; these are for shingles that do not have a posting in every
+    document that contains them. ``recall`` is guaranteed, ``candidates`` is expected. ``negated``: the clause is
+    under NOT, where a miss would be a false hit.
     """
 
     clause: Fingerprint

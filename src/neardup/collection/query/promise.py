@@ -38,8 +38,9 @@ class Promise:
 def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) -> int:
     """The smallest m for which a document with c of the n shingles has a hit with at least this probability.
 
-    The search stops at ``most`` and then returns ``most`` + 1. P(no hit) = Π_{i<m} (n − c − i) / (n − i) ≤ (1 −
-    c/n)^m.
+    The search stops at ``most`` and then returns ``most`` + 1.
+
+    P(no hit) = Π_{i<m} (n − c − i) / (n − i) ≤ (1 − c/n)^m.
 
     >>> fewest_lookups(1000, 200, 0.8), fewest_lookups(1000, 500, 0.95), fewest_lookups(10, 5, 1.0)
     (8, 5, 6)
@@ -117,8 +118,9 @@ def passing(n: int, c: int, drawn: int) -> Floats:
 def most_hits(n: int, c: int, drawn: int, probability: float) -> int:
     """The greatest h for which a document with c of the n shingles has h hits or more, with this probability.
 
-    Hits are counted among ``drawn`` of the n; 0 if no h qualifies. P(j hits) = C(c, j) · C(n − c, drawn − j) /
-    C(n, drawn), summed in whole numbers.
+    Hits are counted among ``drawn`` of the n; 0 if no h qualifies.
+
+    P(j hits) = C(c, j) · C(n − c, drawn − j) / C(n, drawn), summed in whole numbers.
 
     >>> most_hits(500, 400, 16, 0.99), most_hits(500, 400, 2, 0.99), most_hits(10, 10, 4, 1.0)
     (9, 0, 4)

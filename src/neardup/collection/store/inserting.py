@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Any
 
 _TOGETHER = 100
-"""Rows per statement: the full text needs some milliseconds for them."""
+"""Rows per statement: the full-text index needs some milliseconds for them."""
 
 
 def insert(connection: sqlite3.Connection, into: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:

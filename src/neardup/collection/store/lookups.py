@@ -21,7 +21,7 @@ from neardup.errors import FormatError, InputError
 from neardup.tables import Int64s, UInt8s, UInt64s
 
 FEW = 1000
-"""For at most this many documents the metadata is read; for more, the full result is looked up and intersected."""
+"""For at most this many documents the metadata is read; for more, all matches are looked up and intersected."""
 
 _PROBE = 30
 """Searching one document for words costs as much as reading this many documents that contain them (measured)."""
@@ -163,7 +163,7 @@ class Lookups:
         return self._column(statement, listed(among), match)
 
     def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
-        """The approximate number of documents that contain each token, exact below a bound."""
+        """The approximate number of documents that contain each token, exact below ``most``."""
         if not tokens:
             return np.empty(0, np.int64)
         last = self._last()

@@ -23,7 +23,10 @@ from neardup.text.keys import BYTES
 from neardup.text.unicode_data import UNICODE_VERSION
 
 _PAGE = 8192
-"""Bytes of a page: in half of it, a text of 2 kB would be alone, and a fifth of the file empty (measured)."""
+"""Bytes of a page.
+
+In a page of half the size, a text of 2 kB would be alone, and a fifth of the file empty (measured).
+"""
 _MAGIC = b"SQLite format 3\0"
 
 # Measured on a million documents. FULL: changes that add() acknowledged survive a power cut too, for .3 ms a
