@@ -1,4 +1,4 @@
-"""Documents of any kind → entries of a collection, chunk by chunk; and what becomes of ids that are there."""
+"""Convert documents of any kind to entries of a collection, chunk by chunk, and resolve duplicate ids."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _SMALL = 1 << 20
 
 @dataclass
 class Added:
-    """What became of the documents of one call: counts, the rejected rows, sentences about what was guessed.
+    """The result of one call: counts, the rejected rows, and notes about guesses.
 
-    Of ``problems`` and ``near`` the first 1 000 are kept; ``rejected`` counts all rows that could not be read,
-    ``repeats`` all documents that repeat a stored one: ``linked`` of them were put into a group, ``left_out`` were
-    not stored. ``recall`` is what was promised about finding them; None without ``near``.
+    ``problems`` and ``near`` keep the first 1,000 items. ``rejected`` counts all rows that could not be read and
+    ``repeats`` all documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were not
+    stored. ``recall`` is the promised recall of finding them; None without ``near``.
     """
 
     added: int = 0
@@ -69,9 +69,10 @@ class Added:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are used: text, id (None: the collection names the documents), metadata.
+    """The columns in use: text, id (None: the collection names the documents) and metadata.
 
-    ``said`` is what files that are one document each say of themselves, kept where they say it.
+    ``said`` names metadata that a file of one document may contain itself; it is kept only where a file has a
+    value.
     """
 
     text: str
@@ -94,7 +95,7 @@ class _Prepared:
 
 
 class Adding:
-    """One call of ``Collection.add``: reads in worker threads, writes in its own, all in one transaction."""
+    """One call of ``Collection.add``: reads in worker threads and writes in its own, all in one transaction."""
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class Adding:
     def run(
         self, documents: Any, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
     ) -> Added:
-        """Add the documents, or none if anything is wrong with the call or an id."""
+        """Add the documents, or none if the call or an id is invalid."""
         opened = open_documents(documents)
         if opened.format == "arrow" and not _has_rows(opened):
             return self._outcome
@@ -127,7 +128,7 @@ class Adding:
         self._outcome.notes = chosen.notes
         numbered = columns.id is None and opened.format == "arrow"
         if numbered:
-            self._on_duplicate = "error"  # made-up names replace nobody
+            self._on_duplicate = "error"  # generated ids replace nothing
         settings = self._store.settings
 
         def prepare(chunk: Chunk) -> _Prepared:
@@ -147,7 +148,7 @@ class Adding:
         return self._outcome
 
     def put(self, entries: Entries) -> Added:
-        """Add the documents, or none if an id is wrong."""
+        """Add the documents, or none if an id is invalid."""
         with self._store.writing() as transaction:
             self._add(entries, self._arrivals(transaction))
         return self._outcome
@@ -188,7 +189,7 @@ class Adding:
 def _prepared(
     prepare: Callable[[Chunk], _Prepared], documents: Documents, columns: Columns
 ) -> Iterable[_Prepared]:
-    """All chunks in order, prepared in worker threads unless that would cost more than the work itself."""
+    """All chunks in order, prepared in worker threads unless threads would cost more than the work itself."""
     chunks = documents.chunks(None, columns.all)
     if documents.size_bytes is not None and documents.size_bytes < _SMALL:
         return map(prepare, chunks)
@@ -202,9 +203,10 @@ def entries_named(
     settings: CollectionSettings,
     until: float | None = None,
 ) -> Entries:
-    """Documents with ids, texts and any JSON as metadata. Raises InputError for what cannot be kept.
+    """Fingerprint documents with ids, texts and any JSON as metadata.
 
-    Raises LimitError when ``time.monotonic()`` is past ``until``.
+    Raises InputError for documents that cannot be kept, and LimitError when ``time.monotonic()`` is past
+    ``until``.
     """
     names = [usable_id(id) for id in ids]
     if not len(names) == len(texts) == len(metadata):
@@ -248,7 +250,7 @@ def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> _P
 
 
 def _ids(table: Any, column: str | None, source: str, numbers: list[int]) -> list[str]:
-    """The ids as strings; without a column the row numbers behind the source."""
+    """The ids as strings; without an id column, the source followed by the row number."""
     if column is None:
         return [f"{source}#{number}" for number in numbers]
     return [_id_text(value) for value in table.column(column).to_pylist()]
@@ -261,7 +263,7 @@ def _id_text(value: Any) -> str:
 
 
 def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], until: float | None = None) -> dict[int, str]:
-    """Why rows cannot be kept, by their place."""
+    """The reasons why rows cannot be kept, by their place."""
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
     found = {}
     for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
@@ -274,9 +276,10 @@ def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], until: float | 
 
 
 def _fault_of_large(text: bytes, until: float | None) -> str:
-    """Why a large text cannot be kept: its different words, or what normalisation makes of it; empty when it can.
+    """Return why a large text cannot be kept; empty if it can.
 
-    Raises LimitError when ``time.monotonic()`` is past ``until``.
+    It may have too many distinct words, or be too long after normalisation. Raises LimitError when
+    ``time.monotonic()`` is past ``until``.
     """
     seen: set[bytes] = set()
     for stream in streams(text, LARGEST_STREAM, until):
@@ -306,13 +309,13 @@ def _records(table: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _numbered(entries: Entries, first: int) -> Entries:
-    """The entries named by the numbers they are going to get."""
+    """The entries with the numbers that they are about to receive as ids."""
     names = [f"#{number}" for number in range(first, first + len(entries))]
     return replace(entries, ids=names)
 
 
 def _distinct(ids: Sequence[str], *, last: bool) -> list[int]:
-    """The places of the distinct ids: of several alike the last or the first."""
+    """The places of the distinct ids: the last or the first place of each id."""
     places = dict(zip(ids, range(len(ids)), strict=True))
     if not last:
         places = dict(zip(reversed(ids), reversed(range(len(ids))), strict=True))

@@ -1,4 +1,4 @@
-"""Prepared documents → the store: which stored one each repeats, what becomes of it, and its group."""
+"""Store prepared documents: find the stored documents that they repeat, apply ``on_near``, and update groups."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LISTED = 1000
 
 @dataclass(frozen=True)
 class NearCopy:
-    """A new document and the stored one ``of`` that it repeats, the most similar; counted on the texts.
+    """A new document and the most similar stored document ``of`` that it repeats; counted on the texts.
 
-    ``shared``, ``size``, ``of_size``: |A∩B|, |A| and |B| in shingles. ``action``: "kept" (stored, and put into no
-    group), "linked" (stored, in ``group``) or "rejected" (not stored).
+    ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B| in shingles. ``action`` is "kept" (stored, but in
+    no group), "linked" (stored, in ``group``) or "rejected" (not stored).
     """
 
     id: str
@@ -45,12 +45,12 @@ class NearCopy:
         return resemblance(self.shared, self.size, self.of_size)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the values as plain data."""
         return {**asdict(self), "resemblance": self.resemblance}
 
 
 class Outcome(Protocol):
-    """Where it is counted what became of documents."""
+    """Counts of added, replaced and repeated documents."""
 
     added: int
     replaced: int
@@ -64,7 +64,7 @@ class Outcome(Protocol):
 class Arrivals:
     """The documents of one transaction, stored chunk by chunk in their order.
 
-    Look-ups of what they repeat, and counts for groups, raise LimitError when ``time.monotonic()`` is past
+    Searches for repeated documents, and counts for groups, raise LimitError when ``time.monotonic()`` is past
     ``until``.
     """
 
@@ -91,11 +91,11 @@ class Arrivals:
         self._beyond = 0
 
     def next_number(self) -> int:
-        """The number that the next new document gets; that of a rejected one is not given again in this call."""
+        """The number that the next new document gets; the number of a rejected one is not reused in this call."""
         return max(self._transaction.next_number(), self._beyond)
 
     def store(self, entries: Entries, old: Mapping[str, int]) -> None:
-        """Store documents of different ids; ``old``: the numbers of those that are replaced."""
+        """Store documents with distinct ids. ``old`` maps the ids of replaced documents to their numbers."""
         numbers = self._numbers(entries.ids, old)
         repeated: dict[int, list[Repeated]] = {}
         if self._finder:
@@ -131,7 +131,7 @@ class Arrivals:
         return numbers
 
     def _repeated(self, entries: Entries, numbers: list[int], old: Mapping[str, int]) -> dict[int, list[Repeated]]:
-        """What each document repeats, by its place; of those that repeat something."""
+        """The stored documents that each document repeats, by its place; only documents that repeat something."""
         assert self._finder
         self._finder.begin(entries)
         found = {}
@@ -144,7 +144,7 @@ class Arrivals:
         return found
 
     def _tell(self, entries: Entries, numbers: list[int], repeated: Mapping[int, list[Repeated]]) -> None:
-        """Count, link and list those that repeat something."""
+        """Count, link and list the documents that repeat a stored one."""
         room = max(0, _LISTED - len(self._outcome.near))
         listed = set(list(repeated)[:room])
         shown = np.array(sorted({repeated[place][0].number for place in listed}), np.int64)

@@ -40,7 +40,7 @@ Ids: TypeAlias = str | int | Iterable[str | int]
 
 @dataclass(frozen=True, repr=False)
 class Document:
-    """A stored document: its id, text and metadata, and the numbers of its tokens and different shingles."""
+    """A stored document: its id, text and metadata, and the numbers of its tokens and distinct shingles."""
 
     id: str
     text: str
@@ -53,19 +53,19 @@ class Document:
 
 
 class Collection(GroupsAndDecisions):
-    """A collection of documents in the file ``path``, made when there is none.
+    """A collection of documents in the file ``path``, which is created if it does not exist.
 
-    ``settings`` (length, slots, scale, floor) are fixed when the file is made; later they may be left out. With
-    ``readonly`` nothing is made or changed. ``wait`` is how many seconds to wait while somebody else writes.
-    ``upgrade`` brings a file of an earlier format version to this one; make a copy before. ``on_problem`` is
-    called with every row that ``add`` rejects, of which the result keeps the first 1 000.
+    ``settings`` (length, slots, scale, floor) are fixed when the file is created; later they may be left out. With
+    ``readonly`` nothing is created or changed. ``wait`` is how many seconds to wait while another process or
+    thread writes. ``upgrade`` converts a file of an earlier format version to the current one; make a copy before.
+    ``on_problem`` is called with every row that ``add`` rejects; the result keeps only the first 1,000.
 
-    Any number of processes and threads may read while one adds or removes. What ``add`` and ``remove`` have
-    returned from is on the disk; a batch is there whole or not at all, whenever the process is killed.
+    Any number of processes and threads may read while one adds or removes. When ``add`` or ``remove`` returns, the
+    change is on the disk. A batch is stored whole or not at all, even if the process is killed.
 
-    Raises FormatError for a file that is no collection, is damaged or is of another version, and never
-    overwrites one; SettingError for settings that are not those of the file; InputError with ``readonly`` when
-    there is none.
+    Raises FormatError for a file that is not a collection, is damaged or has another format version, and never
+    overwrites such a file; SettingError for settings that differ from those of the file; InputError with
+    ``readonly`` if the file does not exist.
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "mail.neardup")
@@ -92,7 +92,7 @@ class Collection(GroupsAndDecisions):
 
     @property
     def settings(self) -> CollectionSettings:
-        """How its documents are fingerprinted."""
+        """The settings that its documents are fingerprinted with."""
         return self.store.settings
 
     def add(
@@ -107,22 +107,22 @@ class Collection(GroupsAndDecisions):
         near: float | Near | None = None,
         on_near: OnNear = "keep",
     ) -> Added:
-        """Add documents of any kind that ``neardup.find`` takes, all of them in one transaction.
+        """Add documents of any kind that ``neardup.find`` accepts, all of them in one transaction.
 
-        ``text`` and ``id`` name columns and are guessed otherwise; ``metadata`` names columns that are kept with
-        each document. Without an id column documents in files are called ``source#row``, others ``#1``, ``#2`` …
-        Files that are one document each are called by their paths, and keep what they say of themselves
-        (docs/reference/formats.md) unless ``metadata`` names some of it.
-        ``on_duplicate`` says what happens to an id that is there already, or comes twice: "error" adds nothing
-        and raises InputError, "replace" keeps the later document, "skip" the earlier one.
+        ``text`` and ``id`` name columns and are guessed otherwise; ``metadata`` names columns to keep with each
+        document. Without an id column, documents in files get the ids ``source#row``, others ``#1``, ``#2`` …
+        Files that are one document each get their paths as ids, and keep the metadata that they contain
+        (docs/reference/formats.md) unless ``metadata`` names some of it. ``on_duplicate`` is the rule for an id
+        that already exists or appears twice: "error" adds nothing and raises InputError, "replace" keeps the later
+        document, "skip" the earlier one.
 
-        With ``near``, a resemblance above 0 and at most 1, each document is compared with those that are stored
-        and those before it in this call; the result tells which one it repeats. ``on_near`` says what happens
-        to it: "keep" stores it, "link" stores it and puts it into the group of what it repeats, "reject"
-        does not store it. ``neardup.collection.Near(0.8, recall=1)`` misses none, and takes longer.
+        With ``near``, a resemblance above 0 and at most 1, each document is compared with the stored documents and
+        with those before it in this call; the result names the document that it repeats. ``on_near`` is the rule
+        for such a document: "keep" stores it, "link" stores it and puts it into the group of the document that it
+        repeats, "reject" does not store it. ``neardup.collection.Near(0.8, recall=1)`` misses none, and is slower.
 
-        Rows that cannot be read are left out and told in the result. Raises OutputError when somebody else
-        writes for longer than ``wait``, or when the file cannot be written.
+        Rows that cannot be read are left out and listed in the result. Raises OutputError when another process or
+        thread writes for longer than ``wait``, or when the file cannot be written.
         """
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
@@ -141,8 +141,8 @@ class Collection(GroupsAndDecisions):
     ) -> Entries:
         """Fingerprint documents for ``put``, in any thread; nothing is stored. ``metadata`` may be any JSON.
 
-        Raises InputError for what the collection cannot keep, LimitError when it takes longer than ``seconds``: it
-        is stopped between two portions of a megabyte.
+        Raises InputError for documents that the collection cannot keep, and LimitError when the call takes longer
+        than ``seconds``; it stops between two portions of a megabyte.
         """
         until = None if seconds is None else monotonic() + seconds
         return entries_named(ids, texts, metadata, self.settings, until)
@@ -158,7 +158,8 @@ class Collection(GroupsAndDecisions):
     ) -> Added:
         """Add prepared documents, all or none, as ``add`` does; within ``together`` as a part of its batch.
 
-        Raises LimitError, and adds none, when it takes longer than ``seconds`` to find what they repeat.
+        Raises LimitError, and adds none, when finding the documents that they repeat takes longer than
+        ``seconds``.
 
         >>> import tempfile, os
         >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
@@ -173,20 +174,21 @@ class Collection(GroupsAndDecisions):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What this thread does within the block, by ``put``, ``remove``, ``decide``, is committed at its end.
+        """Commit the changes of this thread within the block together at its end.
 
-        Each call is whole or not at all: one that raises is undone by itself. When the block itself raises,
-        nothing of it is stored.
+        The changes are calls of ``put``, ``remove`` and ``decide``. Each call is atomic: a call that raises is
+        undone by itself. When the block itself raises, nothing of it is stored.
         """
         with self.store.together():
             yield
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
-        """Remove documents with everything that was derived from them; how many there were.
+        """Remove documents with everything that was derived from them, and return how many were removed.
 
         One transaction. An unknown id raises InputError and nothing is removed, unless ``missing="ignore"``.
-        What was removed is found no more, its text, metadata and postings are overwritten in the file; its words
-        leave the file when their part of the full-text index is next rewritten, at the latest by ``compact``.
+        Searches no longer find the removed documents; their text, metadata and postings are overwritten in the
+        file. Their words leave the file when their part of the full-text index is next rewritten, at the latest by
+        ``compact``.
         """
         named = list(dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids)))
         with self.store.writing() as transaction:
@@ -204,7 +206,7 @@ class Collection(GroupsAndDecisions):
         return len(known)
 
     def get(self, id: str | int) -> Document:
-        """The document of this id. Raises InputError when there is none, FormatError when it is damaged."""
+        """Return the document of this id. Raises InputError if it does not exist, FormatError if it is damaged."""
         name = usable_id(id)
         with self.store.reading():
             number = self.store.numbers([name]).get(name)
@@ -218,11 +220,12 @@ class Collection(GroupsAndDecisions):
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
     ) -> Page:
-        """The documents that fit a query, ``limit`` at a time, each proven on the texts: docs/reference/query.md.
+        """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md.
 
-        ``after`` is the ``next`` of the page before. The document that is asked about is left out unless
-        ``include_self``. A query reads no file here: FILE: is for the command line. Raises QueryError for the
-        query, with the place; SettingError for the limit; InputError for a token that is not of this search.
+        Every match is verified on the texts. ``after`` is the ``next`` of the previous page. The query document is
+        left out unless ``include_self``. A query cannot read files here; FILE: is for the command line. Raises
+        QueryError, with the position, for the query; SettingError for the limit; InputError for a token of another
+        search.
 
         >>> import tempfile, os
         >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
@@ -235,13 +238,13 @@ class Collection(GroupsAndDecisions):
             return search(view, query, limit=limit, after=after, include_self=include_self)
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
-        """Why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
+        """Return why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
         with self.view() as view:
             return why_not(view, query, usable_id(id), include_self=include_self)
 
     @contextmanager
     def view(self, seconds: float | None = None) -> Iterator[View]:
-        """The collection as it is now, for look-ups of this thread within the block.
+        """The current state of the collection, for look-ups of this thread within the block.
 
         Look-ups raise LimitError when the block takes longer than ``seconds``.
         """
@@ -250,7 +253,7 @@ class Collection(GroupsAndDecisions):
             yield View(self.store, until)
 
     def info(self) -> dict[str, Any]:
-        """What the collection holds, as plain data: counts, bytes, settings."""
+        """Return counts, bytes and settings as plain data."""
         totals = self.store.totals()
         return {
             "path": str(self.path),
@@ -270,31 +273,32 @@ class Collection(GroupsAndDecisions):
         }
 
     def check(self, progress: Progress | None = None) -> list[str]:
-        """What is wrong with the file, as sentences; empty when all is well.
+        """Return the faults of the file, as sentences; empty if there are none.
 
-        Reads every text and works out again what was derived from it.
+        Reads every text and recomputes everything that was derived from it.
         """
         return faults(self.store, progress or Silent())
 
     def compact(self) -> None:
         """Rewrite the file without free space, and without the words of removed documents.
 
-        Needs as much free space as the file has. Raises OutputError while somebody else reads or writes.
+        Needs as much free disk space as the file occupies. Raises OutputError while another process or thread
+        reads or writes.
         """
         self.store.compact()
 
     def close(self) -> None:
-        """Close the file. Closing twice is no mistake."""
+        """Close the file. Closing it twice is allowed."""
         self.store.close()
 
     def __len__(self) -> int:
         return self.store.totals().documents
 
     def __bool__(self) -> bool:
-        return True  # an empty collection is one, too
+        return True  # an empty collection is a collection, too
 
     def __iter__(self) -> Iterator[str]:
-        """The ids, in the order in which they were first added; what is added meanwhile comes at the end."""
+        """The ids, in the order in which they were first added; ids added meanwhile come at the end."""
         after = 0
         while page := self.store.page(after, _PAGE):
             yield from (id for _, id in page)
@@ -320,7 +324,7 @@ class Collection(GroupsAndDecisions):
 
 
 def own_files(path: Path) -> tuple[Path, ...]:
-    """The file of a collection and what stands next to it: no documents, in whatever folder they are."""
+    """The file of a collection and its companion files; these are not documents, in whatever folder they are."""
     return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
 
 

@@ -1,11 +1,11 @@
-"""What a collection needs of its store: about a dozen methods, behind which stores can change.
+"""The interface that a collection requires of its store: about two dozen methods, so that stores can be exchanged.
 
-A store keeps documents and answers look-ups; it knows no text processing. What there is to know of a document is
-worked out beforehand (``entries.py``) and handed over as columns. Documents are known by a *number*, from 1 on,
-which the store gives and never gives again; the user's id is looked up once, at the border.
+A store keeps documents and answers look-ups; it does no text processing. ``entries.py`` computes everything
+derived from a document beforehand and passes it on as columns. Documents are identified by a *number*, from 1 on,
+which the store assigns and never reuses; the user's id is looked up once, at the border.
 
-Numbers come back as int64 arrays, ascending and without repeats, unless a method says otherwise.
-``tests/contract`` holds what every store must do.
+Numbers are returned as int64 arrays, ascending and without repeats, unless a method states otherwise.
+``tests/contract`` contains the tests that every store must pass.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ KEPT = np.uint64((1 << 32) - 1)
 """The bits of a hash that a store keeps at least."""
 
 Value: TypeAlias = str | int | float
-"""What metadata is compared with: a string with strings, a number with numbers. Booleans are "true", "false"."""
+"""A value to compare metadata with: strings with strings, numbers with numbers. Booleans are "true", "false"."""
 
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Documents as a store takes them, column by column; all of the same length n.
+    """Documents in the form that a store accepts, column by column; all columns have the same length n.
 
-    ``packed`` are the compressed texts and ``sizes`` their bytes before that. ``streams`` are the tokens with a
-    space behind each. ``hashes[offsets[d]:offsets[d + 1]]`` are the sampled shingles of document d (uint64,
+    ``packed`` are the compressed texts and ``sizes`` their bytes before compression. ``streams`` are the tokens,
+    each followed by a space. ``hashes[offsets[d]:offsets[d + 1]]`` are the sampled shingles of document d (uint64,
     sorted). ``signatures`` is uint32[n, slots].
     """
 
@@ -57,11 +57,11 @@ class Entries:
         return len(self.ids)
 
     def take(self, places: Sequence[int]) -> Entries:
-        """The documents at ``places``, in that order."""
+        """Return the documents at ``places``, in that order."""
         rows = np.array(places, np.int64)
         sizes = np.diff(self.offsets)[rows]
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        # the place of every hash: where its document begins, and how far into it
+        # the place of every hash: the beginning of its document, plus its offset within it
         begins = np.repeat(self.offsets[:-1][rows] - offsets[:-1], sizes)
         columns = {
             field.name: _taken(getattr(self, field.name), rows)
@@ -73,7 +73,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Row:
-    """What a store tells of a document without its text. ``size`` is the bytes of the text."""
+    """The stored values of a document without its text. ``size`` is the bytes of the text."""
 
     number: int
     id: str
@@ -85,10 +85,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Totals:
-    """What a collection holds: documents, tokens, shingles, postings of sampled shingles, bytes.
+    """The totals of a collection: documents, tokens, shingles, postings of sampled shingles, bytes.
 
-    ``text_bytes`` are those of the texts as given, ``packed_bytes`` as stored, ``file_bytes`` all the store
-    takes. ``change`` grows with every transaction that changed something.
+    ``text_bytes`` counts the texts as given, ``packed_bytes`` the texts as stored, ``file_bytes`` everything that
+    the store occupies. ``change`` grows with every transaction that changed something.
     """
 
     documents: int
@@ -106,24 +106,27 @@ class Writing(Protocol):
 
     @property
     def groups(self) -> GroupWriting:
-        """The tables of groups, to change them. ``put`` and ``remove`` leave them alone."""
+        """The tables of groups, for changes. ``put`` and ``remove`` do not change them."""
 
     def next_number(self) -> int:
-        """The number the next new document gets."""
+        """The number that the next new document gets."""
 
     def put(self, entries: Entries, numbers: Int64s) -> Int64s:
-        """Store documents; 0 in ``numbers`` asks for a new number, another one must be free. The numbers given."""
+        """Store documents and return their numbers.
+
+        A 0 in ``numbers`` requests a new number; any other number must be free.
+        """
 
     def remove(self, entries: Entries, numbers: Int64s) -> None:
-        """Remove the documents ``numbers``; ``entries`` are what was put for them."""
+        """Remove the documents ``numbers``; ``entries`` are the entries that were stored for them."""
 
 
 class Store(Protocol):
-    """Documents with their fingerprints. Readers may be many, in any thread; one transaction at a time."""
+    """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time."""
 
     @property
     def settings(self) -> CollectionSettings:
-        """How its documents are fingerprinted."""
+        """The settings that its documents are fingerprinted with."""
 
     @property
     def groups(self) -> GroupLookups:
@@ -132,27 +135,28 @@ class Store(Protocol):
     def writing(self) -> AbstractContextManager[Writing]:
         """A transaction: committed when the block ends, rolled back when it raises.
 
-        Waits while another one is under way, then raises OutputError. Inside, look-ups of this thread see what
-        was done so far.
+        Waits while another transaction is under way, then raises OutputError. Inside the block, look-ups of this
+        thread see the changes made so far.
         """
 
     def together(self) -> AbstractContextManager[None]:
-        """Transactions of this thread within the block are parts of one, which is committed at its end.
+        """Combine the transactions of this thread within the block into one, which is committed at its end.
 
-        Each is stored whole or not at all: one that raises is undone by itself, and those before it stay.
+        Each is stored whole or not at all: a transaction that raises is undone by itself, and those before it
+        stay.
         """
 
     def reading(self, until: float | None = None) -> AbstractContextManager[None]:
         """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
 
-        A look-up that is under way when ``time.monotonic()`` is ``until`` raises LimitError.
+        A look-up that is under way when ``time.monotonic()`` reaches ``until`` raises LimitError.
         """
 
     def totals(self) -> Totals:
-        """What there is."""
+        """The totals of the collection."""
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of those of the ``ids`` that exist."""
+        """The numbers of the ``ids`` that exist."""
 
     def everything(self) -> Int64s:
         """The numbers of all documents."""
@@ -161,70 +165,71 @@ class Store(Protocol):
         """(number, id) of the first ``limit`` documents with a number above ``after``, ascending."""
 
     def rows(self, numbers: Int64s) -> list[Row]:
-        """What is known of the documents, in the order asked for; those that do not exist are left out."""
+        """The rows of the documents, in the order of ``numbers``; documents that do not exist are left out."""
 
     def ids(self, numbers: Int64s) -> list[str]:
-        """The ids of the documents, in the order asked for; KeyError for an unknown one. Lighter than ``rows``."""
+        """The ids, in the order of ``numbers``; KeyError for an unknown document. Cheaper than ``rows``."""
 
     def sizes(self, numbers: Int64s) -> Int64s:
-        """Number of different shingles of each document, in the order asked for; KeyError for an unknown one."""
+        """The numbers of distinct shingles, in the order of ``numbers``; KeyError for an unknown document."""
 
     def packed(self, numbers: Int64s) -> list[bytes]:
-        """The compressed texts, in the order asked for; raises KeyError for a number that does not exist."""
+        """The compressed texts, in the order of ``numbers``; raises KeyError for a number that does not exist."""
 
     def signatures(self, numbers: Int64s) -> UInt8s:
-        """uint8[n, slots]: the low 8 bits of every slot, in the order asked for; KeyError as for ``packed``."""
+        """uint8[n, slots]: the low 8 bits of each slot, in the order of ``numbers``; KeyError for unknown ones."""
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
-        """For each hash the documents whose sample holds it.
+        """For each hash, the documents whose sample contains it.
 
-        A store may keep no more of a hash than ``KEPT``, and give documents that hold another hash with the same
-        bits, too: it gives candidates.
+        A store may keep only the bits ``KEPT`` of a hash, and so also return documents that contain another hash
+        with the same bits: the results are candidates.
         """
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
     ) -> Int64s:
-        """The documents with all these tokens, in any order; with ``prefix`` the last one need only begin so.
+        """The documents with all these tokens, in any order.
 
-        Only documents of ``among``, if given, and only the first ``limit``. Tokens are told apart by their first
-        32 768 bytes. No token: no document.
+        With ``prefix``, the last token may be the beginning of a word. Only documents of ``among``, if given, and
+        only the first ``limit``. Tokens are distinguished by their first 32,768 bytes. Without tokens, no document
+        matches.
         """
 
     def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
-        """For each token the number of documents that hold it: exact below ``most``, above that an estimate."""
+        """For each token the number of documents that contain it: exact below ``most``, above that an estimate."""
 
     def has_key(self, key: str) -> bool:
         """Whether the metadata of any document has this key, with a value."""
 
     def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents whose metadata has ``key`` with such a value, among those of ``among`` if given.
+        """The documents whose metadata has a matching value for ``key``, among those of ``among`` if given.
 
-        Of a list any element counts, of a record in a record the key is ``outer.inner``. ``!=`` finds the
+        Any element of a list may match; a record in a record has the key ``outer.inner``. ``!=`` finds the
         documents that have the key, but not with this value. Strings are ordered by code point.
         """
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
-        """All postings in blocks, each once: hashes, of which ``KEPT`` count, and their documents. For checks."""
+        """All postings in blocks, each once: hashes, valid in the bits ``KEPT``, and documents. For checks."""
 
     def words(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each word of the full text once: its first 32 768 bytes, documents, sum of their numbers. For checks."""
+        """Each word of the full text once: its first 32,768 bytes, documents, sum of their numbers. For checks."""
 
     def facts(self) -> Iterator[tuple[str, Value, int]]:
-        """The metadata as it is looked up: (key, value, document). For checks."""
+        """The metadata as it is indexed: (key, value, document). For checks."""
 
     def faults(self) -> list[str]:
-        """What is wrong with the store itself, as sentences; empty when nothing is."""
+        """The faults of the store itself, as sentences; empty if there are none."""
 
     def compact(self) -> None:
-        """Write everything anew, so that the file holds nothing of what was removed and no free space."""
+        """Rewrite everything, so that the file contains neither removed documents nor free space."""
 
     def close(self) -> None:
-        """Let go of it. Closing twice is no mistake."""
+        """Close the store. Closing it twice is allowed."""
 
 
 def too_long() -> LimitError:
-    """The time that was given is over."""
+    """Return the error for a search that exceeds its time limit."""
     return LimitError(
         "This takes longer than it may",
         "",
@@ -233,7 +238,7 @@ def too_long() -> LimitError:
 
 
 def in_time(store: Store, until: float | None) -> Store:
-    """The store, as long as ``time.monotonic()`` is not past ``until``; after that LimitError is raised."""
+    """Return the store, or raise LimitError when ``time.monotonic()`` is past ``until``."""
     if until is not None and monotonic() > until:
         raise too_long()
     return store

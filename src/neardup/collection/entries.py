@@ -1,4 +1,4 @@
-"""Texts → what a store is given of them; pure functions over Arrow arrays."""
+"""Compute the columns that a store keeps of texts; pure functions over Arrow arrays."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def entries_of(
     settings: CollectionSettings,
     until: float | None = None,
 ) -> Entries:
-    """What a store is given of texts: an Arrow array of strings or bytes, nulls counting as empty.
+    """Compute the entries of texts: an Arrow array of strings or bytes, nulls counting as empty.
 
-    Releases the GIL for most of its time. With ``until`` it is worked out some texts at a time, and a large text
-    portion by portion; raises LimitError when ``time.monotonic()`` is past it between two of them.
+    Releases the GIL for most of its time. With ``until``, it processes a few texts at a time, and a large text
+    portion by portion, and raises LimitError when ``time.monotonic()`` is past ``until`` between two of them.
     """
     if until is None:
         return _entries(texts, ids, metadata, settings)
@@ -46,7 +46,7 @@ def entries_of(
 
 
 def _together(sizes: Int64s) -> Iterator[tuple[int, int]]:
-    """Texts that stand one after the other, of at most PORTION bytes together, or a larger one by itself."""
+    """Ranges of consecutive texts with at most PORTION bytes together; a larger text has a range of its own."""
     begin = total = 0
     for k, size in enumerate(sizes.tolist()):
         if total + size > PORTION and k > begin:
@@ -64,7 +64,7 @@ def _large(
     settings: CollectionSettings,
     until: float,
 ) -> Entries:
-    """Those of the one large text of ``texts``."""
+    """The entries of ``texts``, which holds one large text."""
     batch = text_batch(texts)
     [text] = pc.cast(texts, pa.large_binary()).to_pylist()
     made = portioned(text, settings, until)
@@ -122,7 +122,7 @@ def _entries(
 
 
 class TokenStream(NamedTuple):
-    """Of each text its tokens, a space behind each, and how many they are (int64[n])."""
+    """The tokens of each text, each followed by a space, and their number (int64[n])."""
 
     texts: list[str]
     tokens: Int64s
@@ -150,7 +150,7 @@ def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]
 
 
 def _signatures(texts: pa.Array, settings: CollectionSettings) -> UInt32s:
-    """Those of ``MinHash``, which have no secret; all ones for a text without a word."""
+    """The signatures of ``MinHash``, which have no secret; all ones for a text without words."""
     signatures = np.empty((len(texts), settings.slots), np.uint32)
     units, _ = sign(texts, settings.fingerprint, signatures, np.empty((0, 2), np.uint64))
     signatures[units == 0] = np.uint32(0xFFFF_FFFF)

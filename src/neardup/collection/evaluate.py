@@ -1,4 +1,4 @@
-"""A plan + a collection → the documents that fit: look-ups, a comparison with each candidate's text, sets."""
+"""Evaluate a plan on a collection: look-ups, a comparison with the text of each candidate, set operations."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Counts:
     sizes: Int64s
 
     def where(self, chosen: Bools) -> Counts:
-        """Those of some of the documents."""
+        """The counts of the chosen documents."""
         return Counts(self.documents[chosen], self.shared[chosen], self.sizes[chosen])
 
 
 class Evaluation:
     """One run of a plan.
 
-    ``include_self``: a stored query document may be found by its own clause. ``most_candidates``: more documents
-    than these are not compared; QueryError instead.
+    ``include_self``: a stored query document may be found by its own clause. ``most_candidates``: above this
+    number of documents to compare, QueryError is raised instead.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class Evaluation:
 
     @property
     def taken(self) -> str:
-        """The letters of the ways that were taken, for ``plan`` of the next page."""
+        """The letters of the methods that were used, for ``plan`` of the next page."""
         return "".join(self.letters[step] for step in self.plan.fingerprints)
 
     def documents(self) -> Int64s:
-        """All documents that fit, sorted."""
+        """All documents that match, sorted."""
         return self.of(self.plan.root, None)
 
     def of(self, step: Step, within: Int64s | None) -> Int64s:
-        """The documents that a step finds; ``within``: only among these."""
+        """The documents that a step finds; with ``within``, only among these."""
         if isinstance(step, FingerprintStep):
             return self._fingerprint(step, within)
         if isinstance(step, WordsStep):
@@ -76,7 +76,7 @@ class Evaluation:
         return self._all(step, within)
 
     def counts(self, step: FingerprintStep, documents: Int64s) -> Counts:
-        """The counts of any documents; what was counted before is not counted again."""
+        """The counts of any documents; earlier counts are reused."""
         known = self._counted.get(step)
         if known is None:
             return self._count(step, documents)
@@ -98,7 +98,7 @@ class Evaluation:
 
     def _fingerprint(self, step: FingerprintStep, within: Int64s | None) -> Int64s:
         if within is not None and len(within) <= step.candidates:
-            self.letters[step] = LETTERS["every document"]  # of so few: surer than to look up, and no dearer
+            self.letters[step] = LETTERS["every document"]  # few: comparing them all is exact and no slower
             candidates = within
         else:
             candidates = self._candidates(step)
@@ -128,7 +128,7 @@ class Evaluation:
             )
 
     def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
-        """The counts of those of the documents that have a possible size (the largest 0: any)."""
+        """The counts of the documents whose size is possible (a largest size of 0: no upper limit)."""
         sizes = self.lookups.sizes(documents)
         fits = sizes >= possible[0]
         if possible[1]:

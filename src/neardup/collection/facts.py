@@ -1,4 +1,4 @@
-"""Metadata as facts that can be looked up: (key, value), and what it means to compare with one."""
+"""Metadata as facts that can be looked up, (key, value), and how values compare."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def facts(metadata: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def holds(values: Iterable[Value], compared: Operator, value: Value) -> bool:
-    """Whether a document with these values of a key is found: the Python twin of ``Store.where``.
+    """Whether a document with these values of a key matches: the Python twin of ``Store.where``.
 
     >>> holds(["a", "b"], "=", "a"), holds(["a", "b"], "!=", "a"), holds([], "!=", "a"), holds([3], ">", "a")
     (True, False, False, False)
@@ -46,14 +46,14 @@ def holds(values: Iterable[Value], compared: Operator, value: Value) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value of a table as JSON has it: dates in ISO 8601, decimals as numbers, bytes as text.
+    """Convert a value of a table to JSON: dates in ISO 8601, decimals as numbers, bytes as text.
 
-    Numbers that are none (NaN, infinity) become null; JSON has no others.
+    NaN and infinity become null, because JSON cannot represent them.
     """
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        # a lone surrogate has no UTF-8 form, in which the store keeps it
+        # the store keeps UTF-8, which cannot represent a lone surrogate
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None

@@ -1,4 +1,4 @@
-"""Ids of documents, as a collection keeps them."""
+"""Ids of documents, as a collection stores them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from neardup.errors import InputError
 
 LONGEST_ID = 1024
-"""Bytes of an id at most."""
+"""The most bytes of an id."""
 
 
 def usable_id(value: Any) -> str:
-    """An id as the collection keeps it: a str, or a whole number as its digits. Raises InputError for others."""
+    """Return an id in its stored form: a str, or the digits of an int. Raises InputError for other values."""
     made = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(made, str):
         raise InputError(f"A document cannot be named by a {type(value).__name__}", "A str or an int")
@@ -23,7 +23,7 @@ def usable_id(value: Any) -> str:
 
 
 def id_fault(id: str) -> str:
-    """Why the collection cannot keep a document of this name; empty when it can."""
+    """Return why the collection cannot keep a document with this id; empty if it can."""
     if not id:
         return "the id is empty"
     try:
@@ -34,6 +34,6 @@ def id_fault(id: str) -> str:
 
 
 def unknown(ids: Sequence[str], where: str = "the collection") -> InputError:
-    """The error that there are no such documents."""
+    """Return the error for documents that do not exist."""
     shown = ", ".join(repr(id[:80]) for id in ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
     return InputError(f"There is no document {shown} in {where}", "An id of a document in the collection")

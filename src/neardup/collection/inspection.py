@@ -1,4 +1,4 @@
-"""Is a collection what its texts say it is? Everything derived is worked out again and compared."""
+"""Check that a collection agrees with its texts: everything derived is recomputed and compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST = 20
 _WORD = 1 << 64
 _GOLD = 0x9E37_79B9_7F4A_7C15
 _LONGEST_WORD = 32_768
-"""Bytes of a word that the full-text index tells apart."""
+"""The leading bytes of a word that the full-text index compares."""
 _POSTINGS, _WORDS, _FACTS = (
     "postings of sampled shingles",
     "words of the full-text index",
@@ -32,7 +32,7 @@ _POSTINGS, _WORDS, _FACTS = (
 
 
 def faults(store: Store, progress: Progress) -> list[str]:
-    """What is wrong, as sentences, at most about 20; empty when all is well."""
+    """Return the faults, as sentences, at most about 20; empty if there are none."""
     with store.reading():
         try:
             found = store.faults() + _derived(store, progress)
@@ -61,7 +61,7 @@ def _derived(store: Store, progress: Progress) -> list[str]:
 
 
 def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:
-    """Of all that is looked up, worked out from documents: see ``_stored_digests``."""
+    """Digests of all indexed data, recomputed from documents: see ``_stored_digests``."""
     said = [
         (key, value, number)
         for number, metadata in zip(numbers.tolist(), entries.metadata, strict=True)
@@ -75,7 +75,7 @@ def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:
 
 
 def _stored_digests(store: Store) -> dict[str, int]:
-    """Sums of hashes over everything that is looked up: they do not depend on its order."""
+    """Sums of hashes over all indexed data; they do not depend on its order."""
     return {
         _POSTINGS: sum(_digest(hashes & KEPT, numbers) for hashes, numbers in store.sampled()),
         _WORDS: sum(hash(word) * (count * _GOLD + total) for word, count, total in store.words()),
@@ -101,7 +101,7 @@ def _rows(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
 
 
 def _words_of(entries: Entries, numbers: Int64s) -> int:
-    """A sum over words of documents, as that over the index: the hash of the word · (a constant + the number)."""
+    """A sum over words of documents, like the sum over the index: hash of the word · (a constant + the number)."""
     return sum(
         sum(map(hash, {word[:_LONGEST_WORD] for word in stream.encode().split()})) * (_GOLD + number)
         for stream, number in zip(entries.streams, numbers.tolist(), strict=True)
@@ -109,7 +109,7 @@ def _words_of(entries: Entries, numbers: Int64s) -> int:
 
 
 def _postings(entries: Entries, numbers: Int64s) -> tuple[UInt64s, Int64s]:
-    """As the store keeps them: two hashes of a document that agree in what is kept are one posting."""
+    """The postings as the store keeps them: two hashes of a document with equal kept bits are one posting."""
     hashes, owners = entries.hashes & KEPT, np.repeat(np.arange(len(numbers)), np.diff(entries.offsets))
     order = np.lexsort((hashes, owners))
     hashes, owners = hashes[order], owners[order]

@@ -1,4 +1,4 @@
-"""What a collection takes of a document, checked before anything is stored: the same for every way in."""
+"""The limits of a document in a collection, checked before anything is stored: the same for every interface."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 LARGEST_TEXT = 64_000_000
-"""Bytes of a text."""
+"""The most bytes of a text."""
 MOST_WORDS = 1_000_000
-"""Different words of a text: each is a row of the index. Two million take ten seconds to commit (measured)."""
+"""The most distinct words of a text: each is a row of the index.
+
+Two million take ten seconds to commit (measured).
+"""
 FEW_WORDS = 4_000_000
-"""A text of so many bytes cannot have more: there are too few short words."""
+"""A text of at most this many bytes cannot have too many distinct words: not enough words are that short."""
 DEEPEST = 32
-"""Lists and records inside one another in metadata."""
+"""The deepest nesting of lists and records in metadata."""
 MOST_KEYS = 1_000
-"""Different names in the metadata of a document, those of records in records included."""
+"""The most distinct names in the metadata of a document, including those of records in records."""
 LONGEST_KEY = 1_024
-"""Bytes of a name, ``outer.inner`` in full."""
+"""The most bytes of a name, ``outer.inner`` in full."""
 MOST_VALUES = 10_000
-"""Values in the metadata of a document: elements of lists and fields of records."""
+"""The most values in the metadata of a document: elements of lists and fields of records."""
 MOST_METADATA = 1_000_000
-"""Bytes of names and strings in the metadata of a document."""
+"""The most bytes of names and strings in the metadata of a document."""
 MOST_DIGITS = 300
-"""Digits of a whole number: beyond that it has no place among the other numbers."""
+"""The most digits of a whole number: a larger one cannot be ordered among the other numbers."""
 
 LARGEST_STREAM = 2 * LARGEST_TEXT
-"""Bytes of the normalised words of a text, with a space behind each. One character, U+FDFA, becomes 33 bytes."""
+"""The most bytes of the normalised words of a text, each followed by a space.
+
+One character, U+FDFA, becomes 33 bytes.
+"""
 
 STREAM_FAULT = f"the text has more than {LARGEST_STREAM:,} bytes when it is normalised"
 WORDS_FAULT = f"the text has more than {MOST_WORDS:,} different words"
@@ -34,12 +40,12 @@ _TOO_LARGE = 10**MOST_DIGITS
 
 
 def text_fault(size: int) -> str:
-    """Why a text of so many bytes cannot be kept; empty when it can."""
+    """Return why a text of ``size`` bytes cannot be kept; empty if it can."""
     return f"the text has {size:,} bytes, more than {LARGEST_TEXT:,}" if size > LARGEST_TEXT else ""
 
 
 def metadata_fault(metadata: Any) -> str:
-    """Why metadata cannot be kept; empty when it can. Looks at no more than the limits allow.
+    """Return why metadata cannot be kept; empty if it can. Examines no more than the limits allow.
 
     >>> metadata_fault({"n": 10**300})
     'the metadata holds a whole number of more than 300 digits'
@@ -73,7 +79,7 @@ def metadata_fault(metadata: Any) -> str:
 
 
 def _parts(level: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The fields and elements of records and lists, each under its name."""
+    """The fields and elements of records and lists, each with its name."""
     for name, outer in level:
         if isinstance(outer, Mapping):
             for key, value in outer.items():

@@ -1,7 +1,6 @@
-"""What a search asks of a collection: a narrow contract.
+"""The look-ups that a search requires of a collection: a narrow interface.
 
-Whatever keeps the documents, a file, a server or a dict in a test, can be searched when it answers these
-questions.
+Any container of documents that implements these look-ups can be searched: a file, a server or a dict in a test.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from neardup.tables import Int64s, UInt64s
 
 
 class Sampling(Protocol):
-    """Which shingles of a document have postings: hashes below ``limit``, and some of its smallest.
+    """The sampling rule: which shingles of a document have postings.
 
-    At least one of every document, so that a document of fewer words than a shingle has, which is one shingle, is
-    found by it.
+    These are the shingles with hashes below ``limit``, and some of the smallest. Every document has at least one
+    posting, so a document with fewer words than a shingle, which counts as one shingle, can be found by it.
     """
 
     @property
     def length(self) -> int:
-        """Words in a shingle."""
+        """The number of words in a shingle."""
 
     @property
     def key(self) -> Key:
@@ -31,22 +30,22 @@ class Sampling(Protocol):
 
     @property
     def limit(self) -> int:
-        """Every document that holds a shingle of hash below this, at most 2⁶⁴, has a posting for it."""
+        """Every document that contains a shingle with a hash below this, at most 2⁶⁴, has a posting for it."""
 
 
 class Lookups(Protocol):
-    """A collection as it is at one moment: nothing that is added, changed or removed later is seen through it.
+    """The state of a collection at one moment; later additions, changes and removals are not visible.
 
-    Documents are named by numbers (int64) that stay the same as long as the document is not replaced. Arrays of
-    documents are sorted and without repeats, given and returned.
+    Documents are identified by numbers (int64) that stay the same as long as the document is not replaced. Arrays
+    of documents, as arguments and as results, are sorted and without repeats.
     """
 
     @property
     def sampling(self) -> Sampling:
-        """Which shingles have postings."""
+        """The rule that determines which shingles have postings."""
 
     def total(self) -> int:
-        """Number of documents."""
+        """The number of documents."""
 
     def everything(self) -> Int64s:
         """All documents."""
@@ -55,40 +54,40 @@ class Lookups(Protocol):
         """The document of this id, or None."""
 
     def ids(self, documents: Int64s) -> list[str]:
-        """The ids of these documents, in their order."""
+        """The ids of the documents, in their order."""
 
     def text(self, document: int) -> str:
         """The text of a document."""
 
     def sizes(self, documents: Int64s) -> Int64s:
-        """Number of distinct shingles of each document."""
+        """The number of distinct shingles of each document."""
 
     def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
-        """How many of these distinct shingles each of the documents holds, counted on all shingles of the texts.
+        """The number of shingles in ``hashes`` (distinct) that each document contains, counted on its whole text.
 
-        ``sizes``: the numbers of their shingles, which bound what is held at a time.
+        ``sizes``: the numbers of shingles of the documents, which bound the memory used at a time.
         """
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """How many documents have a posting for each of these shingles: it steers the cost, no result."""
+        """The number of documents with a posting for each shingle; affects only the cost."""
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
-        """The documents that have a posting for ``least`` or more of these distinct shingles, and for how many.
+        """The documents with postings for ``least`` or more of the distinct shingles, and for how many.
 
         ``among``: only these documents.
         """
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
-        """About how many documents hold each of these tokens: it steers the cost, no result."""
+        """The approximate number of documents that contain each token; affects only the cost."""
 
     def having(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
-        """The documents that hold all these tokens, one or more, in any order.
+        """The documents that contain all these tokens, one or more, in any order.
 
         ``among``: only these documents.
         """
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
-        """The documents that hold these tokens (``text.tokens``), one or more, one after the other.
+        """The documents that contain these tokens (``text.tokens``), one or more, consecutively.
 
         ``among``: only these documents.
         """
@@ -97,9 +96,9 @@ class Lookups(Protocol):
         """Whether the metadata of any document has this field."""
 
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents whose metadata has ``field`` with a value that stands in that relation to ``value``.
+        """The documents whose metadata has a value of ``field`` for which ``operator`` holds with ``value``.
 
-        Of a list any element counts, of a record in a record the field is ``outer.inner``;
-        ``!=`` finds the documents that have the field, but not with this value. Strings are equal when every
-        character is, and ordered by code point. ``among``: only these documents.
+        Any element of a list may match; a record in a record has the field ``outer.inner``. ``!=`` finds the
+        documents that have the field, but not with this value. Strings are equal if all their characters are
+        equal, and are ordered by code point. ``among``: only these documents.
         """

@@ -1,13 +1,14 @@
-"""Which stored document does a new one repeat? Asked for before the new one is stored.
+"""Find the stored documents that a new document repeats, before the new one is stored.
 
 Two documents of resemblance t or more share at least ⌈t·n⌉ of the n shingles of either. The m sampled shingles of
-a new document below the limit of the sample are m drawn from its n at random, and whatever holds one of them has
-a posting for it. A candidate has h hits or more among them, h such that a document that resembles enough is one
-with the promised probability; any m − h + 1 of the m find it, so the rarest are read.
+a new document below the limit of the sample are a random draw of m from its n, and every document that contains
+one of them has a posting for it. A candidate has at least h hits among them; h is chosen so that a document with
+enough resemblance is a candidate with the promised probability. Any m − h + 1 of the m find it, so the rarest are
+read.
 
-Where a document is too short for that, the k smallest shingles of its sample are looked up, k the floor of the
-sample: each of the k smallest shingles of both documents together is shared with probability t or more, and one
-that is shared is in both samples, so a miss has at most probability (1 − t)ᵏ. Where even that is not enough, and
+If a document is too short for that, the k smallest shingles of its sample are looked up, where k is the floor of
+the sample. Each of the k smallest shingles of both documents together is shared with probability t or more, and a
+shared one is in both samples, so the probability of a miss is at most (1 − t)ᵏ. If even that is not enough, and
 for recall 1, look-ups are complete (``collection/query/plan.py``).
 """
 
@@ -35,17 +36,17 @@ from neardup.tables import Int64s, UInt64s
 
 RECALL = 0.99
 READ = 128
-"""Documents that are read of each posting, and compared, before it is asked whether one was near."""
+"""Documents read from each posting list and compared, before checking whether one was near."""
 _DRAWN = 32
 _AT_ONCE = 1000
-"""Shingles that are looked up between two looks at the clock."""
+"""Shingles looked up between two checks of the time limit."""
 
 
 @dataclass(frozen=True)
 class Near:
-    """Which stored documents a new one repeats: those of resemblance ``threshold`` or more.
+    """The rule for repeats: a new document repeats the stored ones of resemblance ``threshold`` or more.
 
-    ``recall``: the probability, at least, with which one is found that has just this resemblance; 1: all are.
+    ``recall`` is the least probability of finding a document of exactly this resemblance; 1 finds all.
 
     >>> Near(0.8)
     Near(threshold=0.8, recall=0.99)
@@ -65,7 +66,7 @@ class Near:
 
     @classmethod
     def of(cls, value: float | Near) -> Near:
-        """A threshold alone stands for the default recall."""
+        """Convert a threshold to a ``Near`` with the default recall."""
         return value if isinstance(value, Near) else cls(value)
 
 
@@ -79,10 +80,10 @@ class Repeated:
 
 
 class Finder:
-    """Asked about the documents of a transaction in their order, chunk by chunk.
+    """Finds repeated documents for the documents of a transaction in their order, chunk by chunk.
 
-    ``begin`` takes the documents that are next; of each, in order, ``repeated`` tells what it repeats, and
-    ``accept`` that it will be stored; then they are stored, and ``stored`` is called. Raises LimitError when
+    ``begin`` receives the next documents. For each, in order, ``repeated`` returns the documents that it repeats,
+    and ``accept`` records that it will be stored. After they are stored, call ``stored``. Raises LimitError when
     ``time.monotonic()`` is past ``until``.
     """
 
@@ -99,11 +100,11 @@ class Finder:
 
     @property
     def _store(self) -> Store:
-        """The store, as long as there is time."""
+        """The store, if the time limit has not passed."""
         return in_time(self._all_documents, self._until)
 
     def begin(self, entries: Entries) -> None:
-        """These documents are next."""
+        """Start the next chunk of documents."""
         self._entries = entries
         self._gone: set[int] = set()
         self._new: defaultdict[int, list[int]] = defaultdict(list)
@@ -116,10 +117,10 @@ class Finder:
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
-        """The stored documents that a document repeats, the most similar first, of equal ones the earliest.
+        """Return the stored documents that a document repeats, the most similar first, then the earliest.
 
-        ``old``: the number of the document that it would replace, 0 for none. Of more than 128 candidates those
-        that share most of the sample are compared first, and the others only while none is near.
+        ``old`` is the number of the document that it would replace, 0 for none. With more than 128 candidates,
+        those that share most of the sample are compared first, and the others only while none is near.
         """
         n = int(self._entries.shingles[place])
         if n == 0:
@@ -132,7 +133,7 @@ class Finder:
         return self._by_sample(place, hashes[:drawn], hits, old)
 
     def accept(self, place: int, number: int, old: int) -> None:
-        """The document will be stored under this number, in place of the one of number ``old`` (0: of none)."""
+        """Record that the document will be stored as ``number``, replacing the one of number ``old`` (0: none)."""
         if old:
             self._gone.add(old)
             self._sets.forget([old])
@@ -146,7 +147,7 @@ class Finder:
                 self._all[hash].append(number)
 
     def stored(self) -> None:
-        """What was accepted is in the store now."""
+        """Record that the accepted documents are now in the store."""
         self._sets.waiting.clear()
 
     def _sample(self, place: int) -> UInt64s:
@@ -183,7 +184,7 @@ class Finder:
         near = self._compared(place, candidates, old)
         if near or not any(cut[k] for k in rarest):
             return near
-        # one at a time, with a look at the clock: each may be in most of the documents
+        # one at a time, with a check of the time limit: each may be in most of the documents
         scanned = [self._store.postings(np.array([asked[k]], np.uint64))[0] for k in rarest]
         added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
         everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
@@ -202,11 +203,11 @@ class Finder:
         return self._compared(place, candidates, old, everybody=True)
 
     def _still(self, documents: Int64s) -> Int64s:
-        """Without those whose text is another by now."""
+        """The documents without those whose text has been replaced in the meantime."""
         return documents[[number not in self._gone for number in documents.tolist()]] if self._gone else documents
 
     def _compared(self, place: int, candidates: Int64s, old: int, *, everybody: bool = False) -> list[Repeated]:
-        """Those of the candidates that are near, counted on the texts; some at a time, until there are some."""
+        """The candidates that are near, counted on the texts; compares a part at a time, until some are near."""
         fitting = self._of_possible_size(place, candidates[candidates != old])
         if not fitting:
             return []
@@ -225,7 +226,7 @@ class Finder:
         return sorted(near, key=lambda one: (-one.shared / (n + one.size - one.shared), one.number))
 
     def _of_possible_size(self, place: int, candidates: Int64s) -> list[int]:
-        """t·|A| ≤ |B| and t·|B| ≤ |A|."""
+        """The candidates of a possible size: t·|A| ≤ |B| and t·|B| ≤ |A|."""
         n = int(self._entries.shingles[place])
         new = self._new_sizes
         stored = np.array([number for number in candidates.tolist() if number not in new], np.int64)

@@ -1,7 +1,7 @@
-"""Texts as they are stored: compressed, behind a checksum and their length.
+"""Texts in their stored form: compressed, after a checksum and their length.
 
-LZ4, because a search unpacks every candidate: zlib makes a third less of a text of 3 kB, but takes five times as
-long to unpack it, and eight times to pack it (measured).
+LZ4, because a search unpacks every candidate: zlib needs a third fewer bytes for a text of 3 kB, but takes five
+times as long to unpack it, and eight times to pack it (measured).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from neardup.errors import FormatError
 _CODEC = pa.Codec("lz4_raw")
 _HEAD = struct.Struct("<II")
 _MOST = 255
-"""A byte of LZ4 stands for at most so many."""
+"""The most bytes that one byte of LZ4 expands to."""
 
 
 def pack(text: bytes | memoryview) -> bytes:
-    """A text, compressed.
+    """Compress a text.
 
     >>> unpack(pack(b"some text"), "an id")
     b'some text'
@@ -30,14 +30,14 @@ def pack(text: bytes | memoryview) -> bytes:
 
 
 def unpack(packed: bytes, id: str) -> bytes:
-    """The text of the document ``id`` again. Raises FormatError where the stored bytes were damaged."""
+    """Restore the text of the document ``id``. Raises FormatError if the stored bytes are damaged."""
     try:
         check, length = _HEAD.unpack_from(packed)
         if length <= _MOST * len(packed):
             text: bytes = _CODEC.decompress(memoryview(packed)[_HEAD.size :], length, asbytes=True)
             if zlib.crc32(text) == check:
                 return text
-    except (OSError, TypeError, struct.error) as error:  # TypeError: a flipped bit made it no bytes
+    except (OSError, TypeError, struct.error) as error:  # TypeError: a flipped bit made it a non-bytes value
         raise _damaged(id) from error
     raise _damaged(id)
 

@@ -1,4 +1,4 @@
-"""What a search gives: hits with their evidence, a page at a time, and the token that asks for the next page."""
+"""The results of a search: pages of hits with their evidence, and the token that requests the next page."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from neardup.errors import InputError
 _VERSION = 1
 _CHECK = 8
 _SHOWN = 3
-"""Hits that the repr of a page names."""
+"""The most hits that the repr of a page lists."""
 _LONGEST = 20_000
-"""Characters of a token; ids are part of it."""
+"""The most characters of a token; ids are part of it."""
 
 
 @dataclass(frozen=True)
 class Passage:
     """The longest passage that a hit has in common with the query document.
 
-    Characters ``begin_a`` … ``end_a`` of A and ``begin_b`` … ``end_b`` of B, which are ``words`` words; ``text``
-    is what stands in B, cut off where it is long.
+    It spans characters ``begin_a`` … ``end_a`` of A and ``begin_b`` … ``end_b`` of B and has ``words`` words;
+    ``text`` is the passage in B, cut if it is long.
     """
 
     text: str
@@ -40,9 +40,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was counted on the texts: A is the query document, B the one found.
+    """The counts from the texts: A is the query document, B the document found.
 
-    ``clause`` is the fingerprint clause it is about; ``score`` is its measure, by which hits are sorted.
+    ``clause`` is the fingerprint clause that the evidence belongs to; ``score`` is its measure, which sorts the
+    hits.
     """
 
     clause: str
@@ -54,12 +55,12 @@ class Evidence:
 
     @property
     def containment_a(self) -> float:
-        """|A∩B| / |A|: how much of the query document is in the one found."""
+        """|A∩B| / |A|: the share of the query document that the document found contains."""
         return self.shared / self.size_a
 
     @property
     def containment_b(self) -> float:
-        """|A∩B| / |B|: how much of the one found is in the query document."""
+        """|A∩B| / |B|: the share of the document found that the query document contains."""
         return self.shared / self.size_b
 
     @property
@@ -70,7 +71,7 @@ class Evidence:
 
 @dataclass(frozen=True, repr=False)
 class Hit:
-    """A document that fits. ``evidence`` is None where no fingerprint clause holds for it."""
+    """A document that matches. ``evidence`` is None if no fingerprint clause holds for it."""
 
     id: str
     evidence: Evidence | None
@@ -81,7 +82,7 @@ class Hit:
         return f"Hit({short_repr(self.id)}{counts})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The hit as plain data, one level deep but for the passage."""
+        """Return the hit as plain data, one level deep except for the passage."""
         found = self.evidence
         if found is None:
             return {"id": self.id}
@@ -111,7 +112,7 @@ class Page:
         return f"Page({len(self.hits)} of {self.found} hits{f': {ids}' if ids else ''}{more})"
 
     def as_dict(self) -> dict[str, Any]:
-        """The page as plain data."""
+        """Return the page as plain data."""
         return {
             "query": canonical(self.plan.query),
             "recall": self.plan.recall,
@@ -122,7 +123,7 @@ class Page:
 
 
 def short_repr(text: str, most: int = 40) -> str:
-    """The repr of a text, cut where it is long.
+    """The repr of a text, cut if it is long.
 
     >>> short_repr("note"), short_repr("x" * 99, 5)
     ("'note'", "'xxxx…'")
@@ -132,7 +133,7 @@ def short_repr(text: str, most: int = 40) -> str:
 
 @dataclass(frozen=True)
 class Cursor:
-    """The place behind a hit: its score and id, of which search, and which ways that search has taken."""
+    """The position after a hit: its score and id, its search, and the methods that the search used."""
 
     score: float
     id: str
@@ -140,7 +141,7 @@ class Cursor:
     taken: str
 
     def is_before(self, score: float, id: str) -> bool:
-        """Whether a hit comes after this place: by falling score, then by id."""
+        """Whether a hit comes after this position: by descending score, then by id."""
         return (-score, id) > (-self.score, self.id)
 
     def token(self) -> str:
@@ -155,9 +156,9 @@ class Cursor:
 
 
 def search_digest(plan: Plan, include_self: bool) -> str:
-    """What a page token belongs to: the query, and the documents it asks about.
+    """A digest that ties a page token to its search: the query and its query documents.
 
-    Their texts, not their hashes, which are secret.
+    It uses the texts of the documents, not their hashes, which are secret.
     """
     digest = hashlib.sha256(f"{include_self} {canonical(plan.query.root)}".encode("utf-8", "surrogatepass"))
     for step in plan.fingerprints:
@@ -167,7 +168,7 @@ def search_digest(plan: Plan, include_self: bool) -> str:
 
 
 def read_token(token: str) -> Cursor:
-    """The cursor of a token. Raises InputError for anything that no search has given."""
+    """Return the cursor of a token. Raises InputError for a token that no search has returned."""
     fault = InputError(
         "This page token is damaged",
         "A token is what a page of the same search gave as its next one",

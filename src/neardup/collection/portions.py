@@ -1,8 +1,9 @@
-"""What a store is given of a large text, worked out portion by portion, so that it can be stopped between two.
+"""Compute the entry of a large text portion by portion, so that the work can stop between two portions.
 
-A text is cut where neither normalisation nor tokens reach across: in front of an ASCII character that is no part
-of a token, or of a Han ideograph, which is a token of its own. The tokens of the portions, one after the other,
-are those of the text; shingles are made of stretches of these, and a set is put together by ranges of its hashes.
+A text is cut where neither normalisation nor tokens reach across: before an ASCII character that is not part of a
+token, or before a Han ideograph, which is a token of its own. The tokens of the portions, one after the other, are
+the tokens of the text. Shingles are made from stretches of these tokens, and the set is assembled by ranges of its
+hashes.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from neardup.text.unicode_data import unicode_tables
 PORTION = 1 << 20
 """Bytes of a portion; it is longer where the text cannot be cut."""
 STRETCH = 1 << 18
-"""Shingles that are made, and sorted, at a time."""
+"""Shingles that are made and sorted at a time."""
 _RUN = 4
-"""A portion of more than so many times its size is measured before it is read as a whole."""
+"""A portion longer than this many times ``PORTION`` is measured before it is read as a whole."""
 
 _BREAKS: Bools = np.zeros(256, np.bool_)
 _BREAKS[:128] = [not (chr(byte).isalnum() or chr(byte) == "_") for byte in range(128)]
-# the first bytes of U+5000 to U+8FFF: no normalisation changes these, or joins them to what stands in front
+# the first bytes of U+5000 to U+8FFF: no normalisation changes these, or joins them to the preceding text
 _BREAKS[0xE5:0xE9] = True
 
 
 class Portioned(NamedTuple):
-    """Of one text: its token stream, how many tokens, the sorted set of its shingles, its signature."""
+    """The data of one text: its token stream, number of tokens, sorted set of shingles, and signature."""
 
     stream: str
     tokens: int
@@ -56,7 +57,7 @@ def require_time(until: float | None) -> None:
 
 
 def portions(text: bytes, until: float | None = None) -> Iterator[bytes]:
-    """The text in portions that can be normalised and tokenised each by itself. Raises LimitError."""
+    """The text in portions that can be normalised and tokenised separately. Raises LimitError."""
     whole = np.frombuffer(text, np.uint8)
     begin = 0
     while begin < len(text):
@@ -77,7 +78,7 @@ def _next_break(whole: UInt8s, begin: int, until: float | None) -> int:
 
 
 def streams(text: bytes, most: int, until: float | None = None) -> Iterator[bytes | None]:
-    """The token streams of the portions; None, and no more, where they have more than ``most`` bytes in sum.
+    """The token streams of the portions, ended by None if they have more than ``most`` bytes in sum.
 
     A long portion is measured in parts before it is normalised: a character becomes up to 18 others. Raises
     LimitError.
@@ -106,7 +107,7 @@ def _stream(portion: bytes) -> tuple[bytes, int]:
 
 
 def portioned(text: bytes, settings: CollectionSettings, until: float | None = None) -> Portioned:
-    """All of a text. Raises LimitError when ``time.monotonic()`` is past ``until``, between two portions."""
+    """All data of a text. Raises LimitError when ``time.monotonic()`` is past ``until``, between two portions."""
     kept: list[str] = []
     n_tokens = 0
     counted: list[UInt64s] = []
@@ -136,7 +137,7 @@ def _joined(parts: list[UInt64s]) -> UInt64s:
 
 
 def _stretches(tokens: UInt64s, length: int, key: Key, until: float | None) -> Iterator[UInt64s]:
-    """The hashes of the shingles in text order, so many at a time."""
+    """The hashes of the shingles in text order, ``STRETCH`` at a time."""
     for begin in range(0, max(1, len(tokens) - length + 1), STRETCH):
         require_time(until)
         part = tokens[begin : begin + STRETCH + length - 1]
@@ -150,7 +151,10 @@ def _distinct(hashes: UInt64s) -> UInt64s:
 
 
 def _set(tokens: UInt64s, settings: CollectionSettings, until: float | None) -> UInt64s:
-    """The sorted set: every stretch is sorted by itself, and then one range of hashes of all of them at a time."""
+    """The sorted set of the shingles.
+
+    Each stretch is sorted separately; then all stretches are merged, one range of hashes at a time.
+    """
     sets = [_distinct(hashes).copy() for hashes in _stretches(tokens, settings.length, settings.key, until)]
     if len(sets) == 1:
         return sets[0]
@@ -165,7 +169,11 @@ def _set(tokens: UInt64s, settings: CollectionSettings, until: float | None) -> 
 
 
 def _signature(tokens: UInt64s, settings: CollectionSettings, until: float | None) -> UInt32s:
-    """That of all: a slot that some shingle chose has the least of those, another one the least of all."""
+    """The signature of the whole text, from the signatures of its stretches.
+
+    A slot chosen by some shingle has the least value among the stretches that chose it, any other slot the least
+    of all.
+    """
     a, b = classic_coefficients(settings.slots)
     least = np.full((2, settings.slots), np.uint32(0xFFFF_FFFF))
     chosen_by_any = np.zeros(settings.slots, np.bool_)

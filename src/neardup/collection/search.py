@@ -1,4 +1,4 @@
-"""A query + a collection → a page of hits, each proven on the texts."""
+"""Evaluate a query on a collection and return a page of hits, each verified on the texts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from neardup.text.units import Units, words
 
 LIMIT, MOST_LIMIT = 20, 1_000
 PASSAGE_SHOWN = 240
-"""Characters of a passage that are shown."""
+"""The most characters of a passage that are shown."""
 MOST_COMPARED = 20_000_000
-"""Places of equal shingles, beyond which a passage is looked for in another way."""
+"""The most places of equal shingles to compare; beyond it, a passage is found by another method."""
 
 
 def search(
@@ -34,14 +34,14 @@ def search(
     open_file: Open | None = None,
     most_candidates: int | None = None,
 ) -> Page:
-    """The hits of a query, ``limit`` at a time, by falling score and then by id.
+    """Return the hits of a query, ``limit`` at a time, by descending score and then by id.
 
-    The score is the containment of the query document in the hit, or the resemblance for SIMILAR; of several
-    fingerprint clauses that hold, the highest counts, and without any it is 0. ``after`` is the ``next`` of the
-    page before: nothing is given twice or left out because documents are added meanwhile, for a page begins at a
-    place in that order, and looks the way the first page looked. ``open_file`` reads FILE:;
-    ``most_candidates`` bounds the documents that are compared. Raises QueryError, SettingError for the limit, and
-    InputError for a token that is not of this search.
+    The score is the containment of the query document in the hit, or the resemblance for SIMILAR. If several
+    fingerprint clauses hold, the highest score counts; without any it is 0. ``after`` is the ``next`` of the
+    previous page. A page begins at a position in that order and uses the methods of the first page, so documents
+    added meanwhile cause neither repeats nor gaps. ``open_file`` reads FILE:; ``most_candidates`` bounds the
+    documents that are compared. Raises QueryError, SettingError for the limit, and InputError for a token of
+    another search.
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
         raise SettingError(f"limit = {limit!r} is not possible", f"It is a whole number from 1 to {MOST_LIMIT:,}")
@@ -73,21 +73,21 @@ def search(
 
 
 def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None) -> Plan:
-    """The plan of a query, which nothing is looked up for but counts."""
+    """Return the plan of a query; only counts are looked up for it."""
     return plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
 
 
 class _Ranking:
-    """Which fingerprint clause speaks for each of the documents, and how strongly.
+    """The best fingerprint clause for each of the documents, and its score.
 
-    Whether a clause holds is counted on the texts, not taken from what the look-ups found: so a score does not
-    depend on the order of evaluation.
+    Counts on the texts, not the look-ups, decide whether a clause holds, so a score does not depend on the order
+    of evaluation.
     """
 
     def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:
         self.lookups, self.documents, self.include_self = evaluation.lookups, documents, evaluation.include_self
         self.steps = [step for step in evaluation.plan.fingerprints if not step.negated]
-        self.clauses = [clause_text(step.clause) for step in self.steps]  # once: of a pasted text it is long
+        self.clauses = [clause_text(step.clause) for step in self.steps]  # once: the text is long for pasted text
         self.counts = [evaluation.counts(step, documents) for step in self.steps]
         scores = [self._scores(step, counts) for step, counts in zip(self.steps, self.counts, strict=True)]
         table = np.array([np.full(len(documents), 0.0), *scores])
@@ -103,7 +103,7 @@ class _Ranking:
         return np.where(holds, counts.shared / whole, 0.0)
 
     def evidence(self, k: int) -> Evidence | None:
-        """Of document k: what was counted for its best clause, and the longest common passage."""
+        """The evidence for document k: the counts for its best clause, and the longest common passage."""
         if not self.best[k]:
             return None
         best = self.best[k] - 1
@@ -114,7 +114,7 @@ class _Ranking:
 
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
-    """The longest passage of the query document that stands in ``text``, too."""
+    """The longest passage of the query document that also appears in ``text``."""
     a, b, least = step.target.units, words(text, step.target.key), step.target.length
     in_b = length = -1
     if min(len(a), len(b)) >= least:
@@ -134,5 +134,5 @@ def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
 
 
 def _ends(units: Units, start: int, length: int) -> tuple[int, int]:
-    """Where so many units from ``start`` on begin and end in the text."""
+    """The begin and end in the text of ``length`` units from ``start`` on."""
     return int(units.spans[start, 0]), int(units.spans[start + length - 1, 1])

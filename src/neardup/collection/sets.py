@@ -1,4 +1,4 @@
-"""The shingle sets of documents of a store, counted from their texts, some of them held."""
+"""The shingle sets of documents of a store, computed from their texts, with a cache."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from neardup.tables import Int64s, UInt64s
 
 _BATCH = 256
 _HELD = 1 << 23
-"""Shingles that are held, 64 MB."""
+"""The most shingles in the cache, 64 MB."""
 _ANY = Criterion(0, 1, RESEMBLANCE)
 
 
 class Sets:
-    """Sets by the numbers of documents, as of what the thread sees that asks.
+    """Shingle sets by document number, in the state that the calling thread sees.
 
-    ``waiting``: the compressed texts of documents that are not in the store yet. What has to be read or counted
-    when ``time.monotonic()`` is past ``until`` raises LimitError.
+    ``waiting`` holds the compressed texts of documents that are not in the store yet. Reading or counting when
+    ``time.monotonic()`` is past ``until`` raises LimitError.
     """
 
     def __init__(self, store: Store, until: float | None = None) -> None:
@@ -56,7 +56,7 @@ class Sets:
         return found
 
     def forget(self, documents: Sequence[int]) -> None:
-        """Read these again when they are next asked for: their texts have changed."""
+        """Drop these from the cache: their texts have changed."""
         for number in documents:
             self._shingles -= len(self._held.pop(number, ()))
 
@@ -72,7 +72,7 @@ class Sets:
         return np.concatenate([np.empty(0, np.int64), *counts])
 
     def size(self, document: int) -> int:
-        """Number of different shingles."""
+        """The number of distinct shingles."""
         return len(self.of([document])[0])
 
     def _read(self, documents: Sequence[int]) -> Mapping[int, UInt64s]:
@@ -87,12 +87,12 @@ class Sets:
         array = pa.array(texts, pa.large_binary())
         settings = self._store.settings
         sets = shingle_sets(array, np.arange(len(texts)), settings.fingerprint, settings.key)
-        # copies: a view of one would keep the sets of the whole batch
+        # copies: a view of one set would keep the sets of the whole batch in memory
         return [sets.hashes[begin:end].copy() for begin, end in pairwise(sets.offsets.tolist())]
 
 
 def shared_with(hashes: UInt64s, others: Sequence[UInt64s]) -> Int64s:
-    """int64[n]: how many elements a sorted set has in common with each of the others."""
+    """int64[n]: the number of elements that a sorted set has in common with each of the others."""
     offsets = np.zeros(len(others) + 2, np.int64)
     np.cumsum([len(hashes), *map(len, others)], out=offsets[1:])
     shared = np.empty(len(others), np.int64)
@@ -102,7 +102,7 @@ def shared_with(hashes: UInt64s, others: Sequence[UInt64s]) -> Int64s:
 
 
 def reaches(shared: int, size: int, other: int, threshold: float) -> bool:
-    """Whether |A∩B| / |A∪B| is at least the threshold, in whole numbers; documents without a word never are.
+    """Whether |A∩B| / |A∪B| is at least the threshold, in whole numbers; False for documents without words.
 
     >>> reaches(8, 9, 9, 0.8), reaches(7, 9, 8, 0.8), reaches(0, 0, 0, 0.8)
     (True, False, False)

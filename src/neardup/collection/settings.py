@@ -1,4 +1,4 @@
-"""How the documents of a collection are fingerprinted: fixed when it is made, stored in it."""
+"""The fingerprint settings of a collection: fixed when it is created, and stored in it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from neardup.settings import Settings
 from neardup.sketch.sampled import SampledShingles
 from neardup.text.keys import key_of, new_secret
 
-# Measured on documents of 3 kB: a tenth of the text for the postings; a shingle look-up that the sample cannot
-# serve goes to the full-text index, so a denser sample would buy speed for bytes, not completeness.
+# Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
+# sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
 _NAMES = ("length", "slots", "scale", "floor")
 
@@ -26,8 +26,8 @@ class CollectionSettings:
     ``length``: words in a shingle. ``slots``: slots of a MinHash signature. ``scale``, ``floor``: every shingle
     whose hash is below 2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
 
-    ``secret`` (32 bytes) is the key of its hashes, drawn when it is made: who knows it can forge what is counted.
-    It stands in the file and nowhere else, and is no setting that anybody sees or gives.
+    ``secret`` (32 bytes) is the key of the hashes, drawn when the collection is created: anyone who knows it can
+    forge the counts. It is stored only in the file, and is not a setting that users see or set.
 
     >>> CollectionSettings.of(scale=64).as_dict()
     {'length': 5, 'slots': 64, 'scale': 64, 'floor': 8}
@@ -41,7 +41,7 @@ class CollectionSettings:
 
     @classmethod
     def of(cls, **values: Any) -> CollectionSettings:
-        """Settings with the given ones set. Raises SettingError for what is not allowed."""
+        """Return settings with the given values. Raises SettingError for invalid ones."""
         unknown = [name for name in values if name not in _NAMES]
         if unknown:
             raise SettingError(
@@ -54,7 +54,7 @@ class CollectionSettings:
 
     @property
     def limit(self) -> int:
-        """Every document that holds a shingle of a hash below this has it in its sample."""
+        """Every document that contains a shingle with a hash below this limit has it in its sample."""
         return (1 << 64) // self.scale
 
     @cached_property
@@ -69,15 +69,15 @@ class CollectionSettings:
 
     @cached_property
     def fingerprint(self) -> Settings:
-        """The settings as fingerprinting takes them."""
+        """The settings in the form that fingerprinting accepts."""
         return Settings.of(length=self.length, slots=self.slots)
 
     def as_dict(self) -> dict[str, int]:
-        """Every setting by name; the secret is none."""
+        """Return every setting by name, without the secret."""
         return {name: getattr(self, name) for name in _NAMES}
 
     def require(self, given: Mapping[str, Any], where: str) -> None:
-        """Raise SettingError where a ``given`` setting is not the one of the collection ``where``."""
+        """Raise SettingError if a ``given`` setting differs from that of the collection ``where``."""
         CollectionSettings.of(**{**self.as_dict(), **given})
         mine = self.as_dict()
         other = [f"{name} {mine[name]}, not {value}" for name, value in given.items() if mine[name] != value]

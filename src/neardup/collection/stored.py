@@ -1,4 +1,4 @@
-"""Documents as a store holds them → their texts, and what was put for them, made again."""
+"""Read documents from a store: their texts, and their entries, recomputed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neardup.tables import Int64s
 
 
 def entries_again(store: Store, numbers: Int64s) -> Entries:
-    """What was put for documents, worked out again from their texts, in the order of ``numbers``."""
+    """Recompute the entries of stored documents from their texts, in the order of ``numbers``."""
     read = loaded(store, numbers)
     rows, texts = [row for row, _ in read], [text for _, text in read]
     made = entries_of(
@@ -23,12 +23,12 @@ def entries_again(store: Store, numbers: Int64s) -> Entries:
         [row.metadata for row in rows],
         store.settings,
     )
-    # as stored: another LZ4 may pack otherwise, and the totals count what was stored
+    # as stored: another LZ4 may compress differently, and the totals count the stored bytes
     return replace(made, packed=store.packed(numbers))
 
 
 def loaded(store: Store, numbers: Int64s) -> list[tuple[Row, bytes]]:
-    """Documents with their texts, in the order of ``numbers``. Raises FormatError where some are not whole."""
+    """Return documents with their texts, in the order of ``numbers``. Raises FormatError if any is incomplete."""
     try:
         rows, packed = store.rows(numbers), store.packed(numbers)
         read = [(row, unpack(data, row.id)) for row, data in zip(rows, packed, strict=True)]

@@ -1,4 +1,4 @@
-"""A collection as it is at one moment: the look-ups of a search, in terms of texts and words."""
+"""The state of a collection at one moment: the look-ups of a search, in terms of texts and words."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ from neardup.sketch.documents import shared_shingles
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300
-"""Documents of a word are counted up to so many; from there on their number is an estimate."""
+"""The documents with a word are counted up to this number; above it, their number is an estimate."""
 
 _KEPT_BYTES = 64 << 20
-"""Of the texts of a search so much is kept as it was read: those that are shown are asked for again."""
+"""The most bytes of texts kept during a search: the texts of the hits shown are needed again."""
 
 _AT_ONCE, _MOST_SHINGLES = 256, 4_000_000
-"""Of so many documents, and of so many shingles if there are several, texts are read at a time."""
+"""The most documents, and the most shingles, whose texts are read at a time.
+
+A single document may have more shingles.
+"""
 _FEW_ROWS = 1_000
-"""Of so few documents the metadata is read once, for all comparisons."""
+"""For at most this many documents the metadata is read once, for all comparisons."""
 _FEW = 5_000
-"""So few postings are sorted sooner than counted."""
+"""Fewer postings than this are sorted faster than counted."""
 
 
 class View:
-    """The documents of a store, named by numbers; valid within ``Collection.view()``, in that thread.
+    """The documents of a store, identified by numbers; valid within ``Collection.view()``, in that thread.
 
     Look-ups raise LimitError when ``time.monotonic()`` is past ``until``.
 
-    Arrays of documents are int64, sorted and without repeats, given and returned.
+    Arrays of documents, as arguments and as results, are int64, sorted and without repeats.
     """
 
     def __init__(self, store: Store, until: float | None = None) -> None:
@@ -52,16 +55,16 @@ class View:
 
     @property
     def _store(self) -> Store:
-        """The store, as long as there is time."""
+        """The store, if the time limit has not passed."""
         return in_time(self._all, self._until)
 
     @property
     def sampling(self) -> CollectionSettings:
-        """Which shingles have postings: ``scale``, ``floor``, ``length``, ``limit``."""
+        """The rule that determines which shingles have postings: ``scale``, ``floor``, ``length``, ``limit``."""
         return self._store.settings
 
     def total(self) -> int:
-        """Number of documents."""
+        """The number of documents."""
         if self._total is None:
             self._total = self._store.totals().documents
         return self._total
@@ -75,28 +78,28 @@ class View:
         return self._store.numbers([id]).get(id)
 
     def ids(self, documents: Int64s) -> list[str]:
-        """The ids of these documents, in their order."""
+        """The ids of the documents, in their order."""
         try:
             return self._store.ids(documents)
         except KeyError as error:
             raise _lost() from error
 
     def text(self, document: int) -> str:
-        """The text of a document. Raises FormatError when it is damaged."""
+        """The text of a document. Raises FormatError if it is damaged."""
         [text] = self._loaded([document])
         return text.decode("utf-8", "replace")
 
     def sizes(self, documents: Int64s) -> Int64s:
-        """Number of different shingles of each document."""
+        """The number of distinct shingles of each document."""
         try:
             return self._store.sizes(documents)
         except KeyError as error:
             raise _lost() from error
 
     def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
-        """How many of these distinct shingles each of the documents holds, counted on all shingles of the texts.
+        """The number of shingles in ``hashes`` (distinct) that each document contains, counted on its whole text.
 
-        ``sizes``: the numbers of their shingles. While some texts are counted, in a thread, the next are read.
+        ``sizes``: the numbers of shingles of the documents. While a thread counts some texts, the next are read.
         """
         settings = self._store.settings
 
@@ -108,18 +111,18 @@ class View:
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """How many documents have a posting for each of these shingles."""
+        """The number of documents with a posting for each shingle."""
         return np.array([len(found) for found in self._postings(hashes)], np.int64)
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
-        """The documents (of ``among``) with a posting for ``least`` or more of these shingles, and how many."""
+        """The documents (of ``among``) with postings for ``least`` or more of the shingles, and for how many."""
         documents = np.concatenate([np.empty(0, np.int64), *self._postings(hashes)])
         if among is not None:
             documents = documents[np.isin(documents, among)]
         if len(documents) < _FEW:
             found, hits = np.unique(documents, return_counts=True)
             return found[hits >= least], hits[hits >= least].astype(np.int64)
-        seen = np.zeros(int(documents.max()) + 1, np.int64)  # not touched, it takes no memory
+        seen = np.zeros(int(documents.max()) + 1, np.int64)  # untouched, it needs no memory
         found = np.empty(len(documents), np.int64)
         found = np.sort(found[: tally(documents, least, seen, found)])
         return found, seen[found]
@@ -132,15 +135,15 @@ class View:
         return [self._lists[value] for value in asked]
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
-        """About how many documents hold each of these tokens; exact below 300."""
+        """The approximate number of documents that contain each token; exact below 300."""
         return self._store.occurrences(words, _COUNTED)
 
     def having(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
-        """The documents (of ``among``) that hold all these tokens, in any order."""
+        """The documents (of ``among``) that contain all these tokens, in any order."""
         return self._store.containing(words, among=among)
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
-        """The documents (of ``among``) that hold these tokens, one after the other; seen in their texts."""
+        """The documents (of ``among``) that contain these tokens consecutively; verified on their texts."""
         documents = self.having(words, among)
         if len(set(words)) == len(words) == 1:
             return documents
@@ -157,10 +160,10 @@ class View:
         return self._store.has_key(field)
 
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents (of ``among``) whose metadata has ``field`` with such a value; see ``Store.where``."""
+        """The documents (of ``among``) whose metadata has a matching value of ``field``; see ``Store.where``."""
         if among is None or len(among) > _FEW_ROWS:
             return self._store.where(field, operator, value, among)
-        store = self._store  # which looks at the clock
+        store = self._store  # this checks the time limit
         if self._facts_of is None or not np.array_equal(np.union1d(among, self._facts_of), self._facts_of):
             self._facts_of, self._facts = among, _facts_of(store.rows(among))
         known = self._facts.get(field, {})
@@ -174,7 +177,7 @@ class View:
             packed = self._store.packed(asked)
             read = {number: unpack(data, "") for number, data in zip(missing, packed, strict=True)}
         except (KeyError, FormatError):
-            read = dict(zip(missing, (text for _, text in loaded(self._store, asked)), strict=True))  # it says why
+            read = dict(zip(missing, (text for _, text in loaded(self._store, asked)), strict=True))  # to say why
         found = [read[number] if number in read else self._texts[number] for number in numbers]
         size = sum(map(len, read.values()))
         if self._texts_bytes + size <= _KEPT_BYTES:
@@ -193,7 +196,7 @@ def _facts_of(rows: Iterable[Row]) -> dict[str, dict[int, list[Value]]]:
 
 
 def batches(sizes: Int64s) -> Iterator[slice]:
-    """Slices of documents of these numbers of shingles, so that what is held at a time is bounded."""
+    """Slices of documents with these numbers of shingles, so that the memory used at a time is bounded."""
     begin = 0
     while begin < len(sizes):
         fit = np.searchsorted(np.cumsum(sizes[begin : begin + _AT_ONCE]), _MOST_SHINGLES, side="right")

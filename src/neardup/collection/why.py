@@ -1,4 +1,4 @@
-"""Why a document is not among the hits of a query."""
+"""Explain why a document is not among the hits of a query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ Reason = Literal["found", "unknown id", "itself", "below", "missed", "filtered"]
 
 @dataclass(frozen=True)
 class Cause:
-    """One clause and what it has to do with it; of a fingerprint clause with counts, A the query document."""
+    """One clause and its part in the result.
+
+    A fingerprint clause has counts; A is the query document.
+    """
 
     reason: Reason
     clause: str
@@ -42,7 +45,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class WhyNot:
-    """The answer: ``reason`` in a word, and every clause that is a cause of it; ``str()`` gives sentences."""
+    """The answer: ``reason`` in a word, and every clause that causes it; ``str()`` returns sentences."""
 
     id: str
     reason: Reason
@@ -59,7 +62,7 @@ class WhyNot:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The answer as plain data."""
+        """Return the answer as plain data."""
         return asdict(self)
 
 
@@ -71,10 +74,10 @@ def why_not(
     include_self: bool = False,
     open_file: Open | None = None,
 ) -> WhyNot:
-    """Why the document ``id`` is not found: unknown, below the threshold, missed, filtered, the query document.
+    """Return why the document ``id`` is not found.
 
-    Every clause is decided on the document itself, so that what the look-ups missed is told from what does not
-    fit.
+    It may be unknown, below the threshold, missed, filtered, or the query document. Every clause is evaluated on
+    the document itself, which distinguishes documents that the look-ups missed from documents that do not match.
     Raises QueryError as ``search`` does.
     """
     planned = plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
@@ -90,12 +93,12 @@ def why_not(
 
 
 def _has_surrogate(id: str) -> bool:
-    """Whether it is no Unicode text, as an argument of a command may be, and so the id of nothing."""
+    """Whether the id is not valid Unicode, as an argument of a command may be, and so cannot be a stored id."""
     return any("\ud800" <= char <= "\udfff" for char in id)
 
 
 class _Inquiry:
-    """All about one document."""
+    """The evaluation of every clause for one document."""
 
     def __init__(self, plan: Plan, evaluation: Evaluation, document: int, include_self: bool) -> None:
         self.plan, self.evaluation, self.lookups = plan, evaluation, evaluation.lookups
@@ -115,7 +118,7 @@ class _Inquiry:
         return bool(len(self.evaluation.of(step, self.document)))
 
     def causes(self, step: Step, wanted: bool) -> list[Cause]:
-        """The clauses because of which the step does not (``wanted``) or does (not ``wanted``) hold."""
+        """The clauses that make the step fail (``wanted``) or hold (not ``wanted``)."""
         if isinstance(step, NotStep):
             return self.causes(step.part, not wanted)
         if isinstance(step, AllStep | AnyStep):
@@ -124,7 +127,7 @@ class _Inquiry:
         return [self._unfit(step, wanted)]
 
     def missed(self) -> list[Cause]:
-        """Of a document that fits: the fingerprint clauses that did not find it."""
+        """The fingerprint clauses that did not find a matching document."""
         positive = [step for step in self.plan.fingerprints if not step.negated and self.fits(step)]
         own = [step for step in positive if step.target.number == self.document[0] and not self.include_self]
         if own:

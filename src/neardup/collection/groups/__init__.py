@@ -1,1 +1,1 @@
-"""Groups that stay the same while documents come and go, and what reviewers decided about pairs."""
+"""Groups that stay the same while documents come and go, and the decisions of reviewers about pairs."""

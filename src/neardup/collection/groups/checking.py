@@ -1,4 +1,4 @@
-"""Are the groups of a store what its texts, decisions and change log say?"""
+"""Check that the groups of a store agree with its texts, decisions and change log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAGE = 1000
 
 
 def faults(store: Store) -> Iterator[str]:
-    """What is wrong, as sentences."""
+    """The faults found, as sentences."""
     replayed = _replayed(store)
     sets = Sets(store)
     after = 0
@@ -72,7 +72,7 @@ def _decisions(store: Store) -> Iterator[str]:
 
 
 def _replayed(store: Store) -> dict[int, tuple[int, set[int]]]:
-    """The groups that the change log leads to."""
+    """The groups that result from replaying the change log: (representative, members) by group."""
     heads: dict[int, int] = {}
     members: dict[int, Counter[int]] = {}
     after = 0

@@ -1,6 +1,7 @@
-"""What groups need of a store: tables of groups, members, decisions and changes; documents are numbers here.
+"""The interface that groups require of a store: tables of groups, members, decisions and changes.
 
-What these tables mean is said in ``grouping.py``. A store keeps what it is given and gives it back.
+Documents are numbers here. ``grouping.py`` explains the meaning of the tables; a store only keeps and returns
+their rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Verdict: TypeAlias = Literal["same", "different"]
 
 @dataclass(frozen=True)
 class GroupRow:
-    """A group: its number (0: not given yet), the document that represents it, the least resemblance with it."""
+    """A group: its number (0: not assigned yet), its representative, and the least resemblance to it."""
 
     number: int
     representative: int
@@ -23,7 +24,7 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class MemberRow:
-    """A document, its group, and how many shingles it shares with the representative."""
+    """A document, its group, and the number of shingles that it shares with the representative."""
 
     document: int
     group: int
@@ -32,7 +33,7 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class DecisionRow:
-    """What was decided about two documents, ``a`` < ``b``. ``number`` grows with each decision; 0: none yet."""
+    """A decision about two documents, ``a`` < ``b``. ``number`` grows with each decision; 0: not assigned yet."""
 
     number: int
     a: int
@@ -56,56 +57,56 @@ class ChangeRow:
 
 
 class GroupLookups(Protocol):
-    """What is in the tables. Within a transaction, what was done so far."""
+    """Look-ups in the tables. Within a transaction, they see the changes made so far."""
 
     def count(self) -> int:
-        """Number of groups."""
+        """The number of groups."""
 
     def page(self, after: int, limit: int) -> list[GroupRow]:
-        """The first ``limit`` groups of a number above ``after``, ascending."""
+        """The first ``limit`` groups with a number above ``after``, ascending."""
 
     def rows(self, groups: Iterable[int]) -> dict[int, GroupRow]:
-        """Those of the groups that exist, by number."""
+        """The groups that exist, by number."""
 
     def members(self, group: int, after: int = 0, limit: int | None = None) -> list[MemberRow]:
         """The members of a group with a number above ``after``, ascending; the first ``limit``."""
 
     def size(self, group: int) -> int:
-        """How many members it has."""
+        """The number of members of a group."""
 
     def memberships(self, documents: Sequence[int]) -> dict[int, MemberRow]:
-        """The membership of those of the documents that are in a group."""
+        """The memberships of the documents that are in a group."""
 
     def decisions(self, documents: Sequence[int]) -> list[DecisionRow]:
-        """The decisions about any of the documents and any others, by number."""
+        """The decisions that involve any of the documents, by number."""
 
     def decided(self, after: int, limit: int) -> list[DecisionRow]:
-        """The first ``limit`` decisions of a number above ``after``, ascending."""
+        """The first ``limit`` decisions with a number above ``after``, ascending."""
 
     def changes(self, after: int, limit: int) -> list[ChangeRow]:
-        """The first ``limit`` changes of a number above ``after``, ascending."""
+        """The first ``limit`` changes with a number above ``after``, ascending."""
 
 
 class GroupWriting(Protocol):
-    """Changes of the tables within a transaction."""
+    """Changes to the tables within a transaction."""
 
     def save(self, group: GroupRow) -> int:
-        """Store a group, a new one where the number is 0; the number, which is never given again."""
+        """Store a group, as a new one if its number is 0, and return its number, which is never reused."""
 
     def end(self, group: int) -> None:
-        """Forget a group that has no members any more."""
+        """Delete a group that has no members any more."""
 
     def join(self, members: Iterable[MemberRow]) -> None:
-        """Store memberships, in place of those that the documents had."""
+        """Store memberships, replacing those that the documents had."""
 
     def leave(self, documents: Iterable[int]) -> None:
-        """Forget the memberships of documents."""
+        """Delete the memberships of documents."""
 
     def decide(self, decision: DecisionRow) -> None:
-        """Store a decision under a new number, in place of the one about the same two documents."""
+        """Store a decision under a new number, replacing the one about the same two documents."""
 
     def withdraw(self, a: int, b: int) -> None:
-        """Forget the decision about two documents, ``a`` < ``b``."""
+        """Delete the decision about two documents, ``a`` < ``b``."""
 
     def log(self, changes: Iterable[ChangeRow]) -> None:
-        """Add lines to the change log in this order; their numbers are given here."""
+        """Append lines to the change log in this order; this method assigns their numbers."""

@@ -1,6 +1,6 @@
-"""Documents in an order → groups, each around its first document: the rule of principal groups, with decisions.
+"""Form groups of documents, each around its first document: the rule of principal groups, with decisions.
 
-Pure: it is told what resembles what, and knows no store.
+Pure functions: the caller provides the counts and the threshold; nothing is read from a store.
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ Reaches = Callable[[int, int, int], bool]
 
 @dataclass(frozen=True)
 class Formed:
-    """A group around ``leader``, or a document alone: of each document (the leader too) what it shares with it."""
+    """A group around ``leader``, or a single document.
+
+    ``shared`` maps each document, the leader included, to the number of shingles that it shares with the leader.
+    """
 
     leader: int
     shared: dict[int, int]
 
     @property
     def alone(self) -> bool:
-        """Whether this is no group."""
+        """Whether the leader is the only document."""
         return len(self.shared) == 1
 
 
 def form(order: Sequence[int], ties: Ties, counted: Counted, reaches: Reaches) -> list[Formed]:
-    """Groups of the documents in ``order``; bundles must be in it whole.
+    """Form groups of the documents in ``order``, which must contain every bundle whole.
 
-    The first document leads. In its group are its bundle, and of the others, in this order, each bundle of which a
-    document reaches the leader, unless it was decided to be different from somebody who is in. Those
-    that are left go on in the same way.
+    The first document leads. Its group contains its own bundle. Each other bundle joins, in this order, if one of
+    its documents reaches the leader and no decision separates it from a document already in the group. The
+    remaining documents form groups in the same way.
     """
     left, made = list(order), []
     while left:

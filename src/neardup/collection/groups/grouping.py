@@ -1,10 +1,10 @@
-"""Changes of groups within a transaction: documents that come, are replaced or go, and decisions.
+"""Change groups within a transaction: when documents arrive, are replaced or removed, and after decisions.
 
-Every change is logged with its cause. A group has two members or more; each is at or above the threshold of the
-group with the representative, or bound by decisions to one that is. What a change may have made untrue is formed
-anew by ``forming.py`` in a fixed order: the documents that represented the groups in question, the oldest group
-first, then the others by number. A group that is formed keeps the id of the group that its leader was in, unless
-one before it took that.
+Every change is logged with its cause. A group has at least two members; each reaches the threshold of the group
+with the representative, or is bound by decisions to one that does. ``forming.py`` forms groups anew where a change
+may have violated this, in a fixed order: the representatives of the affected groups, oldest group first, then the
+other documents by number. Each group formed keeps the id of the group that its leader was in, unless a group
+formed before it took that id.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from neardup.collection.groups.ties import Ties
 from neardup.collection.sets import Sets, reaches
 
 THRESHOLD = 0.8
-"""The threshold of a group that a decision makes: the default of ``neardup.find``."""
+"""The threshold of a group that a decision creates: the default of ``neardup.find``."""
 
 _TRIED = 100
-"""Of so many documents that a new one repeats the groups are tried."""
+"""At most this many documents that a new one repeats are tried for a group."""
 
 
 class Grouping:
-    """The groups within the ``transaction``; ``sets`` are the shingles of documents as they are now."""
+    """The groups within the ``transaction``; ``sets`` are the current shingles of documents."""
 
     def __init__(self, store: Store, transaction: Writing, sets: Sets) -> None:
         self._store, self._sets = store, sets
@@ -37,7 +37,7 @@ class Grouping:
         self._journal = Journal(store, transaction.groups)
 
     def removing(self, documents: Sequence[int]) -> None:
-        """Documents are about to be removed: their decisions go with them."""
+        """Prepare the groups for the removal of documents, and withdraw the decisions about them."""
         gone = set(documents)
         memberships = self._read.memberships(documents)
         decisions = self._read.decisions(documents)
@@ -55,7 +55,7 @@ class Grouping:
                 self._leave(known, members, cause)
 
     def replaced(self, documents: Sequence[int]) -> None:
-        """Documents have new texts. Decisions about them stay."""
+        """Update the groups of documents that have new texts. Decisions about them stay."""
         memberships = self._read.memberships(documents)
         decisions = self._read.decisions(documents)
         new = set(documents)
@@ -72,10 +72,11 @@ class Grouping:
                 self._count_again(known, members)
 
     def link(self, document: int, repeated: Sequence[int], threshold: float, cause: About) -> int:
-        """Put a document into the group of the first of those it repeats whose group takes it; the group, or 0.
+        """Put a document into a group of a document that it repeats; return the group, or 0.
 
-        A group takes it when it reaches the representative and was not decided to be different from a member. One
-        that is in no group takes it into a new one. A document that is in a group stays there.
+        ``repeated`` is tried in order. A group accepts the document if the document reaches the representative and
+        no decision separates it from a member. A repeated document without a group forms a new one with it, under
+        the same conditions. A document that is already in a group stays there.
         """
         mine = self._read.memberships([document]).get(document)
         if mine:
@@ -96,7 +97,7 @@ class Grouping:
         return 0
 
     def decide(self, decision: DecisionRow) -> None:
-        """Store a decision that contradicts no other, and act on it."""
+        """Store a decision, which must not contradict any other, and apply it."""
         self._write.decide(decision)
         cause = About.of_decision("decided", decision)
         self._journal.decision("decided", decision, cause)
@@ -108,7 +109,7 @@ class Grouping:
             self._form_again(sorted(groups), (), cause)
 
     def withdraw(self, decision: DecisionRow, by: str) -> None:
-        """Forget a decision; a group that it held together is formed anew."""
+        """Delete a decision; a group that it held together is formed anew."""
         cause = About.of_decision("withdrawn", decision, by)
         self._journal.decision("withdrawn", decision, cause)
         self._write.withdraw(decision.a, decision.b)
@@ -125,7 +126,7 @@ class Grouping:
         return len(found) == 2 and found[pair[0]].group == found[pair[1]].group
 
     def _pair(self, first: int, second: int, threshold: float, cause: About) -> int:
-        """A new group of two, represented by the first; 0 where the first has become another since."""
+        """Create a group of two, represented by the first; return 0 if a new text has made them unlike."""
         sizes = self._sizes([first, second])
         [shared] = self._sets.shared(first, [second]).tolist()
         if not reaches(shared, sizes[first], sizes[second], threshold):
@@ -138,7 +139,7 @@ class Grouping:
         return group
 
     def _takes(self, group: int, document: int, apart: set[int], cause: About) -> bool:
-        """Add a document to a group, if it may be there."""
+        """Add a document to a group, and return whether the group accepts it."""
         row = self._read.rows([group])[group]
         sizes = self._sizes([document, row.representative])
         [shared] = self._sets.shared(row.representative, [document]).tolist()
@@ -151,7 +152,7 @@ class Grouping:
         return True
 
     def _count_again(self, row: GroupRow, documents: list[int]) -> None:
-        """Members that nothing binds have new texts: they stay if they still reach the representative."""
+        """Recount unbound members that have new texts; they stay if they still reach the representative."""
         sizes = self._sizes([row.representative, *documents])
         size = sizes[row.representative]
         counts = self._sets.shared(row.representative, documents).tolist()
@@ -161,7 +162,7 @@ class Grouping:
             if reaches(shared, sizes[document], size, row.threshold)
         }
         leaving = [document for document in documents if document not in staying]
-        if len(leaving) > 1:  # they may be a group of their own
+        if len(leaving) > 1:  # they may form a group of their own
             self._form_again([row.number], (), About("replaced", leaving[0]), changed=set(documents))
             return
         for document, shared in staying.items():
@@ -172,7 +173,7 @@ class Grouping:
             self._leave(row, leaving, About("replaced", leaving[0]))
 
     def _leave(self, row: GroupRow, documents: Sequence[int], cause: About) -> None:
-        """Members that nothing binds go; a group that is left with one member ends."""
+        """Take unbound members out of a group; a group with one remaining member ends."""
         for document in documents:
             self._journal.add("left", row.number, document, cause.about(document))
         self._write.leave(documents)
@@ -193,7 +194,7 @@ class Grouping:
         gone: set[int] | None = None,
         changed: set[int] | None = None,
     ) -> None:
-        """Form groups anew, of their members without the ``gone`` and with ``more`` documents."""
+        """Form groups anew from their members, without the ``gone`` and with ``more`` documents."""
         gone, changed = gone or set(), changed or set()
         rows = self._read.rows(groups)
         before = {known.document: known for group in groups for known in self._read.members(group)}
@@ -232,7 +233,7 @@ class Grouping:
         before: Mapping[int, MemberRow],
         threshold: Callable[[int], float],
     ) -> dict[int, Formed]:
-        """The groups by their ids: old ones, or new ones that are stored here."""
+        """The groups by their ids: the ids of old groups, or of new ones that are stored here."""
         named: dict[int, Formed] = {}
         for made in formed:
             old = before[made.leader].group if made.leader in before else 0
@@ -246,7 +247,7 @@ class Grouping:
     def _apply(
         self, named: Mapping[int, Formed], old: Before, cause: About, gone: set[int], changed: set[int]
     ) -> None:
-        """Store and log what is different from before."""
+        """Store and log the differences from before."""
         now = {one: group for group, made in named.items() for one in made.shared}
         leaving = [one for one, known in old.members.items() if now.get(one) != known.group]
         for one in leaving:

@@ -1,4 +1,4 @@
-"""The lines of the change log: what happened, why, and to whom, with ids that stay readable when documents go."""
+"""Lines of the change log: the change, its cause and its documents, with ids that stay readable after removals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 1000
 
 @dataclass(frozen=True)
 class About:
-    """Why something changed: the cause, the document it is about (a number; 0: none), counts, a decision."""
+    """The reason for a change: the cause, the document it concerns (a number; 0: none), counts, a decision."""
 
     why: str
     of: int = 0
@@ -34,37 +34,37 @@ class About:
         return cls(why, verdict=row.verdict, by=row.by if by is None else by, note=row.note)
 
     def counted(self, shared: int, size: int, of_size: int) -> About:
-        """The same with what was counted."""
+        """The same reason with counts."""
         return replace(self, shared=shared, size=size, of_size=of_size)
 
     def about(self, document: int) -> About:
-        """The same for a document of several that went for this reason."""
+        """The same reason for one of several documents that were removed or replaced."""
         return replace(self, of=document) if self.why in ("removed", "replaced") and self.of else self
 
 
 def now() -> str:
-    """The time, UTC, to the second; only told, nothing is ordered by it."""
+    """The time, UTC, to the second; only for display, nothing is ordered by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Journal:
-    """Lines for the log; ``write`` looks up the ids, so that it comes before documents are removed."""
+    """Lines for the log. ``write`` looks up the ids, so call it before documents are removed."""
 
     def __init__(self, store: Store, tables: GroupWriting) -> None:
         self._store, self._tables = store, tables
         self._lines: list[tuple[str, int, int, About]] = []
 
     def add(self, what: str, group: int, document: int, about: About) -> None:
-        """A change of a group."""
+        """Add a change of a group."""
         self._lines.append((what, group, document, about))
 
     def decision(self, what: str, row: DecisionRow, about: About) -> None:
-        """A change of a decision."""
+        """Add a change of a decision."""
         by, note = about.by or row.by, about.note or row.note
         self.add(what, 0, row.a, replace(about, verdict=row.verdict, of=row.b, by=by, note=note))
 
     def write(self) -> None:
-        """Store the lines and forget them."""
+        """Store the lines and clear them."""
         at = now()
         named = sorted({number for _, _, document, about in self._lines for number in (document, about.of)})
         ids = self._ids(named)

@@ -1,4 +1,4 @@
-"""What ``Collection`` offers about groups and decisions."""
+"""The methods of ``Collection`` for groups and decisions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from neardup.collection.sets import Sets
 from neardup.errors import InputError, SettingError
 
 MOST = 10_000
-"""Rows of a page at most."""
+"""The most rows of a page."""
 _LONGEST = 10_000
-"""Characters of a name or a note of a reviewer."""
+"""The most characters of a reviewer's name or note."""
 
 
 class GroupsAndDecisions:
-    """The part of a collection that is about groups; ``store`` holds them."""
+    """The part of a collection that handles groups; ``store`` holds them."""
 
     store: Store
 
     def groups(self, after: int | None = None, limit: int = 100) -> GroupPage:
-        """Groups by their ids, ``limit`` at a time; ``after`` is the ``next`` of the page before.
+        """Return groups by their ids, ``limit`` at a time; ``after`` is the ``next`` of the previous page.
 
-        Ids grow, so that what is grouped meanwhile comes at the end.
+        Ids grow, so groups formed meanwhile come at the end.
         """
         begin, limit = _place(after or 0), _limit(limit)
         with self.store.reading():
@@ -38,7 +38,7 @@ class GroupsAndDecisions:
         return GroupPage(groups, groups[-1].id if len(rows) > limit else None)
 
     def group(self, group: int) -> Group:
-        """The group of this id. Raises InputError when there is none, or no longer."""
+        """Return the group of this id. Raises InputError if it does not exist, or no longer exists."""
         with self.store.reading():
             row = self.store.groups.rows([_place(group)]).get(group)
             if row is None:
@@ -46,13 +46,13 @@ class GroupsAndDecisions:
             return group_of_row(self.store, row)
 
     def group_of(self, id: str | int) -> Group | None:
-        """The group that a document is in, or None. Raises InputError when there is no such document."""
+        """Return the group of a document, or None. Raises InputError if the document does not exist."""
         with self.store.reading():
             known = self.store.groups.memberships([self._number(id)])
             return self.group(next(iter(known.values())).group) if known else None
 
     def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[Member, ...]:
-        """Members of a group by the order in which they were first added, behind the document ``after``."""
+        """Return members of a group in the order in which they were first added, after the document ``after``."""
         with self.store.reading():
             row = self.store.groups.rows([_place(group)]).get(group)
             if row is None:
@@ -61,11 +61,11 @@ class GroupsAndDecisions:
             return tuple(members_of(self.store, row, self.store.groups.members(group, begin, _limit(limit))))
 
     def decide(self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = "") -> Decision:
-        """Say that two documents are the "same" or "different"; it is acted on at once, and from now on.
+        """Decide that two documents are the "same" or "different"; takes effect at once and stays in force.
 
-        The same are in one group, whatever their similarity; different ones never are. What was decided about the
-        two before is replaced. Raises InputError when decisions contradict each other, naming the pairs;
-        nothing is stored then.
+        Documents that are the same are in one group, whatever their similarity; different ones never are. An
+        earlier decision about the two is replaced. Raises InputError when decisions contradict each other, naming
+        the pairs; nothing is stored then.
 
         >>> import tempfile, os
         >>> from neardup import Collection
@@ -89,10 +89,10 @@ class GroupsAndDecisions:
             return decisions_of(self.store, self._about(first, second))[0]
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
-        """Withdraw what was decided about two documents; False when there was nothing.
+        """Withdraw the decision about two documents; return False if none existed.
 
-        A group that only this decision held together is formed anew. That two documents are different no longer
-        moves none of them.
+        A group that only this decision held together is formed anew. Withdrawing "different" moves neither
+        document.
         """
         by = _told("by", by)
         with self.store.writing() as transaction:
@@ -105,12 +105,12 @@ class GroupsAndDecisions:
             return bool(found)
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[Decision, ...]:
-        """What was decided and holds, by number; ``after``: the number of the last one seen."""
+        """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
             return decisions_of(self.store, self.store.groups.decided(_place(after), _limit(limit)))
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
-        """The change log of groups and decisions, by number; ``after``: the number of the last one seen."""
+        """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
             return tuple(map(change_of, self.store.groups.changes(_place(after), _limit(limit))))
 
@@ -125,7 +125,7 @@ class GroupsAndDecisions:
         return [row for row in self.store.groups.decisions([a]) if (row.a, row.b) == (a, b)]
 
     def _refuse_contradiction(self, a: int, b: int, verdict: Verdict) -> None:
-        """Raise InputError where the other decisions say the opposite."""
+        """Raise InputError if the other decisions imply the opposite."""
         known = self.store.groups.memberships([a, b])
         groups = {row.group for row in known.values()}
         pool = [a, b, *(row.document for group in groups for row in self.store.groups.members(group))]
@@ -168,7 +168,7 @@ def _limit(limit: Any) -> int:
 
 
 def _told(name: str, text: Any) -> str:
-    """What a reviewer said about a decision, in a form that can be stored."""
+    """The name or note of a reviewer, in a form that can be stored."""
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise InputError(f"{name} is no text that can be kept", f"At most {_LONGEST:,} characters")
     return text.encode("utf-8", "replace").decode("utf-8")

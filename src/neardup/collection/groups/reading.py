@@ -1,4 +1,4 @@
-"""Rows of the group tables → groups, decisions and changes with ids."""
+"""Convert rows of the group tables to groups, decisions and changes with ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neardup.collection.groups.records import ABOUT, Change, Decision, Group, Me
 from neardup.collection.sets import reaches
 
 SHOWN = 1000
-"""Members that a group shows itself."""
+"""The most members that a ``Group`` lists itself."""
 
 
 def group_of_row(store: Store, row: GroupRow) -> Group:
@@ -23,7 +23,7 @@ def group_of_row(store: Store, row: GroupRow) -> Group:
 
 
 def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[Member]:
-    """Some members of a group."""
+    """The given members of a group, with ids and sizes."""
     documents = _documents(store, [row.representative, *(one.document for one in found)])
     of_size = documents[row.representative].shingles
     return [_member(row, one, documents[one.document], of_size) for one in found]
@@ -45,7 +45,7 @@ def decisions_of(store: Store, rows: Sequence[DecisionRow]) -> tuple[Decision, .
 
 
 def change_of(row: ChangeRow) -> Change:
-    """A line of the log; what a later program may add to it is left out."""
+    """A line of the log; fields that a later version may add to it are left out."""
     known = {name: value for name, value in row.about.items() if name in ABOUT}
     return Change(row.number, row.at, row.what, row.group or None, **known)
 

@@ -12,9 +12,11 @@ Held = Literal["representative", "resemblance", "decision"]
 
 @dataclass(frozen=True)
 class Member:
-    """A document of a group: what it shares with the representative, and what holds it there.
+    """A document of a group, its counts with the representative, and the reason for its membership.
 
-    ``held_by``: it is the representative, it is at or above the threshold, or only a decision keeps it.
+    ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, where B is the representative. ``held_by`` is
+    "representative" for the representative itself, "resemblance" at or above the threshold, "decision" if only a
+    decision keeps the document in the group.
     """
 
     id: str
@@ -29,16 +31,16 @@ class Member:
         return resemblance(self.shared, self.size, self.of_size)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the values as plain data."""
         return {**asdict(self), "resemblance": self.resemblance}
 
 
 @dataclass(frozen=True)
 class Group:
-    """A group: its id, which stays; the representative; the threshold; how many members.
+    """A group: its permanent id, its representative, its threshold and its number of members.
 
-    ``members``: by the order in which they were first added, at most the first 1 000; ``Collection.members`` gives
-    the others.
+    ``members`` holds at most the first 1,000, in the order in which they were first added; ``Collection.members``
+    returns the others.
     """
 
     id: int
@@ -48,25 +50,25 @@ class Group:
     members: tuple[Member, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the group as plain data."""
         return {**asdict(self), "members": [member.as_dict() for member in self.members]}
 
 
 @dataclass(frozen=True)
 class GroupPage:
-    """Some groups by rising id, and the ``after`` of the next page; None where this is the last."""
+    """Some groups by ascending id, and the ``after`` of the next page; None on the last page."""
 
     groups: tuple[Group, ...]
     next: int | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the page as plain data."""
         return {"groups": [group.as_dict() for group in self.groups], "next": self.next}
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided about two documents, by whom and when (UTC)."""
+    """A decision about two documents, with its reviewer and time (UTC)."""
 
     number: int
     a: str
@@ -77,21 +79,21 @@ class Decision:
     at: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the values as plain data."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A line of the change log. Its ``number`` is the order; ``at`` is what the clock said (UTC).
+    """A line of the change log. ``number`` defines the order; ``at`` is the time of the clock (UTC).
 
-    ``what`` happened: a group was "made" or "ended"; the ``document`` "joined", "left", "leads" it now, or has
-    "changed" and stays; a pair was "decided", its decision "withdrawn", or it "stays" though the document was
-    replaced. ``group`` is None where no group was touched.
+    ``what`` happened: a group was "made" or "ended"; the ``document`` "joined", "left", now "leads" the group, or
+    has "changed" and stays; a pair was "decided", its decision was "withdrawn", or the decision "stays" although
+    the document was replaced. ``group`` is None if no group changed.
 
-    ``why``: "added" and near ``of``, "repeated" by ``of``, "replaced" or "removed" (it, or ``of``), "decided" or
-    "withdrawn". ``shared``, ``size``, ``of_size``: |A∩B|, |A| and |B|, for "added" and "repeated" counted with
-    ``of``, else with the representative; None where nothing was counted.
+    ``why``: "added" and near ``of``, "repeated" by ``of``, "replaced" or "removed" (the document, or ``of``),
+    "decided" or "withdrawn". ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, counted with ``of`` for
+    "added" and "repeated", otherwise with the representative; None if nothing was counted.
     """
 
     number: int
@@ -124,15 +126,15 @@ class Change:
         return f"decided{by}: {self.verdict}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the change as plain data."""
         return {**asdict(self), "cause": self.cause}
 
 
 ABOUT = frozenset(field.name for field in fields(Change)) - {"number", "at", "what", "group"}
-"""What a line of the log tells beside its columns."""
+"""The fields of a line of the log besides its columns."""
 
 
 def resemblance(shared: int, size: int, other: int) -> float:
-    """|A∩B| / |A∪B|; 0 for two documents without a word."""
+    """|A∩B| / |A∪B|; 0 for two documents without words."""
     whole = size + other - shared
     return shared / whole if whole else 0.0

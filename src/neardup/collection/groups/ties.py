@@ -1,4 +1,4 @@
-"""Decisions about pairs as ties: which documents belong together whatever they say, and which do not."""
+"""Decisions about pairs as ties: documents that must or must not be together, regardless of their texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Pair = tuple[int, int]
 class Ties:
     """The decisions about some documents.
 
-    A *bundle* is a document with all that chains of "same" connect with it.
+    A *bundle* is a document with all documents that chains of "same" connect to it.
     """
 
     def __init__(self, decisions: Iterable[DecisionRow]) -> None:
@@ -28,7 +28,7 @@ class Ties:
         return sorted(self._chains(document))
 
     def chain(self, a: int, b: int) -> list[Pair]:
-        """The pairs of a shortest chain of "same" from a to b; empty when there is none, or they are one."""
+        """The pairs of a shortest chain of "same" from a to b; empty if there is none or if a is b."""
         before = self._chains(a)
         if b not in before:
             return []
@@ -43,16 +43,16 @@ class Ties:
         return self._different.get(document, set())
 
     def apart(self, some: Iterable[int], others: set[int]) -> bool:
-        """Whether any of some is different from any of the others."""
+        """Whether a document of ``some`` is different from one of ``others``."""
         return any(not others.isdisjoint(self.different(document)) for document in some)
 
     def between(self, some: Iterable[int], others: set[int]) -> Pair | None:
-        """A pair that is different, one of some and one of the others."""
+        """A pair of different documents, one of ``some`` and one of ``others``; None if there is none."""
         pairs = [(a, b) for a in some for b in self.different(a) & others]
         return min(pairs, default=None)
 
     def _chains(self, start: int) -> dict[int, int]:
-        """Each document of the bundle, with the one before it on the way from ``start``; breadth first."""
+        """Each document of the bundle, with its predecessor on the path from ``start``; breadth first."""
         before, ahead = {start: start}, [start]
         for document in ahead:
             for other in sorted(self._same.get(document, ())):

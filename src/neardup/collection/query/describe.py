@@ -1,4 +1,4 @@
-"""A plan in English."""
+"""Describe a plan in English."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ STEP = "  "
 
 
 def describe(plan: Plan) -> list[str]:
-    """The lines of a plan: what is looked up, what to expect of it, what it guarantees.
+    """The lines of a plan: its look-ups, the expected candidates and the guarantee.
 
-    Candidates are expected ones, from the lengths of the postings; the recall is a lower bound.
+    Candidates are estimates from the lengths of the postings; the recall is a lower bound.
     """
     return [
         f"query: {display.printable(canonical(plan.query.root))}",

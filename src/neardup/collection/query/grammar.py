@@ -1,4 +1,4 @@
-"""Text → syntax tree, by recursive descent. Knows the language and nothing of any collection.
+"""Parse text into a syntax tree, by recursive descent. Depends only on the language, not on a collection.
 
 query      = ["EXPLAIN"] any
 any        = all { "OR" all }
@@ -36,14 +36,14 @@ from neardup.collection.query.syntax import (
 from neardup.errors import QueryError
 
 MOST_CHARACTERS = 1_000_000
-"""Characters of a query, pasted text included."""
+"""The most characters of a query, including pasted text."""
 MOST_CLAUSES = 1_000
 COUNTED_CLAUSES = 10 * MOST_CLAUSES
-"""So many are read to say how many there are."""
+"""Parsing continues up to this many clauses, so that the error can state their number."""
 MOST_FINGERPRINTS = 100
-"""Fingerprint clauses: each compares documents, which takes milliseconds."""
+"""The most fingerprint clauses: each compares documents, which takes milliseconds."""
 DEEPEST = 40
-"""Brackets and NOTs inside one another."""
+"""The deepest nesting of brackets and NOTs."""
 
 _NUMBER = re.compile(r"[^_\s()\"]*")
 _SPACE = re.compile(r"\s*")
@@ -61,7 +61,7 @@ PERCENTAGE = "A percentage is a number above 0 and up to 100 with at most four d
 
 
 def parse(text: str) -> Query:
-    """Read a query. Raises QueryError, with the place and what would be right there, for anything else.
+    """Parse a query. Raises QueryError, with the position and the input allowed there, for invalid text.
 
     >>> parse("budget AND NOT from:ann").root
     And(parts=(Words(words='budget'), Not(part=Comparison(field='from', operator=':', value='ann'))))
@@ -83,7 +83,7 @@ Numbers = tuple[Decimal | None, Decimal | None]
 
 
 class _Reader:
-    """A query and how far it has been read."""
+    """A query and the position up to which it has been read."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -99,7 +99,7 @@ class _Reader:
         return Query(root, explain, self.text)
 
     def require_few(self) -> None:
-        """Fail for more clauses than are allowed; when all were read, so that it is known how many there are."""
+        """Fail for more clauses than allowed; called after all are read, so that their number is known."""
         if self.clauses > MOST_CLAUSES:
             allowed = f"{MOST_CLAUSES:,} at most; ask in several queries"
             self.fail(f"There are {self.clauses:,} clauses", allowed, self.too_many_at)
@@ -209,7 +209,7 @@ class _Reader:
         return (Stored(word) if len(readings(word)) == 1 else Unresolved(word)), (None, None)
 
     def numbers(self) -> Numbers:
-        """The overlap and the probability behind a closing quotation mark."""
+        """The overlap and the probability after a closing quotation mark."""
         found: list[Decimal] = []
         while self.text[self.at : self.at + 1] == "_":
             if len(found) == 2:
@@ -225,7 +225,7 @@ class _Reader:
         return overlap, probability
 
     def operator(self) -> str:
-        """The operator that comes next, if any; only a colon must follow without a space."""
+        """The next operator, or ""; only a colon must follow without a space."""
         after = self.behind_space()
         for operator in syntax.OPERATORS if after == self.at else _SPACED:
             if self.text.startswith(operator, after):
@@ -247,7 +247,7 @@ class _Reader:
         return self.bare(syntax.ENDS_WORD, "a word, a field or (")
 
     def bare(self, ends: frozenset[str], expected: str) -> str:
-        """What stands here up to white space or one of ``ends``."""
+        """Read the text up to white space or one of ``ends``."""
         found = _BARE[ends].match(self.text, self.at)
         word = found[0] if found else ""
         control = _CONTROL.search(word)
@@ -260,7 +260,7 @@ class _Reader:
         return word
 
     def string(self) -> str:
-        r"""The text between the quotation marks that begin here; \" \\ \n \r \t \u{…} are undone."""
+        r"""Read the text between the quotation marks that begin here; decodes the escapes \" \\ \n \r \t \u{…}."""
         opened = self.at
         self.at += 1
         parts = []
@@ -281,7 +281,7 @@ class _Reader:
         return text
 
     def escaped(self) -> str:
-        """The character that the escape behind a backslash stands for."""
+        """The character for the escape after a backslash."""
         place = self.at - 1
         code = _CODE_POINT.match(self.text, self.at)
         if code and int(code[1], 16) <= 0x10FFFF and not _SURROGATE.match(chr(int(code[1], 16))):
@@ -294,13 +294,13 @@ class _Reader:
         return char
 
     def separate(self) -> None:
-        """Fail unless a clause can end here: nothing may stick to it by accident."""
+        """Fail unless a clause can end here: nothing may be attached to it by accident."""
         char = self.text[self.at : self.at + 1]
         if char and not char.isspace() and char != ")":
             self.fail("The clause before ends here", "Put a space here, or all of it in quotation marks")
 
     def keyword(self, word: str) -> bool:
-        """Read over ``word`` if it comes next."""
+        """Skip ``word`` if it comes next, and return whether it did."""
         self.peek()
         if not self.stands_here(word):
             return False
@@ -317,7 +317,7 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
     def behind_space(self) -> int:
-        """Where the white space that begins here ends."""
+        """The end of the white space that begins here."""
         found = _SPACE.match(self.text, self.at)
         return found.end() if found else self.at
 

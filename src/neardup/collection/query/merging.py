@@ -1,8 +1,8 @@
-"""Comparisons of one field that say the same → those that say most.
+"""Merge comparisons of one field, dropping those that others imply.
 
-Of a list any element counts, and a value is compared as a string and as a number. So one comparison follows from
-another one where it holds for every single value the other one holds for; and "n>5 AND n<3" is no contradiction,
-for a document may have both values.
+Any element of a list may match, and a value is compared as a string and as a number. So a comparison follows from
+another one if it holds for every single value that the other one holds for. "n>5 AND n<3" is not a contradiction,
+because a document may have both values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Range: TypeAlias = tuple[Operator, Value]
 
 
 def merged(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
-    """The parts of an AND (``all_needed``) or an OR, without those that others make superfluous, in their order.
+    """The parts of an AND (``all_needed``) or an OR, in their order, without those that others make superfluous.
 
     >>> from neardup.collection.query import parse
     >>> [part.value for part in merged(parse("n>=0 AND n>=1 AND n>=2").root.parts, all_needed=True)]
@@ -43,7 +43,7 @@ def merged(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
 
 
 def _key(part: Node) -> tuple[str, bool, str] | None:
-    """What comparisons have in common of which one can follow from another; None for other clauses."""
+    """The common key of comparisons that may imply each other; None for other clauses."""
     inner = part.part if isinstance(part, Not) else part
     if not isinstance(inner, Comparison):
         return None
@@ -51,7 +51,7 @@ def _key(part: Node) -> tuple[str, bool, str] | None:
 
 
 def _says(first: Node, second: Node, all_needed: bool) -> bool:
-    """Whether the second is superfluous beside the first: it follows from it (AND), or it from the second (OR)."""
+    """Whether the first makes the second superfluous: the second follows from it (AND), or it from that (OR)."""
     if isinstance(first, Not) and isinstance(second, Not):
         return _says(second.part, first.part, all_needed)
     if not (isinstance(first, Comparison) and isinstance(second, Comparison)):
@@ -60,7 +60,7 @@ def _says(first: Node, second: Node, all_needed: bool) -> bool:
 
 
 def _follows(weak: Comparison, strong: Comparison) -> bool:
-    """Whether ``weak`` holds for every value that ``strong`` holds for; both look in the same direction."""
+    """Whether ``weak`` holds for every value that ``strong`` holds for; both compare in the same direction."""
     if weak.operator not in ("<", "<=", ">", ">="):
         return (weak.operator, weak.value) == (strong.operator, strong.value)
     wide, narrow = _by_kind(weak), _by_kind(strong)
@@ -68,13 +68,13 @@ def _follows(weak: Comparison, strong: Comparison) -> bool:
 
 
 def _by_kind(one: Comparison) -> dict[bool, Range]:
-    """What it means for strings (True) and for numbers (False)."""
+    """The ranges of a comparison for strings (True) and for numbers (False)."""
     found = meanings(OPERATORS[one.operator], one.value)
     return {isinstance(value, str): (operator, value) for operator, value in found}
 
 
 def _reaches(wide: Range, narrow: Range) -> bool:
-    """Whether a range has all of another one that is open to the same side."""
+    """Whether a range contains all of another one that is open to the same side."""
     (operator, limit), (other, inner) = wide, narrow
     if isinstance(limit, str) and isinstance(inner, str):
         below, equal = limit.encode() < inner.encode(), limit == inner

@@ -1,4 +1,4 @@
-"""What a metadata comparison means: text is typed, values have types."""
+"""The meaning of a metadata comparison: queries contain text, metadata has typed values."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def compared(clause: Comparison, lookups: Lookups, among: Int64s | None) -> Int6
 
 
 def meanings(operator: Operator, text: str) -> list[Meaning]:
-    """The comparisons of which one must hold: with ``text`` as a string, and as a number where it is one.
+    """The alternatives of a comparison: with ``text`` as a string, and as a number if it is one.
 
-    A day or a month reaches to its end, whatever time of day is stored: <= and > compare with what comes after
-    all that begins with it.
+    The comparison holds if any of them does. A day or a month extends to its end, whatever time of day is stored:
+    <= and > compare with the first string after all strings that begin with it.
 
     >>> meanings(">", "12"), meanings("<=", "2020-01-31")
     ([('>', '12'), ('>', 12)], [('<', '2020-01-31\U0010ffff')])

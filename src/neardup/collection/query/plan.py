@@ -1,9 +1,9 @@
-"""Syntax tree + collection → what to look up, with the recall it guarantees and the candidates to expect.
+"""Turn a syntax tree into look-ups in a collection, with the guaranteed recall and the expected candidates.
 
-Sampled look-ups keep the promise of ``promise.py``. Where the sample is too small for it, what is missing of the
-smallest shingles is looked up by words in the full text: a document that holds a shingle holds its words. For
-100 % the look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is. These
-are the rarest, again by postings or by words.
+Sampled look-ups keep the promise of ``promise.py``. If the sample is too small for it, the rest of the smallest
+shingles are looked up by words in the full text: a document that contains a shingle contains its words. For 100 %
+the look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is shared. The
+rarest n − c + 1 are looked up, again by postings or by words.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ LETTERS: dict[Way, str] = {
     "complete": "c",
     "every document": "e",
 }
-"""The ways in short, for page tokens."""
+"""One letter for each method, for page tokens."""
 
 COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 0.01, 10, 300, 40
-"""About microseconds each; they choose between ways that all keep the promise."""
+"""Approximate costs in microseconds; they choose between methods that all keep the promise."""
 COST_PHRASE_WORD = 1
 COST_SMALL = 20_000
-"""A way that costs no more is taken without asking what complete look-ups would cost."""
+"""A method with at most this cost is used without estimating the cost of complete look-ups."""
 FEWER = 4
-"""Of the documents that could have several hits by the lengths of the postings, one in so many does (measured)."""
+"""Of documents that could have several hits, by the lengths of the postings, one in this many does (measured)."""
 MOST_BY_WORDS = 16
 COMMON = 8
-"""A word that more than one in so many documents hold is no help in looking up a shingle by its words."""
+"""A word in more than one in this many documents does not help to look up a shingle by its words."""
 MOST_LOOKUPS = 200_000
-"""To choose among more shingles takes more memory than to compare every document."""
+"""Choosing among more shingles needs more memory than comparing every document."""
 
 MOST_WORDS = 100
-"""Words of a phrase: each costs .2 MB and a pass over its list."""
+"""The most words of a phrase: each costs .2 MB and a pass over its list."""
 
 
 @dataclass(frozen=True, eq=False)
 class FingerprintStep:
     """The look-ups of a fingerprint clause.
 
-    ``least``: shingles that must be shared at least. A candidate holds ``hits`` or more of the shingles
-    ``sampled`` (uint64), or all words of any of ``phrases``: of shingles that have no posting in every document
-    that holds them. ``recall`` is guaranteed, ``candidates`` expected. ``negated``:
-    stands under NOT, where a miss would be a false hit.
+    At least ``least`` shingles must be shared. A candidate contains ``hits`` or more of the shingles ``sampled``
+    (uint64), or all words of any of ``phrases``; these are for shingles that do not have a posting in every
+    document that contains them. ``recall`` is guaranteed, ``candidates`` is expected. ``negated``: the clause is
+    under NOT, where a miss would be a false hit.
     """
 
     clause: Fingerprint
@@ -76,30 +76,30 @@ class FingerprintStep:
 
     @property
     def n_lookups(self) -> int:
-        """Postings and phrases that are looked up."""
+        """The number of postings and phrases to look up."""
         return len(self.sampled) + len(self.phrases)
 
     @property
     def threshold(self) -> Fraction:
-        """The overlap asked for as a ratio; 0: any."""
+        """The requested overlap as a ratio; 0: any."""
         return Fraction(self.target.overlap or 0) / 100
 
     def reached_by(self, shared: Int64s, sizes: Int64s) -> Bools:
-        """bool[n]: which documents with so many shared shingles of so many overlap enough; in whole numbers."""
+        """bool[n]: the documents with enough overlap, from their shared shingles and sizes; in whole numbers."""
         p, q = self.threshold.numerator, self.threshold.denominator
         whole = self.target.n + sizes - shared if self.clause.symmetric else np.int64(self.target.n)
         enough: Bools = (shared >= 1) & (shared * q >= p * whole)
         return enough
 
     def possible_sizes(self) -> tuple[int, int]:
-        """The smallest and the largest |B| that can overlap enough (the largest 0: any)."""
+        """The smallest and the largest |B| with which enough overlap is possible (a largest of 0: any)."""
         largest = self.target.n / self.threshold if self.clause.symmetric and self.threshold else 0
         return self.least, int(largest)
 
 
 @dataclass(frozen=True)
 class WordsStep:
-    """Tokens to find one after the other, and about how many documents hold the rarest of them."""
+    """Consecutive tokens to find, and the approximate number of documents that contain the rarest of them."""
 
     clause: Words
     tokens: tuple[str, ...]
@@ -109,7 +109,7 @@ class WordsStep:
 
 @dataclass(frozen=True)
 class ComparisonStep:
-    """A comparison of metadata. How many documents fit is not known before."""
+    """A comparison of metadata. The number of matching documents is not known in advance."""
 
     clause: Comparison
     candidates: float
@@ -125,7 +125,7 @@ class NotStep:
 
     @property
     def recall(self) -> float:
-        """That of the part: a document is given unless the part finds it, which is planned for under NOT."""
+        """The recall of the part: this finds a document unless the part does, which is planned for under NOT."""
         return self.part.recall
 
 
@@ -138,20 +138,20 @@ class AllStep:
 
     @property
     def candidates(self) -> float:
-        """As many as the first part can give."""
+        """The candidates of the first part."""
         return self.parts[0].candidates
 
 
 @dataclass(frozen=True)
 class AnyStep:
-    """The documents that some part finds."""
+    """The documents that any part finds."""
 
     parts: tuple[Step, ...]
     recall: float
 
     @property
     def candidates(self) -> float:
-        """At most all together."""
+        """The candidates of all parts together, at most."""
         return sum(part.candidates for part in self.parts)
 
 
@@ -161,7 +161,7 @@ Step = Leaf | NotStep | AllStep | AnyStep
 
 @dataclass(frozen=True)
 class Plan:
-    """A query made ready for one collection. ``fingerprints``: its fingerprint steps in the order of the query."""
+    """A query prepared for one collection. ``fingerprints``: its fingerprint steps in the order of the query."""
 
     query: Query
     root: Step
@@ -170,19 +170,19 @@ class Plan:
 
     @property
     def recall(self) -> float:
-        """The probability with which a document that fits is found, at least."""
+        """The least probability with which a matching document is found."""
         return self.root.recall
 
     @property
     def candidates(self) -> float:
-        """Documents expected to be looked at, at most about."""
+        """The expected number of documents to examine, an approximate upper bound."""
         return min(self.root.candidates, float(self.total))
 
 
 def plan(query: Query, lookups: Lookups, open_file: Open | None = None, taken: str = "") -> Plan:
-    """Choose the look-ups of a query. Raises QueryError for what this collection does not have.
+    """Choose the look-ups of a query. Raises QueryError for fields and documents that this collection lacks.
 
-    ``taken``: the ``LETTERS`` of the ways that an earlier page took, so that the next page looks the same way.
+    ``taken`` holds the ``LETTERS`` of the methods that an earlier page used, so that the next page uses the same.
     """
     planner = _Planner(query, lookups, open_file, taken)
     root = planner.step(query.root, False)
@@ -223,7 +223,7 @@ class _Planner:
         for part in node.parts:
             inner = part.part if isinstance(part, Not) else part
             if isinstance(inner, Comparison):
-                self.require_field(inner)  # also of those that are superfluous
+                self.require_field(inner)  # includes superfluous comparisons
         return merged(node.parts, all_needed=isinstance(node, And))
 
     def words(self, node: Words) -> WordsStep:
@@ -274,8 +274,8 @@ class _Planner:
 def _recall(parts: Sequence[Step], *, all_needed: bool) -> float:
     """The recall of several parts.
 
-    Where each must be right about a document, it is missed at most as often as by all together. Where one
-    suffices (OR; under NOT it is AND), the part that holds is as sure as the least sure one.
+    If every part must be right about a document, the probability of a miss is at most the sum over the parts. If
+    one part suffices (OR; under NOT it is AND), the recall is at least that of the least certain part.
     """
     if all_needed:
         return max(0.0, 1 - sum(1 - part.recall for part in parts))
@@ -284,7 +284,7 @@ def _recall(parts: Sequence[Step], *, all_needed: bool) -> float:
 
 @dataclass(frozen=True)
 class _Worded:
-    """A shingle as words to look up, what the look-up costs, and how many documents it is going to give."""
+    """A shingle as words to look up, with the cost of the look-up and the documents expected from it."""
 
     words: tuple[str, ...]
     cost: float
@@ -292,17 +292,17 @@ class _Worded:
 
     @classmethod
     def of(cls, counted: Mapping[str, int], total: int) -> _Worded:
-        """The words that are worth it, rarest first; ``counted``: about how many documents hold each."""
+        """The words worth looking up, rarest first; ``counted``: the approximate number of documents with each."""
         rarest = sorted(counted, key=lambda word: (counted[word], word))
         words = [word for place, word in enumerate(rarest) if place < 2 or counted[word] * COMMON <= total]
-        # words of a text are not independent; the usual way out: each has half the weight of the one before
+        # words of a text are not independent; as usual, each word has half the weight of the one before
         shares = [min(1.0, counted[word] / max(1, total)) ** 0.5**place for place, word in enumerate(words)]
         cost = COST_PHRASE + COST_PHRASE_WORD * counted[words[0]]
         return cls(tuple(words), cost, total * math.prod(shares))
 
 
 class _Choice:
-    """The choice among the ways to look up one query document."""
+    """The choice among the methods for one query document."""
 
     def __init__(self, clause: Fingerprint, target: Target, negated: bool, lookups: Lookups) -> None:
         self.target, self.lookups, self.total = target, lookups, lookups.total()
@@ -340,7 +340,7 @@ class _Choice:
         )
 
     def with_words(self, asked: float, taken: str) -> FingerprintStep:
-        """The shingles of smallest hash; those that the sample does not have by their words."""
+        """Look up the shingles of smallest hash; those that are not in the sample by their words."""
         n, least, n_sampled = self.target.n, self.empty.least, self.sampled
         single = fewest_lookups(n, least, asked, n_sampled + MOST_BY_WORDS)
         if single > n_sampled + MOST_BY_WORDS:
@@ -363,7 +363,7 @@ class _Choice:
         )
 
     def completely(self, taken: str) -> FingerprintStep:
-        """n − least + 1 look-ups of the rarest, or every document where these cost more."""
+        """n − least + 1 look-ups of the rarest, or every document if the look-ups cost more."""
         target, n_lookups = self.target, self.target.n - self.empty.least + 1
         if not taken and (n_lookups > MOST_LOOKUPS or n_lookups * COST_LOOKUP > self.total * COST_VERIFY):
             return self.empty
@@ -387,7 +387,7 @@ class _Choice:
         )
 
     def _worded(self, places: Sequence[int]) -> list[_Worded]:
-        """How to look up shingles by their words."""
+        """The look-ups of shingles by their words."""
         shingles = [tuple(dict.fromkeys(self.target.words_of(k))) for k in places]
         vocabulary = sorted({word for shingle in shingles for word in shingle})
         counts = self.lookups.word_counts(vocabulary).tolist() if vocabulary else []

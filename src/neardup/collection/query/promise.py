@@ -1,7 +1,7 @@
-"""How many look-ups keep the promise of a recall: pure formulas over a query of n shingles.
+"""The number of look-ups that keeps a promised recall: pure formulas over a query of n shingles.
 
 A document that overlaps enough shares at least c of the n. The hash puts the n in random order, so the m query
-shingles of smallest hash are m drawn without replacement, and the number of them that the document holds, its
+shingles of smallest hash are a draw of m without replacement. The number of them that the document contains, its
 hits, is hypergeometric; more shared shingles only mean more hits.
 """
 
@@ -16,15 +16,18 @@ import numpy as np
 from neardup.tables import Floats
 
 EXPECTED, TWOFOLD = 28, 2
-"""Hits are counted among the look-ups of which a document that shares just enough is expected to have so many, or
-twice the look-ups that one hit needs where these are more: then one that shares half as much seldom passes."""
+"""The draw is large enough for ``EXPECTED`` expected hits in a document that shares just enough.
+
+It is at least ``TWOFOLD`` times the look-ups that one hit needs. A document that shares half as much then seldom
+passes.
+"""
 
 
 @dataclass(frozen=True)
 class Promise:
     """A candidate has ``hits`` or more among the ``drawn`` query shingles of smallest hash.
 
-    ``recall``: the probability with which a document that shares just enough has as many.
+    ``recall``: the probability with which a document that shares just enough has at least ``hits``.
     """
 
     drawn: int
@@ -35,7 +38,9 @@ class Promise:
 def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) -> int:
     """The smallest m for which a document with c of the n shingles has a hit with at least this probability.
 
-    Not looked for beyond ``most``: one more then. P(no hit) = Π_{i<m} (n − c − i) / (n − i) ≤ (1 − c/n)^m.
+    The search stops at ``most`` and then returns ``most`` + 1.
+
+    P(no hit) = Π_{i<m} (n − c − i) / (n − i) ≤ (1 − c/n)^m.
 
     >>> fewest_lookups(1000, 200, 0.8), fewest_lookups(1000, 500, 0.95), fewest_lookups(10, 5, 1.0)
     (8, 5, 6)
@@ -49,13 +54,13 @@ def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) 
 
 
 def promised(n: int, c: int, available: int, probability: float) -> Promise | None:
-    """How to keep ``probability`` with at most ``available`` look-ups; None: not at all.
+    """Choose a draw that keeps ``probability`` with at most ``available`` look-ups; None if none does.
 
-    One hit would do with the fewest look-ups. But of more look-ups more hits can be asked for at the same recall,
-    which throws out the documents that share less: those of the most hits are taken, and no more look-ups than
-    these hits need. The choice depends on n and c alone. Were it made by the lengths of the postings, it
-    would depend on the very draw that the promise is about: a query half of which is boilerplate has fewer hits
-    just when its sample is full of boilerplate.
+    One hit needs the fewest look-ups. But with more look-ups, more hits can be required at the same recall, which
+    excludes documents that share less. So the largest number of hits is used, with only as many look-ups as these
+    hits need. The choice depends on n and c alone. If it used the lengths of the postings, it would depend on the
+    very draw that the promise is about: a query that is half boilerplate has fewer hits just when its sample is
+    full of boilerplate.
 
     >>> found = promised(1000, 200, 100, 0.8)
     >>> found.drawn, found.hits, round(found.recall, 4)
@@ -66,19 +71,19 @@ def promised(n: int, c: int, available: int, probability: float) -> Promise | No
         return None
     most = min(available, max(-(-EXPECTED * n // c), TWOFOLD * single))
     hits = int(np.flatnonzero(passing(n, c, most) >= probability)[-1])
-    if hits < 1:  # but for rounding, one hit would have kept it
+    if hits < 1:  # except for rounding, one hit would have kept it
         return None
     drawn = _fewest_drawn(n, c, most, hits, probability)
     return Promise(drawn, hits, float(passing(n, c, drawn)[hits]))
 
 
 def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> int:
-    """The fewest look-ups among which there are so many hits with the probability, of at most ``drawn``.
+    """The fewest look-ups, at most ``drawn``, that have at least ``hits`` hits with the probability.
 
     P(h hits or more of m) − P(h or more of m − 1) = P(h − 1 of m − 1) · (c − h + 1) / (n − m + 1): the m-th is the
     h-th hit.
     """
-    if drawn >= n - c + hits:  # of so many there are as many hits for sure
+    if drawn >= n - c + hits:  # this many look-ups always have ``hits`` hits
         drawn = n - c + hits
         if drawn == hits or passing(n, c, drawn - 1)[hits] < probability:
             return drawn
@@ -113,8 +118,9 @@ def passing(n: int, c: int, drawn: int) -> Floats:
 def most_hits(n: int, c: int, drawn: int, probability: float) -> int:
     """The greatest h for which a document with c of the n shingles has h hits or more, with this probability.
 
-    Among ``drawn`` of the n; 0: there is none. P(j hits) = C(c, j) · C(n − c, drawn − j) / C(n, drawn), summed in
-    whole numbers.
+    Hits are counted among ``drawn`` of the n; 0 if no h qualifies.
+
+    P(j hits) = C(c, j) · C(n − c, drawn − j) / C(n, drawn), summed in whole numbers.
 
     >>> most_hits(500, 400, 16, 0.99), most_hits(500, 400, 2, 0.99), most_hits(10, 10, 4, 1.0)
     (9, 0, 4)

@@ -1,6 +1,6 @@
-"""What a query says, as a tree, and its one canonical text form: ``parse(canonical(query)) == query``.
+"""The syntax tree of a query, and its one canonical text form: ``parse(canonical(query)) == query``.
 
-The tree knows no collection: which documents, words and fields there are is the planner's to find out.
+The tree is independent of a collection: the planner determines which documents, words and fields exist.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 Span = tuple[int, int]
-"""Where a clause stands in the query: characters [begin, end)."""
+"""The position of a clause in the query: characters [begin, end)."""
 
 KEYWORDS = frozenset({"AND", "OR", "NOT", "EXPLAIN"})
 MEASURES = {"FINGERPRINT": False, "SIMILAR": True}
 """The words that begin a fingerprint clause, and whether its measure is the symmetric one."""
 PASTED, FILED = "TEXT", "FILE"
 RESERVED = KEYWORDS | set(MEASURES) | {PASTED, FILED}
-"""Words that stand for themselves only between quotation marks."""
+"""Words that must be quoted to be searched for."""
 OPERATORS = ("<=", ">=", "!=", "=", "<", ">", ":")
-"""What can stand between a field and a value; longer ones first."""
+"""The operators between a field and a value; longer ones first."""
 
 ENDS_WORD = frozenset('()":=<>!')
 ENDS_VALUE = frozenset('()"=<>')
@@ -40,7 +40,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Unresolved:
-    """An id that was typed without quotation marks and has several readings; which one is meant, the ids tell."""
+    """An id typed without quotation marks that has several readings; the stored ids determine the right one."""
 
     word: str
 
@@ -54,7 +54,7 @@ class Pasted:
 
 @dataclass(frozen=True)
 class File:
-    """The text of a file on the machine of whoever asks."""
+    """The text of a file on the machine of the user."""
 
     path: str
 
@@ -66,8 +66,8 @@ Source = Stored | Unresolved | Pasted | File
 class Fingerprint:
     """Documents that overlap the source by at least ``overlap`` %, found with at least ``probability`` %.
 
-    ``overlap`` None: by anything at all. ``probability`` None: by complete look-ups. ``symmetric``: the measure is
-    the resemblance instead of the containment of the source in the document.
+    ``overlap`` None: any overlap. ``probability`` None: by complete look-ups. ``symmetric``: the measure is the
+    resemblance instead of the containment of the source in the document.
     """
 
     source: Source
@@ -79,7 +79,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Words:
-    """Documents that hold these words, one after the other."""
+    """Documents that contain these words consecutively."""
 
     words: str
     span: Span = dataclasses.field(default=(0, 0), compare=False, repr=False)
@@ -87,7 +87,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Documents whose metadata ``field`` stands in this relation to ``value``."""
+    """Documents whose metadata has a value of ``field`` for which ``operator`` holds with ``value``."""
 
     field: str
     operator: str
@@ -97,14 +97,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Not:
-    """Documents that the part does not hold for."""
+    """Documents for which the part does not hold."""
 
     part: Node
 
 
 @dataclass(frozen=True)
 class And:
-    """Documents that every part holds for; two parts or more. An AND in an AND is one AND."""
+    """Documents for which every part holds; two parts or more. An AND in an AND is one AND."""
 
     parts: tuple[Node, ...]
 
@@ -114,7 +114,7 @@ class And:
 
 @dataclass(frozen=True)
 class Or:
-    """Documents that some part holds for; two parts or more. An OR in an OR is one OR."""
+    """Documents for which any part holds; two parts or more. An OR in an OR is one OR."""
 
     parts: tuple[Node, ...]
 
@@ -128,7 +128,7 @@ Node = Clause | Not | And | Or
 
 @dataclass(frozen=True)
 class Query:
-    """A whole query; ``explain``: show the plan instead of the documents. ``text`` is what was typed."""
+    """A whole query; ``explain``: show the plan instead of the documents. ``text`` is the query as typed."""
 
     root: Node
     explain: bool = False
@@ -164,7 +164,7 @@ def readings(word: str) -> tuple[Reading, ...]:
 
 
 def percentage(text: str) -> Decimal | None:
-    """A number above 0 and up to 100, with at most four decimals, in its shortest form; None for all else.
+    """A number above 0 and up to 100, with at most four decimals, in its shortest form; None for other text.
 
     >>> percentage("20.50"), percentage("0"), percentage("101")
     (Decimal('20.5'), None, None)
@@ -176,8 +176,8 @@ def percentage(text: str) -> Decimal | None:
 def canonical(query: Query | Node) -> str:
     """The one text form of all queries that have the same tree.
 
-    Operators are written out, brackets stand only where they are needed, words are quoted only where they must
-    be, numbers have no zeros to spare.
+    Operators are written out, brackets appear only where they are needed, words are quoted only if they must be,
+    and numbers have no superfluous zeros.
 
     >>> from neardup.collection.query import parse
     >>> canonical(parse('(budget   "plan") OR ((from:"ann" AND FINGERPRINT:12_20.0_80))'))
@@ -219,12 +219,12 @@ def _source_text(clause: Fingerprint) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""The text between quotation marks, with \" \\ \n \r \t, and \u{…} for all else that cannot be printed.
+    r"""The text between quotation marks, with \" \\ \n \r \t, and \u{…} for all other unprintable characters.
 
     >>> print(quoted('say "no"\x1b'))
     "say \"no\"\u{1b}"
     """
-    if text.isprintable():  # and this is fast, for long texts
+    if text.isprintable():  # and this is fast for long texts
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     return (
@@ -235,17 +235,17 @@ def quoted(text: str) -> str:
 
 
 def is_bare_word(word: str) -> bool:
-    """Whether a word or a field can stand without quotation marks."""
+    """Whether a word or a field can be written without quotation marks."""
     return _is_bare(word, ENDS_WORD) and word not in RESERVED and refusal(word) is None
 
 
 def is_bare_id(id: str) -> bool:
-    """Whether an id can stand without quotation marks, numbers after it left aside."""
+    """Whether an id can be written without quotation marks, apart from numbers after it."""
     return _is_bare(id, ENDS_ID) and not id.startswith((f"{PASTED}:", f"{FILED}:")) and id[0] not in TYPOGRAPHIC
 
 
 def refusal(word: str) -> tuple[str, str] | None:
-    """Why a word without quotation marks is not taken as it is, and what to write; None: it is taken."""
+    """Return why a word without quotation marks is refused, and what to write instead; None if it is accepted."""
     if word[0] == "-":
         return "A minus sign excludes nothing here", "Write NOT before the word, or the word in quotation marks"
     if word[0] in TYPOGRAPHIC:

@@ -1,4 +1,4 @@
-"""The document that a fingerprint clause asks about: found by its id or read, and made a set of shingles."""
+"""The query document of a fingerprint clause: found by its id or read, and converted to a set of shingles."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from neardup.tables import Int64s, UInt64s
 from neardup.text.units import Units, words
 
 Open = Callable[[str], str]
-"""Gives the text of a file."""
+"""Returns the text of a file."""
 
 ID_SHOWN = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The query document, A: its text, and how often and how surely it is to be overlapped.
+    """The query document, A: its text, and the requested overlap and probability.
 
-    ``number``: its number in the collection, None for a text that came with the query. ``overlap`` and
+    ``number`` is its number in the collection, None for a text that came with the query. ``overlap`` and
     ``probability`` are in per cent, None as in ``syntax.Fingerprint``.
     """
 
@@ -77,16 +77,16 @@ class Target:
 
     @property
     def n(self) -> int:
-        """|A|: how many they are."""
+        """|A|: the number of its distinct shingles."""
         return len(self.hashes)
 
     @property
     def is_short(self) -> bool:
-        """Whether it has fewer words than a shingle, and so one shingle: all of them."""
+        """Whether it has fewer words than a shingle, and so a single shingle of all its words."""
         return len(self.units) < self.length
 
     def shingles_in_order(self, units: Units) -> UInt64s:
-        """The shingles of words that were hashed by the same key, in the order of the text, with repeats."""
+        """The shingles of words hashed with the same key, in the order of the text, with repeats."""
         out = np.empty(max(len(units), 1), np.uint64)
         return out[: shingle_hashes(units.hashes, len(units), self.length, self.key.shingles, out)]
 
@@ -97,7 +97,7 @@ class Target:
 
 
 def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
-    """Find or read the document of a clause. Raises QueryError where it is not there or has no words."""
+    """Find or read the document of a clause. Raises QueryError if it does not exist or has no words."""
     source, form = clause.source, (lookups.sampling.length, lookups.sampling.key)
     numbers = (clause.overlap, clause.probability)
     if isinstance(source, Pasted):
@@ -137,7 +137,7 @@ def _unknown(given: tuple[Reading, ...], clause: Fingerprint, query: Query, look
     for n_numbers in (2, 1):
         id, *texts = word.rsplit("_", n_numbers)
         if len(texts) == n_numbers and all(map(_is_number, texts)) and lookups.number(id) is not None:
-            if all(map(percentage, texts)):  # they are fine, but inside of the quotation marks
+            if all(map(percentage, texts)):  # the numbers are valid, but inside the quotation marks
                 do = f"Write {_shown(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
                 break
             what = f"Document {_shown(id)} is there, but {' and '.join(texts)} cannot follow it"

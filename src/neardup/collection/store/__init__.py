@@ -1,4 +1,4 @@
-"""The store of a collection in one SQLite file. The only room that knows SQL."""
+"""The store of a collection in one SQLite file. The only package that contains SQL."""
 
 from neardup.collection.store.sqlite import SqliteStore
 

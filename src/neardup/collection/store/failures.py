@@ -1,4 +1,4 @@
-"""What SQLite says when something goes wrong, in words people can act on."""
+"""Translate SQLite errors into messages that people can act on."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _PRIMARY = 0xFF  # the low byte of an extended error code
 
 @contextmanager
 def explained(path: Path, wait: float) -> Iterator[None]:
-    """Raise errors of SQLite within the block as errors of ours about the collection ``path``."""
+    """Translate SQLite errors within the block into neardup errors about the collection ``path``."""
     try:
         yield
     except sqlite3.Error as error:
         raise _translated(error, path, wait) from error
-    except UnicodeDecodeError as error:  # SQLite quotes what it cannot read
+    except UnicodeDecodeError as error:  # SQLite quotes the bytes that it cannot read
         raise damaged(path, "what is read is no UTF-8") from error
 
 
 def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        if "decode" in str(error):  # what is read is no UTF-8, and nothing else was ever written
+        if "decode" in str(error):  # the bytes read are not UTF-8, and only UTF-8 was ever written
             return damaged(path, str(error))
         # raised by the module, not by the database: a closed connection, a value of the wrong kind
         return InputError(f"The collection {path} cannot be used: {error}", "An open collection", "Open it again")
@@ -71,9 +71,9 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
 
 @contextmanager
 def well_formed(path: Path) -> Iterator[None]:
-    """Raise FormatError where stored values are not of the type that was written.
+    """Raise FormatError if stored values do not have the type that was written.
 
-    SQLite keeps the type with the value: a flipped bit makes a number text, or nothing.
+    SQLite keeps the type with the value: a flipped bit can turn a number into text, or into NULL.
     """
     try:
         yield
@@ -84,7 +84,7 @@ def well_formed(path: Path) -> Iterator[None]:
 
 
 def busy(path: Path, wait: float) -> OutputError:
-    """Somebody else is writing."""
+    """Return the error for a file that another process or thread is writing to."""
     return OutputError(
         f"{path} is being written to by somebody else, for more than {wait:g} seconds",
         "One writer at a time",
@@ -93,7 +93,7 @@ def busy(path: Path, wait: float) -> OutputError:
 
 
 def not_a_collection(path: Path, why: str) -> FormatError:
-    """The file is something else."""
+    """Return the error for a file that is not a collection."""
     return FormatError(
         f"{path} is no neardup collection: {why}",
         "A file that neardup add or neardup.Collection made",
@@ -102,5 +102,5 @@ def not_a_collection(path: Path, why: str) -> FormatError:
 
 
 def damaged(path: Path, what: str) -> FormatError:
-    """The file was one of ours and is broken."""
+    """Return the error for a damaged collection."""
     return FormatError(f"The collection {path} is damaged: {what}", "", "Restore it from a copy")

@@ -1,4 +1,4 @@
-"""The tables of groups, decisions and changes. Each row has a seal: nothing else tells that it was changed."""
+"""The tables of groups, decisions and changes. Each row has a seal: nothing else would reveal a changed row."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CHANGE = "SELECT number, at, what, group_number, document, about, seal FROM cha
 
 
 class GroupTables:
-    """The look-ups, given a way to run a statement with parameters that returns all rows."""
+    """The look-ups; ``run`` executes a statement with parameters and returns all rows."""
 
     def __init__(self, run: Callable[..., list[Any]], where: Path) -> None:
         self._run, self._where = run, where
 
     def count(self) -> int:
-        """Number of groups."""
+        """The number of groups."""
         [(number,)] = self._run("SELECT COUNT(*) FROM groups")
         return int(number)
 
@@ -38,7 +38,7 @@ class GroupTables:
         ]
 
     def rows(self, groups: Iterable[int]) -> dict[int, GroupRow]:
-        """Those of the groups that exist."""
+        """The groups that exist."""
         found = self._sealed(f"{_GROUP} WHERE number IN {_LISTED}", json.dumps(list(groups)))
         return {row[0]: GroupRow(*row) for row in found}
 
@@ -49,12 +49,12 @@ class GroupTables:
         return [MemberRow(*row) for row in found]
 
     def size(self, group: int) -> int:
-        """How many members."""
+        """The number of members."""
         [(number,)] = self._run("SELECT COUNT(*) FROM members WHERE group_number = ?", group)
         return int(number)
 
     def memberships(self, documents: Sequence[int]) -> dict[int, MemberRow]:
-        """Those of the documents that are in a group."""
+        """The memberships of the documents that are in a group."""
         found = self._sealed(f"{_MEMBER} WHERE document IN {_LISTED}", json.dumps(list(documents)))
         return {row[0]: MemberRow(*row) for row in found}
 
@@ -79,7 +79,7 @@ class GroupTables:
         ]
 
     def _sealed(self, statement: str, *parameters: Any) -> list[list[Any]]:
-        """Rows without their seals, each proven by it."""
+        """The rows without their seals; raises FormatError if a seal does not match its row."""
         rows = []
         for *row, stored in self._run(statement, *parameters):
             if seal(row) != stored:
@@ -89,7 +89,7 @@ class GroupTables:
 
 
 class GroupTablesWriting:
-    """The changes, within the transaction of ``connection``."""
+    """Changes to the tables, within the transaction of ``connection``."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -102,7 +102,7 @@ class GroupTablesWriting:
         return number
 
     def end(self, group: int) -> None:
-        """Forget a group."""
+        """Delete a group."""
         self._connection.execute("DELETE FROM groups WHERE number = ?", (group,))
 
     def join(self, members: Iterable[MemberRow]) -> None:
@@ -111,11 +111,11 @@ class GroupTablesWriting:
         self._many("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", rows)
 
     def leave(self, documents: Iterable[int]) -> None:
-        """Forget memberships."""
+        """Delete memberships."""
         self._connection.executemany("DELETE FROM members WHERE document = ?", ((one,) for one in documents))
 
     def decide(self, decision: DecisionRow) -> None:
-        """Store a decision in place of the one about the pair."""
+        """Store a decision, replacing the one about the same pair."""
         self.withdraw(decision.a, decision.b)
         row = (
             self._next("decisions"),
@@ -129,11 +129,11 @@ class GroupTablesWriting:
         self._many("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row])
 
     def withdraw(self, a: int, b: int) -> None:
-        """Forget a decision."""
+        """Delete a decision."""
         self._connection.execute("DELETE FROM decisions WHERE a = ? AND b = ?", (a, b))
 
     def log(self, changes: Iterable[ChangeRow]) -> None:
-        """Add lines to the log."""
+        """Append lines to the log."""
         number = self._next("changes")
         rows = (
             (place, one.at, one.what, one.group, one.document, json.dumps(dict(one.about), ensure_ascii=False))
@@ -142,7 +142,7 @@ class GroupTablesWriting:
         self._many("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _next(self, table: str) -> int:
-        """The next number that was never given: AUTOINCREMENT remembers the last."""
+        """The next number, never used before: AUTOINCREMENT remembers the last."""
         rows = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchall()
         return int(rows[0][0]) + 1 if rows else 1
 

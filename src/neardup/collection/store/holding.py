@@ -1,7 +1,8 @@
-"""Which file is open, under which name: a file with two names would have two logs.
+"""Track the open files and the names they are opened under: a file with two names would have two logs.
 
-SQLite locks a file, but finds its log by the name it was opened by. So whoever opens a collection locks a byte
-that stands for that name, far behind the end of the file, and looks whether somebody has locked another one.
+SQLite locks a file, but finds its log by the name the file was opened by. So every process that opens a collection
+locks a byte that represents this name, far beyond the end of the file, and checks whether another process has
+locked a different one.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from neardup.errors import InputError
 
 try:
     from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
-except ImportError:  # locks of open files are Linux's own; elsewhere only this process is looked at
+except ImportError:  # locks of open files exist only on Linux; elsewhere only this process is checked
     HAS_LOCKS = False
 else:
     HAS_LOCKS = True
 
 _AREA, _NAMES = 1 << 62, 1 << 32
-"""Where the bytes of names begin, and how many there are. SQLite locks bytes from 1 << 30 on."""
+"""The first byte for names, and their number. SQLite locks bytes from 1 << 30 on."""
 _FLOCK = struct.Struct("hhqqi0q")
 """``struct flock``: kind, whence, begin, length, process."""
 
@@ -35,8 +36,8 @@ _guard = threading.Lock()
 class Held:
     """An open file. ``alone``: no other process had it open when this one opened it.
 
-    It stays open until the last connection of this process is closed: to close any descriptor of a file takes away
-    the locks that the process has on it (POSIX), those of SQLite, too.
+    It stays open until the last connection of this process is closed: closing any descriptor of a file releases
+    the locks that the process has on it (POSIX), including those of SQLite.
     """
 
     key: tuple[int, int]
@@ -46,17 +47,17 @@ class Held:
     users: int = field(default=0)
 
     def read(self, size: int, at: int) -> bytes:
-        """So many bytes from a place on, fewer at the end of the file."""
+        """Read ``size`` bytes from ``at`` on, fewer at the end of the file."""
         with _guard:
             os.lseek(self.descriptors[0], at, os.SEEK_SET)
             return os.read(self.descriptors[0], size)
 
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return os.fstat(self.descriptors[0]).st_size
 
     def release(self) -> None:
-        """One user less."""
+        """Remove one user; the last one closes the file."""
         with _guard:
             self.users -= 1
             if self.users == 0:
@@ -66,7 +67,7 @@ class Held:
 
 
 def hold(path: Path) -> Held:
-    """Open a file to be used under this name. Raises InputError when it is open under another one."""
+    """Open a file for use under this name. Raises InputError if it is open under another one."""
     try:
         name = _name(path)
         with _guard:
@@ -89,7 +90,7 @@ def _opened(path: Path, name: bytes) -> Held:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     found = os.fstat(descriptor)
     key = (found.st_dev, found.st_ino)
-    if key in _held:  # it was put there this very moment
+    if key in _held:  # the file was moved to this path just now
         _held[key].descriptors.append(descriptor)
         return _held[key]
     others = _locked(descriptor, name)
@@ -100,7 +101,10 @@ def _opened(path: Path, name: bytes) -> Held:
 
 
 def _locked(descriptor: int, name: bytes) -> bool | None:
-    """Lock the byte of a name: whether others have locked it, too; None when they have locked another one."""
+    """Lock the byte of a name, and return whether others have locked it, too.
+
+    None if they have locked another one.
+    """
     if not HAS_LOCKS:
         return False
     byte = _AREA + int.from_bytes(name[:4], "big")
@@ -111,12 +115,12 @@ def _locked(descriptor: int, name: bytes) -> bool | None:
         ):
             return None
         return _is_locked(descriptor, byte, 1)
-    except OSError:  # a file system without locks; SQLite says so, if it needs them
+    except OSError:  # a file system without locks; SQLite reports that if it needs them
         return False
 
 
 def _is_locked(descriptor: int, begin: int, length: int) -> bool:
-    """Whether another process, or another descriptor, has locked some of these bytes."""
+    """Whether another process, or another descriptor, has locked any byte of the range."""
     if length == 0:
         return False
     asked = _FLOCK.pack(F_WRLCK, os.SEEK_SET, begin, length, 0)
@@ -124,7 +128,7 @@ def _is_locked(descriptor: int, begin: int, length: int) -> bool:
 
 
 def _name(path: Path) -> bytes:
-    """What stands for a name: SQLite follows links, and puts the log beside the file they lead to."""
+    """A digest of a name: SQLite follows links, and puts the log beside the file that they lead to."""
     real = Path(os.path.realpath(path))
     folder = os.stat(real.parent)
     return blake2b(os.fsencode(f"{folder.st_dev} {folder.st_ino} {real.name}"), digest_size=16).digest()

@@ -1,8 +1,8 @@
-"""Rows into tables, many with one statement.
+"""Insert rows into tables, many rows per statement.
 
-The interpreter lets go of its lock while a statement runs, and asks for it again afterwards. With a statement for
-each row, a thread that writes waits at every row for those that prepare what comes next: in sum as long as it
-works (measured).
+The interpreter releases its lock while a statement runs, and acquires it again afterwards. With one statement per
+row, the writing thread waits at every row for the threads that prepare the next documents: in total, it waits as
+long as it works (measured).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from itertools import chain, islice
 from typing import Any
 
 _TOGETHER = 100
-"""Rows of a statement: of these the full text takes some milliseconds."""
+"""Rows per statement: the full-text index needs some milliseconds for them."""
 
 
 def insert(connection: sqlite3.Connection, into: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows of ``width`` values into a table, with its columns if they are not all."""
+    """Insert rows of ``width`` values into a table; ``into`` also lists its columns unless all are given."""
     one = f"({', '.join('?' * width)})"
     many = f"INSERT INTO {into} VALUES {', '.join([one] * _TOGETHER)}"
     left = iter(rows)

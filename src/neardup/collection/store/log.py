@@ -1,8 +1,8 @@
-"""Whether the log beside a file is its own: SQLite would apply any log of the right name to any file.
+"""Check that the log beside a file belongs to it: SQLite would apply any log of the right name to any file.
 
-Each transaction writes a record into the file: a random name of the state it makes, and that of the state before.
-The first state in a log follows the one the file has, or the file has one of those in the log, because the log was
-copied into it in part. A file that was put in the place of another one has neither.
+Each transaction writes a record into the file: a random name for the state it creates, and the name of the state
+before. The first state in a log follows the state of the file, or, if the log was partly copied into the file, the
+log contains the state of the file. For a file that replaced another one, neither is true.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RECORD = re.compile(rb"state ([0-9a-f]{32}) after ([0-9a-f-]{32}) schema ([0-9a
 _HEADER, _FRAME = 32, 24
 _MAGIC = (0x377F0682, 0x377F0683)
 _TRIES = 3
-"""Another program may be writing; what does not fit is read again."""
+"""Another program may be writing, so a mismatch is read again."""
 
 
 class Record(NamedTuple):
@@ -46,7 +46,7 @@ def first_record(cookie: int) -> str:
 
 @contextmanager
 def recorded(connection: sqlite3.Connection) -> Iterator[None]:
-    """What the transaction changes within the block makes a new state."""
+    """Record a new state if the transaction changes anything within the block."""
     cookie, changes = schema_cookie(connection), connection.total_changes
     yield
     if connection.total_changes != changes and connection.in_transaction:  # SQLite ends it when the disk is full
@@ -54,7 +54,7 @@ def recorded(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def advance(connection: sqlite3.Connection, cookie: int) -> None:
-    """Write that the transaction makes a new state; ``cookie`` is that of before."""
+    """Record that the transaction creates a new state; ``cookie`` is the schema cookie from before."""
     known = connection.execute("SELECT value FROM header WHERE key = ?", (KEY,)).fetchone()
     found = _parsed(str(known[0]).encode()) if known else None
     before = found.state.decode() if found else _NONE
@@ -68,8 +68,11 @@ def schema_cookie(connection: sqlite3.Connection) -> int:
 
 
 def require_own_log(file: Held, path: Path) -> None:
-    """Raise FormatError when the log that lies beside a file is that of another one; before SQLite applies it."""
-    if not file.alone or file.users > 1:  # who has it open has looked
+    """Raise FormatError if the log beside a file belongs to another file.
+
+    Call it before SQLite applies the log.
+    """
+    if not file.alone or file.users > 1:  # another user has it open and has checked
         return
     log = Path(os.path.realpath(path) + "-wal")
     for _ in range(_TRIES):
@@ -92,7 +95,7 @@ def _belongs(file: Held, log: Path) -> bool:
         return True
     records, cookies = logged
     own = _parsed(file.read(size, size * (_PAGE - 1)))
-    if own is None:  # made before there were records, or half overwritten when the power failed
+    if own is None:  # made before records existed, or half overwritten when the power failed
         return not records or records[0].before == _NONE.encode() or _has_torn_record(file, size)
     if not records:
         return False
@@ -101,12 +104,12 @@ def _belongs(file: Held, log: Path) -> bool:
 
 
 def _logged(log: Path, size: int) -> tuple[list[Record], set[int]] | None:
-    """The records of the committed transactions of a log, and the schema cookies in it; None: there are none."""
+    """The records of the committed transactions of a log, and its schema cookies; None without committed ones."""
     try:
         with log.open("rb") as file:
             head = file.read(_HEADER)
             if len(head) < _HEADER or int.from_bytes(head[:4], "big") not in _MAGIC:
-                return None  # empty, or as SQLite takes none
+                return None  # empty, or ignored by SQLite
             if int.from_bytes(head[8:12], "big") != size:
                 return [], set()
             return _committed(file, head[16:24], size)
@@ -115,7 +118,7 @@ def _logged(log: Path, size: int) -> tuple[list[Record], set[int]] | None:
 
 
 def _committed(file: BinaryIO, salts: bytes, size: int) -> tuple[list[Record], set[int]] | None:
-    # read, not mapped into memory: who shortens a log meanwhile would end this process
+    # read, not mapped into memory: a log shortened meanwhile would end this process
     records: list[Record] = []
     cookies: set[int] = set()
     found: tuple[list[Record], set[int]] | None = None

@@ -1,4 +1,4 @@
-"""Look-ups in the tables. Numbers and hashes go in as one JSON list: each look-up is one fixed statement."""
+"""Look-ups in the tables. Numbers and hashes are passed as one JSON list: each look-up is one fixed statement."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from neardup.errors import FormatError, InputError
 from neardup.tables import Int64s, UInt8s, UInt64s
 
 FEW = 1000
-"""Of so many documents the metadata is read; of more the whole answer is looked up and compared."""
+"""For at most this many documents the metadata is read; for more, all matches are looked up and intersected."""
 
 _PROBE = 30
-"""To look for words in one document costs as much as to read so many documents that hold them (measured)."""
+"""Searching one document for words costs as much as reading this many documents that contain them (measured)."""
 
 TOTALS = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
 
@@ -34,7 +34,7 @@ _LISTED = "(SELECT value FROM json_each(?))"
 _MATCHING = "SELECT rowid FROM terms WHERE terms MATCH ?"
 _FIRST = "SELECT rowid FROM terms WHERE terms MATCH asked.value ORDER BY rowid LIMIT ?"
 
-# What the tokenizer of the index takes for one word and leaves as it is; nothing else can be in there as a word.
+# The form that the tokenizer of the index treats as one word and leaves unchanged; the index has no other words.
 _TOKEN = re.compile(r"[0-9_a-z\u0080-\U0010ffff]+")
 _TERMS_AT_ONCE = 60
 
@@ -43,7 +43,7 @@ _NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
 
 
 class Lookups:
-    """The look-ups of the contract, given a way to run statements."""
+    """The look-ups of the contract; subclasses provide the methods that run statements."""
 
     def __init__(self, path: Path, slots: int) -> None:
         self._path, self._slots = path, slots
@@ -58,7 +58,7 @@ class Lookups:
         raise NotImplementedError
 
     def totals(self) -> Totals:
-        """What there is."""
+        """The totals of the collection."""
         found = self._all(f"SELECT {TOTALS}, seal FROM totals")
         if len(found) != 1 or seal(found[0][:-1]) != found[0][-1]:
             raise self._damaged("its totals were changed")
@@ -67,10 +67,10 @@ class Lookups:
         return Totals(*[*counts, pages * page])
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of those of the ids that exist."""
+        """The numbers of the ids that exist."""
         found: dict[str, int] = {}
         for begin in range(0, len(ids), _PARAMETERS):
-            # not json_each: it ends a string at a U+0000, which an id may hold
+            # not json_each: it ends a string at a U+0000, which an id may contain
             part = ids[begin : begin + _PARAMETERS]
             places = ",".join("?" * len(part))
             found.update(self._all(f"SELECT id, number FROM documents WHERE id IN ({places})", *part))
@@ -78,18 +78,18 @@ class Lookups:
 
     def everything(self) -> Int64s:
         """The numbers of all documents."""
-        # without ORDER BY it is read from the index of ids, which is a tenth of the rows
+        # without ORDER BY, SQLite reads the index of ids, which is a tenth of the rows
         return np.sort(self._column("SELECT number FROM documents"))
 
     def page(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """(number, id) of the first documents behind a number."""
+        """(number, id) of the first documents after a number."""
         rows = self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         if not all(isinstance(id, str) for _, id in rows):
             raise self._damaged("an id is no text")
         return rows
 
     def rows(self, numbers: Int64s) -> list[Row]:
-        """What is known of documents, in the order asked for."""
+        """The rows of documents, in the order of ``numbers``."""
         found = {}
         for row in self._rows(numbers):
             number, id, size, tokens, shingles, metadata, _, _ = row
@@ -97,13 +97,13 @@ class Lookups:
         return [found[number] for number in numbers.tolist() if number in found]
 
     def ids(self, numbers: Int64s) -> list[str]:
-        """The ids, in the order asked for."""
+        """The ids, in the order of ``numbers``."""
         found = dict(self._all(f"SELECT number, id FROM documents WHERE number IN {_LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def sizes(self, numbers: Int64s) -> Int64s:
-        """Number of different shingles, in the order asked for."""
-        # as one text, in the order of the numbers: a third of the time of so many rows (measured)
+        """The numbers of distinct shingles, in the order of ``numbers``."""
+        # as one text, in ascending order of the numbers: a third of the time of separate rows (measured)
         rows = f"SELECT shingles FROM documents WHERE number IN {_LISTED} ORDER BY number"
         [(text,)] = self._all(f"SELECT GROUP_CONCAT(shingles) FROM ({rows})", listed(numbers))
         found = self._integers(text.split(",") if text else [])
@@ -112,18 +112,18 @@ class Lookups:
         return found[np.argsort(np.argsort(numbers))]
 
     def signatures(self, numbers: Int64s) -> UInt8s:
-        """The signatures, in the order asked for."""
+        """The signatures, in the order of ``numbers``."""
         found = {row[0]: row[6] for row in self._rows(numbers)}
         joined = b"".join(found[number] for number in numbers.tolist())
         return np.frombuffer(joined, np.uint8).reshape(-1, self._slots)
 
     def packed(self, numbers: Int64s) -> list[bytes]:
-        """The compressed texts, in the order asked for."""
+        """The compressed texts, in the order of ``numbers``."""
         found = dict(self._all(f"SELECT number, packed FROM texts WHERE number IN {_LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
-        """For each hash the documents."""
+        """The documents for each hash."""
         documents, offsets = self._segments().lists(hashes)
         return [documents[begin:end] for begin, end in pairwise(offsets.tolist())]
 
@@ -155,7 +155,7 @@ class Lookups:
         return self._column(f"{_MATCHING} ORDER BY rowid LIMIT ?", match, limit)
 
     def _matching_among(self, match: str, among: Int64s) -> Int64s:
-        """Each of the documents looked for in the index: CROSS JOIN keeps the order."""
+        """Look up each of the documents in the index: CROSS JOIN keeps the order."""
         statement = (
             "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN terms "
             "WHERE terms.rowid = asked.value AND terms MATCH ?"
@@ -163,11 +163,11 @@ class Lookups:
         return self._column(statement, listed(among), match)
 
     def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
-        """For each token about the number of documents that hold it, exact up to a bound."""
+        """The approximate number of documents that contain each token, exact below ``most``."""
         if not tokens:
             return np.empty(0, np.int64)
         last = self._last()
-        # what is no token is asked for as a character that is none: it occurs nowhere
+        # an invalid token is looked up as a character that is not part of any token: it occurs nowhere
         asked = json.dumps([_all_of([token if _TOKEN.fullmatch(token) else "#"]) for token in tokens])
         statement = (
             f"SELECT (SELECT COUNT(*) || ' ' || COALESCE(MAX(rowid), 0) FROM ({_FIRST})) "
@@ -187,7 +187,7 @@ class Lookups:
         )
 
     def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents whose metadata compares so."""
+        """The documents whose metadata matches the comparison."""
         require_comparable(operator, value)
         if among is not None and len(among) <= FEW:
             rows = self.rows(np.unique(among))
@@ -212,20 +212,20 @@ class Lookups:
 
     def words(self) -> Iterator[tuple[bytes, int, int]]:
         """Each word, with the number of its documents and the sum of their numbers."""
-        # as bytes, for a word that was cut off may end within a character
+        # as bytes, because a word that was cut off may end within a character
         rows = self._each("SELECT CAST(term AS BLOB), doc FROM entries ORDER BY term")
         for word, found in groupby(rows, itemgetter(0)):
             documents = [document for _, document in found]
             yield word, len(documents), sum(documents)
 
     def facts(self) -> Iterator[tuple[str, Value, int]]:
-        """The metadata as it is looked up."""
-        # a number without a name would be left out by a join
+        """The metadata as it is indexed."""
+        # a join would leave out a number without a name
         name = "(SELECT name FROM keys WHERE number = key)"
         return self._each(f"SELECT {name}, value, document FROM facts ORDER BY key, value, document")
 
     def _rows(self, numbers: Int64s) -> list[Any]:
-        """The rows of documents, each proven by its seal."""
+        """The rows of documents, each verified by its seal."""
         rows = self._all(f"{_ROW} WHERE number IN {_LISTED}", listed(numbers))
         for *row, signature, stored in rows:
             if seal(row, signature) != stored:
@@ -244,7 +244,7 @@ class Lookups:
 
 
 def require_comparable(operator: str, value: Any) -> None:
-    """Raise InputError unless metadata can be compared so."""
+    """Raise InputError for an unknown operator, or a value that cannot be compared with metadata."""
     if operator not in OPERATORS:
         raise InputError(f"There is no comparison {operator!r}", f"One of {' '.join(OPERATORS)}")
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -260,17 +260,17 @@ def _is_unicode(text: str) -> bool:
 
 
 def listed(numbers: Int64s) -> str:
-    """Numbers as the one parameter that json_each takes."""
+    """Numbers as the one parameter that json_each accepts."""
     return json.dumps(numbers.tolist())
 
 
 def _all_of(terms: Sequence[str]) -> str:
-    """An FTS5 expression. Terms are as ``_TOKEN`` has them, and hold no quotation mark."""
+    """An FTS5 expression. Terms match ``_TOKEN``, so they do not contain quotation marks."""
     return " AND ".join(f'"{term}"' for term in terms)
 
 
 def _estimated(count: int, reached: int, most: int, last: int) -> int:
-    """How many documents there are, if the rest up to number ``last`` is like those up to ``reached``."""
+    """Estimate the documents if the rest, up to number ``last``, is like those up to ``reached``."""
     return count if count < most else max(most, round(most * last / reached))
 
 

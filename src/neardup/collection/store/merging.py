@@ -1,9 +1,9 @@
-"""Posting lists that change: a segment for what comes, merged with those before it so that there are never many.
+"""Posting lists that change: each addition is a new segment, merged with earlier ones to keep their number small.
 
-A segment that is not larger than all behind it is merged with them: so there are at most as many as the number of
-postings doubles, and while nothing is removed a posting is written anew as often at most (the binary structures of
-Bentley and Saxe, J. Algorithms 1, 1980). Segments are merged range of keys by range, so that the
-memory is bounded.
+A segment that is not larger than all later ones together is merged with them. So the number of segments is at most
+the number of times that the postings double, and while nothing is removed, a posting is rewritten at most this
+often (the binary structures of Bentley and Saxe, J. Algorithms 1, 1980). Segments are merged one range of keys at
+a time, so that the memory is bounded.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from neardup.kernels.sorting import sort_by_bits
 from neardup.tables import Int64s, UInt64s
 
 _MERGED_AT_ONCE = 1 << 20
-"""Postings, about, that are held as numbers at a time."""
+"""The approximate number of postings that are in memory as numbers at a time."""
 
 
 def postings_of(hashes: UInt64s, documents: Int64s) -> UInt64s:
-    """The postings of hashes that are held by documents, in this order."""
+    """The postings of hashes and the documents that contain them, in this order."""
     made: UInt64s = (hashes << np.uint64(KEY_BITS)) | documents.astype(np.uint64)
     return made
 
 
 def in_order(postings: UInt64s) -> UInt64s:
-    """Sorted, each once: two hashes of a document that agree in the low 32 bits are one posting."""
+    """Sorted and without repeats: two hashes of a document that agree in the low 32 bits are one posting."""
     made = sort_by_bits(postings.copy(), np.empty_like(postings), 0, 64)
     first = np.ones(len(made), np.bool_)
     first[1:] = made[1:] != made[:-1]
@@ -42,7 +42,7 @@ def in_order(postings: UInt64s) -> UInt64s:
 
 
 class SegmentWriting:
-    """Adds and removes postings within the transaction of ``connection``; ``settle`` comes before the commit."""
+    """Adds and removes postings within the transaction of ``connection``; call ``settle`` before the commit."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -61,7 +61,7 @@ class SegmentWriting:
             self._has_added = True
 
     def remove(self, postings: UInt64s) -> int:
-        """Remove postings; returns how many of them were missing."""
+        """Remove postings, and return the number of missing ones."""
         left = in_order(postings)
         for segment in reversed(self._segments.all()):
             numbers = left & np.uint64(MOST_NUMBER)
@@ -72,7 +72,7 @@ class SegmentWriting:
         return len(left)
 
     def settle(self) -> None:
-        """After an addition: merge what is no larger than all that came after it."""
+        """After an addition, merge the segments that are not larger than all later ones together."""
         if not self._has_added:
             return
         segments = self._segments.all()
@@ -85,7 +85,7 @@ class SegmentWriting:
         self._has_added = False
 
     def merge_all(self) -> None:
-        """Make one segment of all."""
+        """Merge all segments into one."""
         self._merge(self._segments.all())
 
     def _merge(self, segments: list[Segment]) -> None:
@@ -99,20 +99,20 @@ class SegmentWriting:
         step = 1 << (KEY_BITS - max(0, (total // _MERGED_AT_ONCE).bit_length()))
         for low in range(0, 1 << KEY_BITS, step):
             parts = [self._segments.decoded(segment, low, low + step) for segment in segments]
-            # what is read is let go at once, so that its pages are used for what is written
+            # the blocks read are deleted at once, so that their pages are reused for the new ones
             self._delete_below(segments, low + step)
             self._insert(merged, np.sort(np.concatenate(parts), kind="stable"))
         if total:
             self._register(merged)
 
     def _delete_below(self, segments: Iterable[Segment], key: int) -> None:
-        """Delete the blocks that hold smaller keys only."""
+        """Delete the blocks that contain only smaller keys."""
         for segment in segments:
             end = segment.row(key >> segment.shift)
             self._connection.execute("DELETE FROM postings WHERE block >= ? AND block < ?", (segment.row(0), end))
 
     def _remove(self, segment: Segment, postings: UInt64s) -> UInt64s:
-        """Those of the postings that were in the segment, and are no more."""
+        """Remove the postings that the segment contains, and return them."""
         shift = np.uint64(KEY_BITS + segment.shift)
         rows = np.unique((postings >> shift).astype(np.int64)) + segment.row(0)
         held = self._segments.of_rows(segment, self._segments.rows(rows))

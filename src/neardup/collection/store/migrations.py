@@ -13,13 +13,16 @@ from neardup.errors import FormatError
 Step: TypeAlias = Callable[[sqlite3.Connection], None]
 
 STEPS: Mapping[int, Step] = {}
-"""``STEPS[n]`` turns the tables of version n into those of version n + 1."""
+"""``STEPS[n]`` converts the tables of version n to those of version n + 1."""
 
 
 def require_current(
     found: int, where: str, steps: Mapping[int, Step] = STEPS, wanted: int = FORMAT_VERSION
 ) -> None:
-    """Raise FormatError unless ``found`` is the ``wanted`` version; it says whether ``migrate`` could help."""
+    """Raise FormatError unless ``found`` is the ``wanted`` version.
+
+    The error states whether ``migrate`` could help.
+    """
     if found == wanted:
         return
     can = found > 0 and found < wanted and all(version in steps for version in range(found, wanted))
@@ -35,7 +38,7 @@ def require_current(
 def migrate(
     connection: sqlite3.Connection, where: str, steps: Mapping[int, Step] = STEPS, wanted: int = FORMAT_VERSION
 ) -> None:
-    """Bring the tables to the ``wanted`` version, all in one transaction, or leave them as they are."""
+    """Convert the tables to the ``wanted`` version, all in one transaction, or leave them unchanged."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         (found,) = connection.execute("PRAGMA user_version").fetchone()

@@ -1,4 +1,4 @@
-"""Opening a collection file: made whole or not at all, refused when it is anything else, never overwritten."""
+"""Open a collection file: created atomically, refused if it is anything else, never overwritten."""
 
 from __future__ import annotations
 
@@ -23,10 +23,14 @@ from neardup.text.keys import BYTES
 from neardup.text.unicode_data import UNICODE_VERSION
 
 _PAGE = 8192
-"""Bytes of a page: in half of it a text of 2 kB would be alone, and a fifth of the file empty (measured)."""
+"""Bytes of a page.
+
+In a page of half the size, a text of 2 kB would be alone, and a fifth of the file empty (measured).
+"""
 _MAGIC = b"SQLite format 3\0"
 
-# Measured on a million documents. FULL: what add() acknowledged survives a power cut too, for .3 ms a commit.
+# Measured on a million documents. FULL: changes that add() acknowledged survive a power cut too, for .3 ms a
+# commit.
 _PRAGMAS = (
     "synchronous = FULL",
     "wal_autocheckpoint = 10000",
@@ -38,13 +42,13 @@ _PRAGMAS = (
     "trusted_schema = OFF",
 )
 WRITER_CACHE, READER_CACHE = 256 << 10, 32 << 10
-"""KiB of pages a connection keeps at most."""
+"""The most KiB of pages that a connection keeps."""
 
 
 def create(path: Path, settings: CollectionSettings) -> None:
-    """Make an empty collection under another name next to ``path`` and give it its name at the end.
+    """Create an empty collection under another name next to ``path``, and give it its name at the end.
 
-    When two do it at once, one wins and both use it.
+    If two processes or threads do this at once, one wins and both use its file.
     """
     made = path.with_name(f".{path.name[:80]}.{uuid4().hex}.new")
     try:
@@ -75,7 +79,7 @@ def create(path: Path, settings: CollectionSettings) -> None:
 
 
 def connect(path: Path, *, readonly: bool, wait: float, cache: int) -> sqlite3.Connection:
-    """A connection with our settings; usable from any thread, one at a time."""
+    """A connection with ``_PRAGMAS`` and ``cache`` KiB of pages; usable from any thread, one at a time."""
     connection = sqlite3.connect(
         _uri(path, "ro" if readonly else "rw"),
         uri=True,
@@ -90,7 +94,10 @@ def connect(path: Path, *, readonly: bool, wait: float, cache: int) -> sqlite3.C
 
 
 def require_collection(file: Held, path: Path) -> None:
-    """Raise FormatError unless the file begins as one does, with its own log; before SQLite is let near it."""
+    """Raise FormatError unless the file begins like a collection and has its own log.
+
+    Call it before SQLite opens the file.
+    """
     try:
         begin, size = file.read(100, 0), file.size()
     except OSError as error:
@@ -101,13 +108,13 @@ def require_collection(file: Held, path: Path) -> None:
         raise not_a_collection(path, "it is the SQLite database of another program")
     page = int.from_bytes(begin[16:18], "big")
     if page == 0 or (size % page and not _has_log(path)):
-        # SQLite would read zeros for what was cut off; while there is a log, the end may be just being written
+        # SQLite would read zeros for a missing end; while there is a log, the end may just be being written
         raise damaged(path, "its end was cut off")
     log.require_own_log(file, path)
 
 
 def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> CollectionSettings:
-    """The settings of an opened collection. Raises FormatError for one this program would misread."""
+    """Return the settings of an opened collection. Raises FormatError for one that this version would misread."""
     if upgrade:
         migrate(connection, str(path))
     (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -1,4 +1,4 @@
-"""The tables of a collection in SQLite, and what marks a file as one."""
+"""The tables of a collection in SQLite, and the marks that identify a file as a collection."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ APPLICATION_ID = 0x4E44_5550
 """The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""
 
 FORMAT_VERSION = 2
-"""The version of the tables, kept in ``user_version``. A change of the tables needs a step in migrations.py.
+"""The version of the tables, stored in ``user_version``. A change of the tables needs a step in migrations.py.
 
 2: the hashes are keyed by a secret in the header. Version 1 was never released, and has no step to this one.
 """
 
-# The tokenizer ``ascii`` takes every byte above 0x7F for part of a word and changes only ASCII capitals, of which
-# our tokens have none; with the low line added it splits exactly at the spaces that are put between tokens.
-# Contentless: it is made from the texts, which are kept compressed.
-# columnsize=0: no ranking by length. detail=none: which documents hold a term, not where, for a quarter of the
-# bytes; whether words stand one after the other is seen in the texts.
+# The tokenizer ``ascii`` treats every byte above 0x7F as part of a word and changes only ASCII capitals, which
+# tokens do not contain; with the low line added, it splits exactly at the spaces between tokens. Contentless: the
+# index is made from the texts, which are stored compressed. columnsize=0: no ranking by length. detail=none: the
+# index stores which documents contain a term, not where, in a quarter of the bytes; the texts show whether words
+# are consecutive.
 TERMS = (
     "CREATE VIRTUAL TABLE terms USING fts5(tokens, content='', columnsize=0, detail=none, "
     "tokenize=\"ascii tokenchars '_'\")"
@@ -34,7 +34,7 @@ TABLES = (
     "CREATE TABLE totals (documents INTEGER NOT NULL, tokens INTEGER NOT NULL, shingles INTEGER NOT NULL, "
     "postings INTEGER NOT NULL, text_bytes INTEGER NOT NULL, packed_bytes INTEGER NOT NULL, "
     "change INTEGER NOT NULL, seal INTEGER NOT NULL)",
-    # AUTOINCREMENT: a number is never given twice; seal: see below
+    # AUTOINCREMENT: a number is never reused; seal: see below
     "CREATE TABLE documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "size INTEGER NOT NULL, tokens INTEGER NOT NULL, shingles INTEGER NOT NULL, metadata TEXT NOT NULL, "
     "signature BLOB NOT NULL, seal INTEGER NOT NULL)",
@@ -44,8 +44,8 @@ TABLES = (
     # value has no type: SQLite keeps strings and numbers apart, and converts neither
     "CREATE TABLE facts (key INTEGER NOT NULL, value NOT NULL, document INTEGER NOT NULL, "
     "PRIMARY KEY (key, value, document)) WITHOUT ROWID",
-    # groups that stay the same while documents come and go, what a reviewer decided, and why anything changed;
-    # the log refers to no row, for it outlives what it tells of
+    # groups that stay the same while documents come and go, decisions of reviewers, and the reasons for all
+    # changes; the log does not refer to rows, because it outlives the documents and groups in it
     "CREATE TABLE groups (number INTEGER PRIMARY KEY AUTOINCREMENT, representative INTEGER NOT NULL, "
     "threshold REAL NOT NULL, seal INTEGER NOT NULL)",
     "CREATE TABLE members (document INTEGER PRIMARY KEY, group_number INTEGER NOT NULL, shared INTEGER NOT NULL, "
@@ -58,27 +58,28 @@ TABLES = (
     "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, what TEXT NOT NULL, "
     "group_number INTEGER NOT NULL, document INTEGER NOT NULL, about TEXT NOT NULL, seal INTEGER NOT NULL)",
     TERMS,
-    # the sampled shingles: see segments.py; against a B-tree of (hash, document), a third of the bytes
+    # the sampled shingles: see segments.py; a third of the bytes of a B-tree of (hash, document)
     "CREATE TABLE segments (number INTEGER PRIMARY KEY, bits INTEGER NOT NULL, postings INTEGER NOT NULL, "
     "first INTEGER NOT NULL, last INTEGER NOT NULL, seal INTEGER NOT NULL)",
     "CREATE TABLE postings (block INTEGER PRIMARY KEY, data BLOB NOT NULL)",
 )
 
-# Larger than the default of 1 MB: fewer, larger segments, 1.6 times the documents a second when loading (measured)
+# Larger than the default of 1 MB: fewer, larger segments, 1.6 times the documents per second when loading
+# (measured)
 _PENDING_WORDS = 16 << 20
 
 
 def seal(values: Sequence[Any], more: bytes = b"") -> int:
     """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row.
 
-    A flipped bit may also make a value one of another type: such values have a CRC, too.
+    A flipped bit may also change the type of a value: such values have a CRC, too.
     """
     blob = more if isinstance(more, bytes) else repr(more).encode()
     return zlib.crc32(blob, zlib.crc32(json.dumps(list(values), default=repr).encode()))
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make the tables of the current format version in an empty database."""
+    """Create the tables of the current format version in an empty database."""
     for statement in TABLES:
         connection.execute(statement)
     connection.execute("INSERT INTO terms (terms, rank) VALUES ('hashsize', ?)", (_PENDING_WORDS,))
@@ -89,10 +90,10 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def foreign_objects(connection: sqlite3.Connection) -> list[str]:
-    """What of the schema is not as ``create`` makes it: names of tables, indexes, triggers, views.
+    """The names of tables, indexes, triggers and views that differ from those that ``create`` makes.
 
-    A trigger or a view in a file of unknown origin would run when we write; a missing table would be noticed
-    halfway. The tables behind the full-text index are SQLite's own and compared by name.
+    A trigger or a view in a file of unknown origin would run on a write, and a missing table would be noticed
+    halfway. The tables behind the full-text index belong to SQLite and are compared by name.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         create(fresh)

@@ -1,9 +1,9 @@
-"""The posting lists in their tables: segments of blocks, in which any shingle is found by its key alone.
+"""The posting lists in their tables: segments of blocks, in which a shingle is found by its key alone.
 
-A posting is a uint64, the low 32 bits of a hash (its key) and the number of a document. What comes at one time
-is a segment: its postings, sorted, in blocks by the first bits of their keys (``kernels/postings.py``), about 128
-in each. A block is a row whose number is that of its segment and those bits, so that a key is looked up with a
-search for one row in each segment; ``merging.py`` keeps the segments few.
+A posting is a uint64: the low 32 bits of a hash (its key) and the number of a document. Each addition makes a
+segment: its postings, sorted, in blocks by the first bits of their keys (``kernels/postings.py``), about 128 in
+each. A block is a row whose number combines the number of its segment and these bits, so looking up a key needs
+one row in each segment; ``merging.py`` keeps the segments few.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from neardup.tables import Int64s, UInt64s
 
 KEY_BITS = 32
 MOST_NUMBER = (1 << 32) - 1
-"""Numbers of documents are given up to this one."""
+"""The largest number of a document."""
 
 BLOCK_BITS = 24
 _BLOCK = 128
-"""Postings of a block: rows of half a kB fill pages well, and little is read for nothing."""
+"""Postings of a block: rows of half a kB fill pages well, and few bytes are read needlessly."""
 _AT_ONCE = 20_000
 _ROWS = 4_000
 
@@ -38,7 +38,10 @@ All = Callable[..., list[Any]]
 
 
 class Segment(NamedTuple):
-    """Its number, how many first bits of a key name a block, its postings, its smallest and largest document."""
+    """A segment: its number, ``bits``, its postings, its smallest and its largest document.
+
+    ``bits`` is how many first bits of a key identify its block.
+    """
 
     number: int
     bits: int
@@ -48,7 +51,7 @@ class Segment(NamedTuple):
 
     @property
     def shift(self) -> int:
-        """Bits of a key behind those that name its block."""
+        """The number of bits of a key after those that identify its block."""
         return KEY_BITS - self.bits
 
     def row(self, block: int) -> int:
@@ -57,7 +60,7 @@ class Segment(NamedTuple):
 
 
 def bits_for(n_postings: int) -> int:
-    """So many first bits make blocks of about 128 of these postings.
+    """The number of first bits that makes blocks of about 128 postings.
 
     >>> bits_for(100), bits_for(1_000_000)
     (0, 13)
@@ -90,7 +93,7 @@ class Segments:
         return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
 
     def decoded(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
-        """The postings of the keys from ``low`` up to ``high``."""
+        """The postings with keys from ``low`` up to ``high``."""
         first, last = segment.row(low >> segment.shift), segment.row((high - 1) >> segment.shift)
         statement = "SELECT block, data FROM postings WHERE block BETWEEN ? AND ? ORDER BY block"
         found = self.of_rows(segment, self._run(statement, first, last))
@@ -112,7 +115,7 @@ class Segments:
         return out[:count]
 
     def rows(self, numbers: Int64s) -> list[tuple[int, bytes]]:
-        """The rows of these numbers that are there, in their order."""
+        """The rows with these numbers that exist, in ascending order."""
         statement = (
             "SELECT block, data FROM postings WHERE block IN (SELECT value FROM json_each(?)) ORDER BY block"
         )
@@ -124,7 +127,7 @@ class Segments:
             yield from self._parts(segment)
 
     def faults(self) -> list[str]:
-        """What is wrong, as sentences."""
+        """The faults, as sentences."""
         found = []
         known = 0
         try:
@@ -140,7 +143,7 @@ class Segments:
         return [*found, "there are posting lists of no segment"] if rows != known else found
 
     def _is_whole(self, segment: Segment) -> bool:
-        """Whether it holds as many postings as it should, in order, of documents that it should."""
+        """Whether the segment contains the recorded number of postings, in order and in its range of documents."""
         count, last = 0, -1
         for part in self._parts(segment):
             numbers = part & np.uint64(MOST_NUMBER)
@@ -152,13 +155,13 @@ class Segments:
         return count == segment.postings
 
     def _parts(self, segment: Segment) -> Iterator[UInt64s]:
-        """Its postings in order, those of some thousand blocks at a time."""
+        """The postings of a segment in order, from some thousand blocks at a time."""
         parts = max(1, (1 << segment.bits) // _ROWS)
         bounds = [(k << KEY_BITS) // parts for k in range(parts + 1)]
         return (self.decoded(segment, low, high) for low, high in pairwise(bounds))
 
     def damaged(self, what: str) -> FormatError:
-        """The error for tables that are not as they were written."""
+        """The error for tables that were changed."""
         return damaged(self._path, what)
 
     def _lists(self, segments: list[Segment], hashes: UInt64s) -> tuple[Int64s, Int64s]:
@@ -179,7 +182,7 @@ class Segments:
         sound = kernels.first_damaged(data, bounds) < 0
         if not (sound and kernels.locate(data, bounds, rows, steps, counts, places)):
             raise self.damaged("a block of its posting lists was changed")
-        # key by key, and of each the segments in their order
+        # key by key, and for each key the segments in their order
         by_key = counts.reshape(shape).T.ravel()
         ends = np.cumsum(by_key)
         starts = (ends - by_key).reshape(shape[::-1]).T.ravel()

@@ -1,4 +1,4 @@
-"""The store in one SQLite file: connections, transactions, and what concerns the file as a whole."""
+"""The store in one SQLite file: connections, transactions, and operations on the file as a whole."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
 
 _STEPS = 10_000
-"""Steps of SQLite's machine between two looks at the clock: less than a millisecond."""
+"""Steps of SQLite's machine between two checks of the time limit: less than a millisecond."""
 
 
 class SqliteStore(Lookups):
-    """A collection file. One connection for each thread that reads, one for whoever writes.
+    """A collection file. One connection for each thread that reads, and one for writing.
 
-    ``wait``: seconds to wait for another writer. A file that does not exist is made with the settings ``given``
-    unless ``readonly``; the settings of one that exists must agree with them.
+    ``wait``: seconds to wait for another writer. A file that does not exist is created with the settings ``given``
+    unless ``readonly``; the settings of an existing file must agree with them.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class SqliteStore(Lookups):
         if not path.exists():
             self._create(given)
         held = hold(path)
-        self._let_go = weakref.finalize(self, held.release)  # also of one that nobody has closed
+        self._let_go = weakref.finalize(self, held.release)  # also for a store that was never closed
         try:
             opening.require_collection(held, path)
             with explained(path, wait), well_formed(path):
@@ -89,7 +89,7 @@ class SqliteStore(Lookups):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """The transactions of this thread within the block are parts of one."""
+        """Combine the transactions of this thread within the block into one."""
         with self._transaction():
             self._local.together = True
             try:
@@ -134,14 +134,14 @@ class SqliteStore(Lookups):
         """One state for all look-ups of this thread."""
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
-            self._flush()  # now, for to interrupt it would undo the transaction
+            self._flush()  # now, because an interrupt would undo the transaction
             with _stopped(connection, until):
                 yield
             return
         with explained(self._path, self._wait):
             connection.execute("BEGIN")
             try:
-                # the state is fixed by the first look-up, not by BEGIN
+                # the first look-up fixes the state, not BEGIN
                 connection.execute("SELECT change FROM totals").fetchone()
                 with _stopped(connection, until):
                     yield
@@ -150,7 +150,7 @@ class SqliteStore(Lookups):
                     connection.execute("COMMIT")
 
     def faults(self) -> list[str]:
-        """What SQLite's own checks say of the tables and of the full-text index."""
+        """The faults that SQLite's own checks report for the tables and the full-text index."""
         try:
             found = [text for (text,) in self._all("PRAGMA integrity_check(20)") if text != "ok"]
             found += self._segments().faults()
@@ -165,12 +165,12 @@ class SqliteStore(Lookups):
             except FormatError as error:
                 return [f"full-text index: {error.given}"]
             except OutputError:
-                if os.access(self._path, os.W_OK):  # else it is a file that nobody may write to
+                if os.access(self._path, os.W_OK):  # else the file is not writable at all
                     raise
         return []
 
     def compact(self) -> None:
-        """Merge the full-text index and the posting lists, give back free pages, empty the log."""
+        """Merge the full-text index and the posting lists, release free pages, empty the log."""
         with self._transaction() as connection:
             SegmentWriting(connection, self._path).merge_all()
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
@@ -182,7 +182,7 @@ class SqliteStore(Lookups):
                 raise busy(self._path, self._wait)
 
     def close(self) -> None:
-        """Close all connections; the last one out copies the log into the file."""
+        """Close all connections; the last one to close copies the log into the file."""
         self._closed = True
         with self._connections_lock:
             for connection in self._connections:
@@ -192,12 +192,12 @@ class SqliteStore(Lookups):
             self._let_go()
 
     def _segments(self) -> Segments:
-        """The posting lists; within a transaction with what it has put so far."""
+        """The posting lists; within a transaction, including its additions so far."""
         self._flush()
         return Segments(self._all, self._path)
 
     def _flush(self) -> None:
-        """Within a transaction write the postings that wait."""
+        """Within a transaction, write the pending postings."""
         transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
         if transaction is not None:
             transaction.flush()
@@ -211,7 +211,7 @@ class SqliteStore(Lookups):
             yield from self._connection().execute(statement, parameters)
 
     def _connection(self) -> sqlite3.Connection:
-        """That of this thread: within a transaction the one that writes."""
+        """The connection of this thread: within a transaction, the one that writes."""
         writer: sqlite3.Connection | None = getattr(self._local, "writer", None)
         if writer is not None:
             return writer
@@ -251,7 +251,7 @@ class SqliteStore(Lookups):
 
 @contextmanager
 def _stopped(connection: sqlite3.Connection, until: float | None) -> Iterator[None]:
-    """A statement that runs at ``until`` is interrupted; None: as it was before the block."""
+    """Interrupt a statement that is running at ``until``; None leaves the connection unchanged."""
     if until is None:
         yield
         return

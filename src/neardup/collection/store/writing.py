@@ -1,4 +1,4 @@
-"""A transaction: documents put and removed in all tables at once."""
+"""A transaction: documents stored in all tables and removed from all at once."""
 
 from __future__ import annotations
 
@@ -22,24 +22,27 @@ from neardup.errors import InputError
 from neardup.tables import Int64s, UInt64s
 
 _MANY = 10_000
-"""When so many documents come at once, and more than there were, the full-text index is merged: 5 % less of it."""
+"""The least number of added documents that lets the full-text index be merged, which makes it 5 % smaller.
+
+They must also be at least as many as the documents before.
+"""
 _MOST_PENDING = 1 << 21
-"""Postings that wait to become a segment: in larger ones each is written anew less often."""
+"""The most postings that wait to become a segment: in larger segments, each posting is rewritten less often."""
 
 
 class MissingError(Exception):
-    """What is to be removed is not there."""
+    """An entry to be removed does not exist."""
 
 
 class SqliteWriting:
-    """Puts and removes within the transaction of ``connection``; ``finish`` comes before the commit."""
+    """Adds and removes documents within the transaction of ``connection``; call ``finish`` before the commit."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._segments = SegmentWriting(connection, path)
         self._pending: list[UInt64s] = []
         self.groups = GroupTablesWriting(connection)
-        # the larger one, should one of them be damaged: a number that is in use must not be given again
+        # the larger one, in case one of them is damaged: a number in use must not be assigned again
         given = "(SELECT seq FROM sqlite_sequence WHERE name = 'documents')"
         largest = f"SELECT MAX(IFNULL({given}, 0), IFNULL((SELECT MAX(number) FROM documents), 0))"
         (last,) = connection.execute(largest).fetchone()
@@ -53,7 +56,7 @@ class SqliteWriting:
         return self._next
 
     def put(self, entries: Entries, numbers: Int64s) -> Int64s:
-        """Store documents under ``numbers``, new ones where it is 0; returns the numbers."""
+        """Store documents under ``numbers``, with a new number in place of each 0; return the numbers."""
         numbers = numbers.copy()
         new = numbers == 0
         numbers[new] = np.arange(self._next, self._next + new.sum())
@@ -72,7 +75,7 @@ class SqliteWriting:
         return numbers
 
     def remove(self, entries: Entries, numbers: Int64s) -> None:
-        """Remove documents; ``entries`` are what was put for them."""
+        """Remove documents; ``entries`` are the entries that were stored for them."""
         order = np.argsort(numbers)
         entries, numbers = entries.take(order.tolist()), numbers[order]
         named = numbers.tolist()
@@ -89,13 +92,13 @@ class SqliteWriting:
         self._changes -= _counts(entries)
 
     def flush(self) -> None:
-        """Write the postings that wait, so that look-ups find them."""
+        """Write the pending postings, so that look-ups find them."""
         if self._pending:
             waiting, self._pending = np.concatenate(self._pending), []
             self._segments.add(waiting)
 
     def finish(self) -> None:
-        """Write what waits and the totals."""
+        """Write the pending postings and the totals."""
         self.flush()
         self._segments.settle()
         if self._changes[0] >= max(_MANY, self._before):
@@ -135,7 +138,7 @@ class SqliteWriting:
     def _key(self, name: str) -> int:
         number = self._keys.get(name)
         if number is None:
-            # one by one: there may be a million names, and a transaction asks for few of them
+            # one by one: there may be a million names, and a transaction needs few of them
             known = self._connection.execute("SELECT number FROM keys WHERE name = ?", (name,)).fetchone()
             if known is None:
                 cursor = self._connection.execute("INSERT INTO keys (name) VALUES (?)", (name,))
