@@ -19,7 +19,7 @@ _SLICE = 1 << 14
 def verify(
     candidates: pa.Table, store: ShingleStore, criterion: Criterion, threads: int, advance: Advance
 ) -> pa.Table:
-    """Return the VERIFIED table of those candidates that meet the ``criterion``.
+    """Return the VERIFIED table of the candidates that meet the ``criterion``.
 
     Documents are loaded in blocks of bounded size, and every pair of blocks that has candidates is loaded once, so
     the memory does not grow with the number of documents. ``advance`` is called with the number of pairs done.
