@@ -72,7 +72,7 @@ class Fingerprints:
     units: Int64s  # tokens (or characters) of each row
     bytes: Int64s  # size of each text
     copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
-    unique: Int64s  # rows that stand for themselves: new and not empty; their index is the document number
+    unique: Int64s  # rows that are documents: new and not empty; their index is the document number
     signatures: list[UInt32s]  # blocks [m, slots] of the unique rows, in order
     simhashes: list[UInt64s]  # likewise for a search by SimHash: blocks [m, words]; zero words otherwise
     pieces: list[Piece]

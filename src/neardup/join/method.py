@@ -1,6 +1,6 @@
-"""Exact or LSH: the cost of an exact join of these documents, and whether it is worth paying.
+"""Exact or LSH: the cost of an exact join of the documents, and whether it is worth paying.
 
-The memory is known after the first pass: an exact join uses a fixed number of bytes for each shingle of the
+The memory is known after the first pass: an exact join uses a bounded number of bytes for each shingle of the
 documents that are not exact copies. The work is known once the shingles are counted and the prefix lists are
 built: every document looks up its partners there, and the number of look-ups follows from the frequencies of the
 shingles. Neither depends on the machine, so the same input and settings lead to the same choice everywhere. The

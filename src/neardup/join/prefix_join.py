@@ -2,7 +2,7 @@
 
 A bucket with thousands of members is a crowd of true copies, or boilerplate shared by many unlike texts. Its
 members are joined exactly instead: each is listed under its rarest shingles, and every pair at or above the
-threshold meets in one of those lists. No pair of a hub bucket is lost, and most of its false pairs are never
+threshold meets in one such list. No pair of a hub bucket is lost, and most of its false pairs are never
 looked at.
 """
 

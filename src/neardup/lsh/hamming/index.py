@@ -52,7 +52,7 @@ class HammingIndex:
         return f"HammingIndex({self._size} fingerprints of {self.bits} bits, distance {self.distance})"
 
     def add(self, fingerprints: Any) -> Int64s:
-        """Add one fingerprint (an integer) or many (from ``SimHash.sketch``), and return their numbers, int64[n]."""
+        """Add one fingerprint (an integer) or many (from ``SimHash.sketch``); return their numbers, int64[n]."""
         rows = self._rows(fingerprints)
         if self._size + len(rows) >= MOST:
             raise InputError(f"The index would hold {self._size + len(rows)} fingerprints", "Fewer than 2^31")
@@ -73,7 +73,7 @@ class HammingIndex:
         return found
 
     def neighbours(self, fingerprints: Any) -> pa.Table:
-        """Return the neighbours of many fingerprints: a table (query, number, distance), sorted by the first two."""
+        """The neighbours of many fingerprints: a table (query, number, distance), sorted by the first two."""
         rows = self._rows(fingerprints)
         queries = np.zeros((len(rows), 2), np.uint64)
         queries[:, : rows.shape[1]] = rows

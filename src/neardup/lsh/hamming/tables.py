@@ -1,8 +1,8 @@
 """Blocks and tables for a Hamming distance: how a search that misses nothing looks at few fingerprints.
 
 The bits are cut into d + m blocks. Two fingerprints that differ in at most d bits differ in at most d blocks, so
-they agree in at least m of them. There is one table for each choice of m blocks, sorted by the bits of those
-blocks, and in one of these tables such a pair is adjacent. In a table with a prefix of p bits, about n / 2ᵖ of n
+they agree in at least m of them. There is one table for each choice of m blocks, sorted by the bits of the
+chosen blocks, and in one table such a pair is adjacent. In a table with a prefix of p bits, about n / 2ᵖ of n
 fingerprints remain to be looked at. More blocks mean longer prefixes and more tables. A design of two levels cuts
 the bits outside the first prefix once more (Manku, Jain and Das Sarma, Detecting Near-Duplicates for Web Crawling,
 2007, section 3).
