@@ -33,7 +33,7 @@ class Closed:
     """The outcome of closing the pairs of a search.
 
     ``pairs`` (VERIFIED) are all known pairs, and ``hub`` (int64, ascending) the documents to join exactly. The
-    ``families`` counted have at least three ``documents`` each, or a hub document; ``documents`` is their total.
+    ``families`` counted have at least three documents each, or a hub document; ``documents`` is their total.
     ``compared`` pairs within families were compared, and ``found`` of them met the criterion. ``joined`` documents
     were added to the hub documents; ``left_out`` documents were not, because the join would need more memory than
     the settings allow.
