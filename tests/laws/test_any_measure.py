@@ -272,7 +272,7 @@ def test_what_is_not_counted_in_full_is_said(monkeypatch: pytest.MonkeyPatch) ->
     a = "x y " * 300
     found = nd.find([a + "one", a + "two three"], measure="chunk-union", threshold=0.1)
     (warning,) = found.run["warnings"]
-    assert warning.startswith("of 1 pair the common text may be more than was counted")
+    assert warning.startswith("common text may be undercounted for 1 pair: ")
     assert nd.find(["a b c d e f", "a b c d e g"], measure="chunk-union", threshold=0.1).run["warnings"] == []
 
 

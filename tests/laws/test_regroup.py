@@ -231,8 +231,9 @@ def test_a_chain_with_another_representative_has_similarities_that_nobody_stored
     assert stored.groups["reason"].to_pylist()[3] == "near copy of 1 by a chain of pairs: resemblance not stored"
     assert stored.run["chaining"] == {"groups": 1, "weakest": None, "components_would_chain": 0}
     assert [text.split(",")[0] for text in stored.run["warnings"]] == [
-        "the similarity of 2 documents with the representative is not stored",
-        "1 groups hold documents below the threshold 0.85 to their representative",
+        "similarity to the representative is unknown for 2 documents: they are linked only through a chain of "
+        "pairs at this threshold",
+        "1 group holds documents below the threshold 0.85 to their representative",
     ]
     assert_same_but_for_chained(stored, exactly(documents, 0.85, groups="components", keep="first"), 0.8)
     spared = exactly(documents, 0.8, groups="components", keep="first", only_contained=0.1).at(0.85)

@@ -1,1 +1,1 @@
-"""Verified pairs to groups, representatives and decisions."""
+"""Verified pairs → groups, representatives and decisions."""

@@ -35,15 +35,15 @@ class Streams(Protocol):
 
     @property
     def attachments(self) -> Carried:
-        """What rows carry besides their text."""
+        """The attachments that rows carry besides their text."""
 
 
 @dataclass(frozen=True)
 class Classes:
     """Rows with the same unit stream, as one document each.
 
-    ``of_row`` is the document number of a row, −1 for an empty one; ``best_row`` is the row of a document
-    that the keep policy prefers, ``rank`` (a permutation) the order of documents by it.
+    ``of_row`` is the document number of a row, −1 for an empty row. ``best_row`` is the row of a document that the
+    keep policy prefers, and ``rank`` (a permutation) the order of documents by that row.
     """
 
     of_row: Int64s
@@ -53,10 +53,10 @@ class Classes:
 
 @dataclass(frozen=True)
 class Decisions:
-    """One entry a member of a group, ordered by group, representative first, then input order.
+    """One entry per member of a group, ordered by group, representative first, then input order.
 
-    ``similarity`` is NaN where the resemblance with the representative is not known: only in components made
-    from stored scores.
+    ``similarity`` is NaN where the similarity to the representative is unknown, which happens only in components
+    made from stored scores.
     """
 
     rows: Int64s
@@ -64,7 +64,7 @@ class Decisions:
     similarity: Floats
     exact: Bools  # the row has the same unit stream as its representative
     kept: Bools
-    none_goes: bool = False  # nothing was to be removed, so that staying needs no reason
+    none_goes: bool = False  # nothing was meant to be removed, so staying needs no reason
     dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
 
     @property
@@ -74,13 +74,13 @@ class Decisions:
         return same
 
     def all_kept(self) -> Decisions:
-        """The same groups with nothing removed."""
+        """The same groups with every member kept."""
         nothing = np.empty(0, np.int64)
         return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing)
 
     @property
     def gone(self) -> Int64s:
-        """The rows that go."""
+        """The rows that are removed."""
         return np.concatenate((self.rows[~self.kept], self.dropped))
 
 
@@ -103,7 +103,7 @@ def classes(prints: Streams, row_rank: Int64s) -> Classes:
 def decide(
     prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
 ) -> Decisions:
-    """The groups as decisions about rows; ``pairs`` tells the similarity of the (document, leader) pairs.
+    """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs.
 
     The similarity of a member to its representative is by ``measure``, a number of ``criterion.NUMBERS``.
     """
@@ -131,9 +131,9 @@ def settle(
     least_contained: float,
     reference: int,
 ) -> Decisions:
-    """The decisions under the rules of a run: what must be contained to go, and a reference set of rows.
+    """Apply the rules of a run to the decisions: required containment, attachments, and the reference set.
 
-    Nothing goes with an attachment (``carried``) that stays nowhere.
+    A row with an attachment (``carried``) that no remaining row has is not removed.
     """
     if least_contained > 0:
         decisions = only_contained(decisions, documents, pairs, least_contained)
@@ -142,9 +142,9 @@ def settle(
 
 
 def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
-    """Keep the near copies of which the representative holds less than ``least`` of the shingles.
+    """Keep near copies whose representative contains less than ``least`` of their shingles.
 
-    Of a pair that is not in ``pairs`` nothing is known to be held.
+    For a pair that is not in ``pairs`` the containment counts as unknown, and the document is kept.
     """
     heads = decisions.representative_row
     shared, size, _ = _with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
@@ -154,7 +154,7 @@ def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, le
 
 
 def with_attachments(decisions: Decisions, documents: Classes, carried: Carried) -> Decisions:
-    """Keep what has an attachment that its representative lacks; of exact copies of each other the best one."""
+    """Keep rows with an attachment that their representative lacks; among exact copies only the best such row."""
     lost = lacking_places(decisions.rows, decisions.representative_row, carried)
     kept = decisions.kept.copy()
     lost = lost[~kept[lost]]
@@ -164,7 +164,7 @@ def with_attachments(decisions: Decisions, documents: Classes, carried: Carried)
 
 
 def new_only(decisions: Decisions, reference: int) -> Decisions:
-    """Without the reference rows that represent nothing new; the others of them stay as representatives."""
+    """Drop reference rows that represent nothing new; keep the other reference rows only as representatives."""
     head = decisions.representative_row
     has_new = np.zeros(int(head.max(initial=-1)) + 1, np.bool_)
     has_new[head[decisions.rows >= reference]] = True
@@ -184,7 +184,7 @@ def leader_pairs(leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
 
 
 def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:
-    """For rows without text the preferred one of those that count as its copies; itself if none does."""
+    """For each row without text, the preferred row among its copies, or the row itself; −1 for other rows."""
     empty, heads = np.flatnonzero(~has_text), np.full(len(copy_of), -1, np.int64)
     if len(empty):
         best = np.full(len(copy_of), len(copy_of), np.int64)
@@ -196,9 +196,9 @@ def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:
 def _with_leader(
     documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """(shared, own size, size of the representative) of each row and its representative; 0 for exact copies.
+    """(shared, own size, size of the representative) for each row and its representative; 0 for exact copies.
 
-    Of a pair that is not in ``pairs``: −1, 0 and 0.
+    For a pair that is not in ``pairs``: −1, 0 and 0.
     """
     shared, size, head_size = (np.zeros(len(rows), np.int64) for _ in range(3))
     near = np.flatnonzero(~exact)
@@ -214,7 +214,7 @@ def _with_leader(
 
 
 def _places(keys: Int64s, wanted: Int64s) -> tuple[Bools, Int64s]:
-    """(is it there, where) of each wanted number in the ascending ``keys``."""
+    """(whether it is present, where) for each wanted number in the ascending ``keys``."""
     at = np.searchsorted(keys, wanted)
     known = np.zeros(len(wanted), np.bool_)
     inside = at < len(keys)

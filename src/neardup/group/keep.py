@@ -1,4 +1,4 @@
-"""Which document of a group stays: the keep policy as one order over all rows."""
+"""The document of a group that stays: the keep policy as an order over all rows."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def keep_rank(policy: str, units: Int64s, reference: int, extra: pa.Array | None
 
 
 def require_order(policy: str, kind: pa.DataType) -> None:
-    """Raise InputError if values of this type have no order; before any is read."""
+    """Raise InputError if values of this type have no order, before any value is read."""
     _sort_values(policy, pa.array([], kind))
 
 
 def _sort_values(policy: str, extra: pa.Array) -> Floats:
     """Smaller is better: dense ranks of the values, so that dates and long integers keep their order."""
     name = keep_column(policy)
-    if pa.types.is_null(extra.type):  # a column in which nothing is written
+    if pa.types.is_null(extra.type):  # a column without any value
         extra = extra.cast(pa.int64())
     if pa.types.is_string(extra.type) or pa.types.is_large_string(extra.type):
         extra = _numbers(extra)
@@ -67,7 +67,7 @@ def _sort_values(policy: str, extra: pa.Array) -> Floats:
 
 
 def _numbers(values: pa.Array) -> pa.Array:
-    """Numbers if every value reads as one (CSV has no types), else the strings themselves."""
+    """Parse the strings as numbers if all of them parse (CSV has no types), else return them unchanged."""
     try:
         return pc.cast(values, pa.float64())
     except pa.ArrowInvalid:

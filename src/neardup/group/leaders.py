@@ -1,4 +1,4 @@
-"""Verified pairs, and hubs that are searched on demand → groups with a leader, and the pairs to report."""
+"""Verified pairs, and hub documents searched on demand → groups with a leader, and the pairs to report."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, column, verified_table
 
 CROWD = 1000
-"""A document with more partners than this makes its group a crowd: its pairs are not all looked at."""
+"""A leader with more partners than this makes its group a crowd, whose pairs are not all looked at."""
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """A group whose leader has more than CROWD partners; ``left_out`` bounds the pairs within not reported."""
+    """A group whose leader has more than CROWD partners; ``left_out`` bounds the unreported pairs within it."""
 
     leader: int
     members: int
@@ -31,10 +31,10 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Grouped:
-    """``leader`` (int64[documents]) of each document, the pairs to report, the crowds among the groups.
+    """The ``leader`` (int64[documents]) of each document, the pairs to report, and the crowds among the groups.
 
-    ``popular`` are documents outside of crowds with more than CROWD partners each; of their pairs, too,
-    only those with leaders are reported. ``limited`` (bool[documents]) are these and the members of crowds.
+    ``popular`` are documents outside crowds with more than CROWD partners each; like those of crowds, their pairs
+    are reported only with leaders. ``limited`` (bool[documents]) marks these documents and the members of crowds.
     """
 
     leader: Int64s
@@ -59,9 +59,9 @@ def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
 def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: Settings) -> Grouped:
     """Group the documents by their verified ``pairs`` and the pairs among the hub documents.
 
-    ``rank`` (a permutation) says which document is the better one to keep (smaller is better); documents below
-    ``reference`` belong to the reference set and lead themselves. Groups are the same whether all pairs are
-    asked for or not.
+    ``rank`` (a permutation) orders the documents from the best to keep (0) to the worst. Documents below
+    ``reference`` belong to the reference set and lead themselves. The groups are the same with or without the
+    setting that reports all pairs.
     """
     how, threads = settings.grouping.groups, settings.work.threads
     lists = partner_lists(pairs, len(rank), hubs.criterion.measure)
@@ -93,7 +93,7 @@ def _crowded(leader: Int64s, lists: Links) -> Bools:
 
 
 def _partners_elsewhere(lists: Links, hubs: Hubs) -> Int64s:
-    """int64[hubs]: how many verified partners each hub document has that are no hub documents."""
+    """int64[hubs]: how many verified partners of each hub document are not hub documents themselves."""
     outside = hubs.local[lists.partners] < 0
     counted = np.concatenate(([0], np.cumsum(outside)))
     elsewhere: Int64s = counted[lists.begin[hubs.documents + 1]] - counted[lists.begin[hubs.documents]]
@@ -101,7 +101,7 @@ def _partners_elsewhere(lists: Links, hubs: Hubs) -> Int64s:
 
 
 def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
-    """The pairs of hub documents with their leaders, where both are hub documents."""
+    """The pairs of hub documents with their leaders, if both are hub documents."""
     number = np.arange(len(groups.leader))
     follows = number[(groups.leader != number) & (hubs.local >= 0)]
     follows = follows[hubs.local[groups.leader[follows]] >= 0]
@@ -112,7 +112,7 @@ def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
 def _components(
     pairs: pa.Table, hubs: Hubs, limited: Bools, rank: Int64s, search: HubSearch
 ) -> tuple[Int64s, pa.Table]:
-    """Leaders by any chain of pairs, and the pairs of ``limited`` documents that were needed for it."""
+    """Leaders by any chain of pairs, and the pairs of ``limited`` documents that the chains needed."""
     parent = np.arange(len(rank))
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
@@ -122,10 +122,10 @@ def _components(
 
 
 def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, reference: int) -> Int64s:
-    """Unite in ``parent`` (a forest over document numbers) what pairs with a member of a crowd.
+    """Unite in ``parent`` (a forest over document numbers) all pairs with a member of a crowd.
 
-    ``crowded`` bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
-    pairs that united something: the first ones by their components and places, not those whose lists come first.
+    ``crowded`` is bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
+    pairs that united something: the first ones by component and place, independent of the order of the lists.
     """
     links = crowd_links(hubs, crowded, parent, reference)
     links = links[np.lexsort(links.T[::-1])]
@@ -134,7 +134,7 @@ def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, reference: int) -> I
 
 
 def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> pa.Array:
-    """Which pairs are reported: those without a ``limited`` end, and each member's with its leader."""
+    """Which pairs are reported: those without a ``limited`` end, and the pair of each member with its leader."""
     a, b = column(pairs, "a"), column(pairs, "b")
     needed = (leader[a] == b) | (leader[b] == a)
     return pa.array(needed | ~(limited[a] | limited[b]))
@@ -149,7 +149,7 @@ def _crowds(leader: Int64s, crowded: Bools) -> tuple[Crowd, ...]:
 
 
 def merged(*tables: pa.Table) -> pa.Table:
-    """VERIFIED tables as one, sorted, each pair once."""
+    """Merge VERIFIED tables into one, sorted, each pair once."""
     together = pa.concat_tables(tables)
     if all(table.num_rows == 0 for table in tables[1:]):
         return tables[0]

@@ -1,1 +1,1 @@
-"""Which pairs meet the criterion: candidates, verification, exact joins."""
+"""The pairs that meet the criterion: candidates, verification, exact joins."""

@@ -1,8 +1,8 @@
 """Documents → every pair with enough common text, in chunks of at least as many tokens as a shingle has.
 
-Candidates come from lists of shingles (``kernels/join/cover_prefixes.py``): two documents at or above the
-threshold share shingles that cover enough of both, and meet in the list of one that is not too frequent. No pair
-is lost. The chunks of each candidate are then counted on the tokens (``common_text.py``).
+Candidates come from lists of shingles (``kernels/join/cover_prefixes.py``). Two documents at or above the
+threshold share shingles that cover enough of both, and meet in the list of a shingle that is not too frequent. No
+pair is lost. The chunks of each candidate are then counted on the tokens (``common_text.py``).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Int32s, UInt64s
 
 _SLICE = 256
-"""Documents of which one task takes the prefixes."""
+"""Documents whose prefixes one task chooses."""
 
 
 def join_chunks(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> CommonText:
-    """Every pair of the documents at or above the threshold, without those of two below ``reference``."""
+    """Find every pair of documents at or above the threshold, except pairs of two below ``reference``."""
     documents, settings = np.arange(len(prints.unique)), corpus.settings
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
@@ -39,9 +39,9 @@ def join_chunks(corpus: Corpus, prints: Fingerprints, reference: int, progress: 
 
 
 def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Meeting:
-    """The lists in which the pairs of all documents meet, from their shingle sets and their tokens.
+    """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
 
-    ``factors`` are those by which tokens become shingles (``kernels.keyed.Key``).
+    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``).
     """
     starts, threads = sets.offsets[:-1], settings.work.threads
     repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)

@@ -1,9 +1,9 @@
-"""Verified pairs → the same with every pair between documents that some chain of found pairs joins.
+"""Verified pairs → the same pairs, plus every pair between documents that a chain of found pairs connects.
 
-A *family* is what found pairs join, directly or through others (a connected component). In a family of up to
-``HUB`` documents every two that were never compared are compared. All documents of a larger one, and of one that
-has a hub document, go to the exact join, which costs less there. Comparing within families joins no two of them,
-so nothing new can appear after one round: what stays missed are pairs between documents that no chain joins.
+A *family* is a set of documents that found pairs connect, directly or through others (a connected component). In a
+family of up to ``HUB`` documents, every pair not yet compared is compared. All documents of a larger family, and
+of a family with a hub document, go to the exact join, which costs less for them. Comparing within families merges
+no two of them, so one round is enough: the pairs still missed are between documents that no chain connects.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from neardup.settings import Settings
 from neardup.tables import CANDIDATES, Bools, Int64s, column, verified_table
 
 _AT_ONCE = 1 << 22
-"""Pairs that are held to be compared, 32 MB."""
+"""Pairs held at once for comparison: 32 MB."""
 
 
 @dataclass(frozen=True)
 class Closed:
-    """What closing made of the pairs of a search.
+    """The outcome of closing the pairs of a search.
 
-    ``pairs`` (VERIFIED) are all that are known, ``hub`` (int64, ascending) the documents to be joined exactly.
-    ``families`` have three ``documents`` or more, or hub documents; ``compared`` pairs of them were counted, and
-    ``found`` of these are pairs. ``joined`` documents were added to the hub documents; ``left_out`` ones were not,
-    because the join would take more memory than the settings allow.
+    ``pairs`` (VERIFIED) are all known pairs, and ``hub`` (int64, ascending) the documents to join exactly. The
+    ``families`` counted have at least three documents each, or a hub document; ``documents`` is their total.
+    ``compared`` pairs within families were compared, and ``found`` of them met the criterion. ``joined`` documents
+    were added to the hub documents; ``left_out`` documents were not, because the join would need more memory than
+    the settings allow.
     """
 
     pairs: pa.Table
@@ -48,15 +49,15 @@ class Closed:
     left_out: int
 
     def as_dict(self) -> dict[str, int]:
-        """The counts, as ``run.json`` holds them."""
+        """The counts as ``run.json`` stores them."""
         names = ("families", "documents", "compared", "found", "joined", "left_out")
         return {name: int(getattr(self, name)) for name in names}
 
 
 def families_of(a: Int64s, b: Int64s, documents: int) -> Int64s:
-    """int64[documents]: the smallest document of each one's family, by the pairs a[k], b[k].
+    """int64[documents]: the smallest document in the family of each document, from the pairs a[k], b[k].
 
-    A document without a pair is its own.
+    A document without a pair is its own family.
     """
     parent = np.arange(documents)
     unite(parent, a, b)
@@ -72,9 +73,9 @@ def close(
     settings: Settings,
     progress: Progress,
 ) -> Closed:
-    """Compare, or hand to the exact join, what the chains of ``pairs`` (VERIFIED) join.
+    """Compare the documents that chains of ``pairs`` (VERIFIED) connect, or pass them on to the exact join.
 
-    ``proposed`` tells which pairs were compared already; pairs of two documents below ``reference`` are left out.
+    ``proposed`` holds the pairs already compared. Pairs of two documents below ``reference`` are left out.
     """
     members, sizes = _families(pairs, store.documents)
     is_hub = np.zeros(store.documents, np.bool_)
@@ -108,7 +109,7 @@ def close(
 
 
 def _families(pairs: pa.Table, documents: int) -> tuple[Int64s, Int64s]:
-    """(members, sizes): the documents that have pairs, family by family, ascending in each."""
+    """(members, sizes): the documents that have pairs, family by family, ascending within each."""
     a, b = column(pairs, "a"), column(pairs, "b")
     inside = np.unique(np.concatenate((a, b)))
     family = families_of(a, b, documents)[inside]
@@ -120,20 +121,20 @@ def _families(pairs: pa.Table, documents: int) -> tuple[Int64s, Int64s]:
 def _within_memory(
     members: Int64s, sizes: Int64s, large: Bools, is_hub: Bools, store: ShingleStore, settings: Settings
 ) -> Bools:
-    """Which of the ``large`` families an exact join may hold besides the hub documents, the smallest first."""
+    """Which of the ``large`` families the exact join can hold besides the hub documents, smallest first."""
     if not large.any():
         return large
     room = settings.search.memory * 1e9 / BYTES_A_SHINGLE - store.bound(np.flatnonzero(is_hub)).sum()
     shingles = np.add.reduceat(np.where(is_hub[members], 0, store.bound(members)), np.cumsum(sizes) - sizes)
     order = np.flatnonzero(large)[np.argsort(shingles[large], kind="stable")]
     fits = np.zeros(len(sizes), np.bool_)
-    # what adds nothing fits always: all its documents are hub documents already
+    # a family whose documents are all hub documents already adds nothing, so it always fits
     fits[order] = (np.cumsum(shingles[order]) <= room) | (shingles[order] == 0)
     return fits
 
 
 def _never_compared(members: Int64s, sizes: Int64s, known: Int64s, reference: int) -> Iterator[Int64s]:
-    """Keys of the pairs within families that are not ``known`` (ascending keys), some at a time, ascending."""
+    """Keys of the pairs within families that are not ``known`` (ascending keys), in ascending batches."""
     block = np.cumsum(sizes * (sizes - 1) // 2) // _AT_ONCE
     starts = np.cumsum(sizes) - sizes
     for number in np.unique(block):
@@ -155,7 +156,7 @@ def _keys(a: Int64s, b: Int64s) -> Int64s:
 
 
 def _together(tables: list[pa.Table]) -> pa.Table:
-    """VERIFIED tables without a pair in common as one."""
+    """Concatenate VERIFIED tables that have no pair in common."""
     if len(tables) == 1:
         return tables[0]
     table = pa.concat_tables(tables)

@@ -1,6 +1,6 @@
-"""Candidate pairs → those with enough text in common, counted on the tokens: chunks, or tokens in the same order.
+"""Candidate pairs → those with enough common text, counted on the tokens: chunks, or tokens in the same order.
 
-Pairs are counted as they are proposed, and only true ones are held.
+Pairs are counted as they are proposed, and only the pairs that meet the criterion are kept.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from neardup.tables import Int64s, column, verified_table
 from neardup.text.keys import salt
 
 _SLICE = 256
-"""Documents whose partners one task looks for (with 8 bytes for every document)."""
+"""Documents whose partners one task looks for (with 8 bytes for every document of the corpus)."""
 
 _ENOUGH = 1 << 16
-"""Candidates that a task holds before it counts what they have in common."""
+"""Candidates that a task collects before it counts their common text."""
 
 _PAIRS = 256
 """Given pairs that one task counts."""
 
 Meets = Callable[[Any, tuple[int, int], Int64s, int, int], tuple[Int64s, int]]
-"""A kernel that proposes pairs, as ``kernels.coverage.meeting_pairs`` does."""
+"""A kernel that proposes pairs, such as ``kernels.join.cover_prefixes.meeting_pairs``."""
 
 
 @dataclass(frozen=True)
 class CommonText:
-    """The VERIFIED ``pairs``: common tokens, and tokens of each document. ``candidates`` were counted.
+    """The VERIFIED ``pairs``: common tokens, and the tokens of each document. ``candidates`` pairs were counted.
 
-    ``capped`` of these are too long, or hold text that repeats too often, to try every way to match it: what is
-    counted is what ``compare`` counts, and may be less than there is.
+    For ``capped`` of the candidates not every match was tried, because the documents are too long or their text
+    repeats too often. The count is then the one ``compare`` reports, and may be too low.
     """
 
     pairs: pa.Table
@@ -52,7 +52,7 @@ class CommonText:
 
 
 def counting_of(settings: Settings) -> Counting:
-    """How the settings want common text to be counted."""
+    """How common text is counted under these settings."""
     if settings.search.measure == "lcs":
         return Counting(settings.shingles.length, IN_ORDER)
     matching = INFORMATION if settings.search.matching == "information" else LITERAL
@@ -62,9 +62,9 @@ def counting_of(settings: Settings) -> Counting:
 def count_common(
     pairs: pa.Table, store: ShingleStore, criterion: Criterion, settings: Settings, advance: Advance
 ) -> CommonText:
-    """Those of the given ``pairs`` (columns a, b) that meet the ``criterion``; ``store`` is one of tokens.
+    """Return those of the given ``pairs`` (columns a, b) that meet the ``criterion``; ``store`` holds tokens.
 
-    Documents are taken in blocks, as ``verify`` does. ``advance`` is called with the number of pairs done.
+    Documents are loaded in blocks, as in ``verify``. ``advance`` is called with the number of pairs done.
     """
     a, b = column(pairs, "a"), column(pairs, "b")
     parts = []
@@ -86,7 +86,7 @@ def count_common(
 def pairs_of(
     meeting: Any, meets: Meets, streams: ShingleSets, reference: int, settings: Settings, advance: Advance
 ) -> CommonText:
-    """The pairs that ``meets`` proposes of a ``meeting`` and that meet the criterion.
+    """Return the pairs that ``meets`` proposes from a ``meeting`` and that meet the criterion.
 
     ``streams`` holds the tokens of every document; ``advance`` is called with the number of documents done.
     """
@@ -108,15 +108,15 @@ def pairs_of(
 
 
 class _Part(NamedTuple):
-    """Some pairs that were counted."""
+    """A batch of counted pairs."""
 
-    rows: Int64s  # int64[·, 5] of those with enough: a, b, common, size of a, size of b
+    rows: Int64s  # int64[·, 5] of the pairs with enough: a, b, common, size of a, size of b
     candidates: int
     capped: int
 
 
 def _counted(ends: Int64s, at: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion) -> _Part:
-    """The pairs ``ends`` (int64[n, 2] document numbers), whose tokens are the streams ``at`` (int64[n, 2])."""
+    """Count the pairs ``ends`` (int64[n, 2] document numbers); ``at`` (int64[n, 2]) are their token streams."""
     limits = Limits(MOST_RUNS, MOST_STEPS, salt())
     counts = common_text(streams.hashes, streams.offsets, streams.ranks, at, counting, criterion, limits)
     enough = counts[:, 0] >= 0

@@ -1,7 +1,7 @@
 """The documents of a run, numbered: every pass over the input goes through here.
 
-A corpus is the new input, with a reference input in front of it when there is one. Its *rows* are the
-documents that could be read, numbered from 0 over both, reference first.
+A corpus is the new input, preceded by the reference input if one is given. Its *rows* are the documents that could
+be read, numbered from 0 over both inputs, reference first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Part:
-    """One input of a corpus and the columns used of it: text, id (None: rows are named by number), extra."""
+    """One input of a corpus and the columns used from it: text, id (None: rows are named by number), extra."""
 
     documents: Documents
     text: str
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows ``first`` … ``first + count − 1`` of the corpus are the good rows of one chunk."""
+    """One chunk, whose good rows are the rows ``first`` … ``first + count − 1`` of the corpus."""
 
     part: int
     chunk: int
@@ -67,14 +67,14 @@ class Piece:
 
 @dataclass
 class Fingerprints:
-    """What the first pass knows of every row."""
+    """The results of the first pass for every row."""
 
     units: Int64s  # tokens (or characters) of each row
     bytes: Int64s  # size of each text
     copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
-    unique: Int64s  # rows that stand for themselves: new and not empty; their index is the document number
+    unique: Int64s  # rows that are documents: new and not empty; their index is the document number
     signatures: list[UInt32s]  # blocks [m, slots] of the unique rows, in order
-    simhashes: list[UInt64s]  # the same for a search by SimHash: blocks [m, words]; of no words for others
+    simhashes: list[UInt64s]  # likewise for a search by SimHash: blocks [m, words]; zero words otherwise
     pieces: list[Piece]
     ids: list[pa.Array]  # per part: the id column, or an empty array where rows are named by number
     extra: pa.Array | None
@@ -94,12 +94,12 @@ class Fingerprints:
         return next((piece.first for piece in self.pieces if piece.part >= part), self.rows)
 
     def documents_before(self, row: int) -> int:
-        """How many document numbers stand for rows before ``row``."""
+        """The number of documents that come before row ``row``."""
         return int(np.searchsorted(self.unique, row))
 
 
 class Corpus:
-    """The inputs of a run, read in passes by a pool of threads; all that is counted is hashed by its ``key``."""
+    """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``."""
 
     def __init__(self, parts: list[Part], settings: Settings) -> None:
         self.parts, self.settings = parts, settings
@@ -107,7 +107,7 @@ class Corpus:
         self._pieces: list[Piece] = []
 
     def under(self, key: Key) -> Corpus:
-        """The same documents, of which what is counted from now on is hashed by another key."""
+        """The same documents, with features hashed by another key from now on."""
         other = copy(self)
         other.key = key
         return other
@@ -115,7 +115,8 @@ class Corpus:
     def fingerprint(self, progress: Progress, slots: int) -> Fingerprints:
         """First pass: fingerprint every row; keep signatures of the first of each set of exact copies.
 
-        0 slots: no signatures, for a run that needs none. A search by SimHash has its fingerprints as well.
+        With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints
+        here too.
         """
         growing = _Growing(len(self.parts), one_empty=self.settings.keep.empty == "one")
         total = sum(part.documents.size_bytes or 0 for part in self.parts) or None
@@ -127,9 +128,9 @@ class Corpus:
         return growing.finish()
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
-        """The shingle sets, or other ``features``, of the given rows (ascending), from a pass over their chunks.
+        """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.
 
-        ``hashes`` has room for the most there can be, of which only what is written takes memory: joining the
+        ``hashes`` has room for the largest possible total; only the part written to uses memory. Concatenating the
         pieces afterwards would hold everything twice.
         """
         sizes, ranks, used = [np.zeros(1, np.int64)], [np.empty(0, np.uint64)], 0
@@ -143,9 +144,10 @@ class Corpus:
     def with_shingle_sets(
         self, rows: Int64s, work: Callable[[Int64s, ShingleSets], Result], features: Features = "shingles"
     ) -> Iterator[Result]:
-        """``work(rows of a chunk, their shingle sets)`` for each chunk that holds some of ``rows`` (ascending).
+        """Yield ``work(rows of a chunk, their shingle sets)`` for each chunk with some of ``rows`` (ascending).
 
-        One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are held.
+        One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
+        memory.
         """
         firsts = np.array([piece.first for piece in self._pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
@@ -161,7 +163,7 @@ class Corpus:
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 
     def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
-        """(piece number, chunk) of the wanted pieces, text column only."""
+        """(piece number, chunk) of the wanted pieces, with the text column only."""
         for number, part in enumerate(self.parts):
             of_part = {self._pieces[k].chunk: k for k in wanted if self._pieces[k].part == number}
             if of_part:
@@ -231,7 +233,7 @@ class _Read:
 
 
 class _Growing:
-    """Fingerprints under construction: chunks come in input order, exact copies fold into their first."""
+    """Fingerprints under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
     def __init__(self, parts: int, *, one_empty: bool) -> None:
         self.pieces: list[Piece] = []
@@ -252,7 +254,7 @@ class _Growing:
         self._invalid = self._nulls = self._rows = 0
 
     def add(self, read: _Read) -> None:
-        """Take in one chunk."""
+        """Add one chunk."""
         first, until = self._rows, self._rows + len(read.units)
         self._make_room(until)
         self._keys[first:until] = read.keys
@@ -274,17 +276,17 @@ class _Growing:
         self._rows = until
 
     def _take_problems(self, read: _Read) -> None:
-        if isinstance(read.problems, LineProblems):  # of lines, none is a file
+        if isinstance(read.problems, LineProblems):  # these are lines, never whole files
             self._problems.add(read.problems)
             return
         self._problems.add([problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED)])
         self._left_aside.extend((read.part, problem) for problem in read.problems if problem.kind)
 
     def finish(self) -> Fingerprints:
-        """All chunks are in."""
+        """Return the fingerprints; all chunks must have been added."""
         units, sizes = (_concatenated([pair[i] for pair in self._columns]) for i in (0, 1))
         copy_of = self._copy_of[: self._rows].copy()
-        if not self._one_empty:  # documents without text have nothing in which they could be equal
+        if not self._one_empty:  # documents without text have no content to be equal in
             copy_of[units == 0] = np.flatnonzero(units == 0)
         return Fingerprints(
             units=units,
@@ -311,7 +313,7 @@ class _Growing:
         keys[: self._rows], copy_of[: self._rows] = self._keys[: self._rows], self._copy_of[: self._rows]
         self._keys, self._copy_of = keys, copy_of
         self._table = np.full(1 << (2 * size - 1).bit_length(), FREE, np.int64)
-        # rows that are copies find the row they are a copy of, as they did before
+        # rows that are copies find the row they copy, as before
         enter_keys(keys, 0, self._rows, self._table, copy_of)
 
 
@@ -332,5 +334,5 @@ def _concatenated(arrays: list[Int64s]) -> Int64s:
 
 
 def _joined(arrays: list[pa.Array]) -> pa.Array:
-    """One array; as strings when the files have the column in different types."""
+    """Concatenate into one array, of strings if the files store the column in different types."""
     return _one_array(join_ids(arrays)) if arrays else pa.array([], pa.int64())

@@ -1,8 +1,8 @@
-"""Which pairs are asked for, and how similar a pair is: every measure as a formula over |A∩B|, |A| and |B|.
+"""The criterion a pair must meet, and its similarity: every measure as a formula over |A∩B|, |A| and |B|.
 
-A measure is what is counted (its *features*) and a formula over the counts. Shingles, words, and shingles with
-repeats are sets; for a measure of text in order common text stands for |A∩B|, and the tokens of the documents for
-|A| and |B|.
+A measure combines the *features* it counts with a formula over the counts. Shingles, words, and shingles with
+repeats are sets. For a measure of text in order, |A∩B| is the common text, and |A| and |B| are the tokens of the
+documents.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from neardup.tables import Bools, Floats, Int64s, column
 
 
 class Measure(NamedTuple):
-    """What is counted, and the ``formula`` over the counts, as the kernels call it."""
+    """The features a measure counts, and its ``formula`` over the counts, by the kernels' number."""
 
     features: Features
     formula: int
@@ -34,7 +34,7 @@ MEASURES = {
     "chunk-union": Measure("tokens", RESEMBLANCE),
     "lcs": Measure("tokens", DICE),
 }
-"""The measures of ``settings.Search``; those of tokens count common text."""
+"""The measures of ``settings.Search``; the ones over tokens count common text."""
 
 NUMBERS = {name: measure.formula for name, measure in MEASURES.items()}
 """The formula of each measure."""
@@ -54,7 +54,7 @@ def criterion_of(search: Search) -> Criterion:
 
 
 def _times(measure: int) -> int:
-    """How often what is shared counts in the measure; the criterion of the kernels counts it once."""
+    """The factor of |A∩B| in the measure; the criterion of the kernels counts it once."""
     return 2 if measure == DICE else 1
 
 
@@ -64,9 +64,9 @@ def every_pair(measure: int) -> Criterion:
 
 
 def whole(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Int64s:
-    """What ``shared`` is a part of, seen from the set of ``size`` (int64[n]); the measure is shared / whole.
+    """int64[n]: the denominator of the measure, shared / whole, seen from the set of ``size`` (int64[n]).
 
-    By DICE the measure is twice that.
+    With DICE the measure is 2 · shared / whole.
     """
     if measure == RESEMBLANCE:
         return size + other - shared
@@ -78,12 +78,12 @@ def whole(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Int64s:
 
 
 def similarity_of(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Floats:
-    """float64[n]: the measure of pairs, seen from the sets of ``size``; only the containment has a direction."""
+    """float64[n]: the measure of pairs, seen from the sets of ``size``; only containment has a direction."""
     return _times(measure) * shared / np.maximum(whole(shared, size, other, measure), 1)
 
 
 def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> Int64s:
-    """The |A∩B| (int64[n]) that :func:`similarity_of` has made these similarities of; the inverse of it.
+    """int64[n]: the |A∩B| from which :func:`similarity_of` computed these similarities; its inverse.
 
     >>> sizes = np.array([60]), np.array([61])
     >>> shared_by(similarity_of(np.array([57]), *sizes, RESEMBLANCE), *sizes, RESEMBLANCE)
@@ -99,7 +99,7 @@ def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> 
 def at_least(pairs: pa.Table, criterion: Criterion) -> Bools:
     """bool[pairs]: which pairs of a VERIFIED table meet the criterion."""
     shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
-    # a pair has a containment by either direction: that of the smaller set is the overlap
+    # containment holds if either direction reaches it, and the smaller set's containment is the overlap
     measure = OVERLAP if criterion.measure == CONTAINMENT else criterion.measure
     enough: Bools = shared * criterion.denominator >= criterion.numerator * whole(shared, size_a, size_b, measure)
     return enough

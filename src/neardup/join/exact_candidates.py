@@ -1,7 +1,7 @@
-"""Nothing missed: every document is joined with all others, as the documents of hub buckets are.
+"""No pair is missed: every document is joined with all others, as hub documents are.
 
-The join (``prefix_join.py``) has no false negative. What it costs over LSH is one count of all shingles, and
-memory for all shingle sets at once: 8 bytes a shingle for the sets, up to 8 more for counts and prefix lists.
+The join (``prefix_join.py``) has no false negatives. Compared with LSH it costs one count of all shingles, and
+memory for all shingle sets at once: 8 bytes per shingle for the sets, up to 8 more for counts and prefix lists.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ from neardup.tables import CANDIDATES
 
 
 def join_everything(documents: int) -> Candidates:
-    """No pair is proposed by chance: all documents go to the exact join."""
+    """Propose no pairs; all documents go to the exact join."""
     return Candidates(CANDIDATES.empty_table(), np.arange(documents), 0, 0)

@@ -1,7 +1,7 @@
 """Candidates by SimHash: documents whose fingerprints differ in few bits. No pair within the distance is missed.
 
-Whatever would cost quadratic work is handed on as *hub documents*, as in ``lsh_candidates.py``: crowds of equal
-fingerprints, and fingerprints with many others near them.
+Documents that would cost quadratic work are passed on as *hub documents*, as in ``lsh_candidates.py``: crowds of
+equal fingerprints, and fingerprints with many others near them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from neardup.tables import CANDIDATES, Int64s, UInt64s
 def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: int, advance: Advance) -> Candidates:
     """Candidate pairs of the documents with these fingerprints (uint64[n], or uint64[n, 2] for 128 bits).
 
-    Pairs of two documents below ``reference`` are left out. Equal fingerprints are looked up once. One is a hub if
-    more than ``HUB`` documents have it or one near it: its documents, and those of all near it, are hub documents,
-    whose pairs among each other may be missing here. So there are at most ``HUB`` / 2 pairs for each document,
-    however many equal fingerprints are near each other. ``hub_buckets`` counts the fingerprints of hub documents,
-    ``largest_bucket`` is the largest number of documents with one fingerprint (0: all differ). ``advance`` is
-    called with 1 for each table. Raises SettingError, InputError as ``hamming_pairs`` does.
+    Pairs of two documents below ``reference`` are left out. Equal fingerprints are looked up once. A fingerprint
+    is a hub if more than ``HUB`` documents have it or one near it. Its documents, and those of all fingerprints
+    near it, are hub documents, and the pairs among them may be missing from the result. The result therefore has
+    at most ``HUB`` / 2 pairs per document, however many equal fingerprints are near each other. ``hub_buckets``
+    counts the fingerprints of hub documents; ``largest_bucket`` is the largest number of documents with one
+    fingerprint (0: all differ). ``advance`` is called with 1 for each table. Raises SettingError and InputError as
+    ``hamming_pairs`` does.
     """
     rows = read_fingerprints(fingerprints)
     check(64 * rows.shape[1], distance)
@@ -48,7 +49,7 @@ def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: in
 
 
 def _documents_near(near: Near, sizes: Int64s) -> Int64s:
-    """int64[fingerprints]: how many documents have this fingerprint or one of those near it."""
+    """int64[fingerprints]: how many documents have this fingerprint or one near it."""
     counted = sizes.copy()
     np.add.at(counted, near.a, sizes[near.b])
     np.add.at(counted, near.b, sizes[near.a])
@@ -56,7 +57,7 @@ def _documents_near(near: Near, sizes: Int64s) -> Int64s:
 
 
 def _table(a: Int64s, b: Int64s, reference: int) -> pa.Table:
-    """The pairs with a document from ``reference`` on, each once and sorted; a document with itself is none."""
+    """The pairs with a document at or above ``reference``, each once and sorted, without self-pairs."""
     a, b = np.minimum(a, b), np.maximum(a, b)
     wanted = (a < b) & (b >= reference)
     keys = np.unique(a[wanted].astype(np.uint64) << np.uint64(32) | b[wanted].astype(np.uint64))

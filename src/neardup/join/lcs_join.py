@@ -1,8 +1,9 @@
 """Documents → every pair with enough text in common in the same order.
 
-Every document is cut into pieces, so many that a partner of its size or below must hold one of them word for
-word (``kernels/join/pieces.py``), and meets all that hold one. No pair is lost. Of these, pairs that have enough
-equal tokens in any order are counted by their longest common subsequence (``common_text.py``).
+Every document is cut into enough pieces that any partner of its size or smaller must contain one of them word for
+word (``kernels/join/pieces.py``). A document meets all documents that contain one of its pieces, so no pair is
+lost. Pairs that meet and have enough equal tokens in any order are counted by their longest common subsequence
+(``common_text.py``).
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Bools, Int32s, Int64s, UInt16s, UInt64s
 
 _SLICE = 256
-"""Documents of which one task takes the pieces."""
+"""Documents whose pieces one task chooses."""
 
 _LENGTHS = (1, 2, 3, 5, 8, 13)
-"""How long pieces may be: long ones are rare, and few lengths take little time to look at."""
+"""Possible lengths of pieces: long ones are rare, and trying few lengths takes little time."""
 
 
 class Cut(NamedTuple):
-    """How documents are cut: the ``lengths`` pieces may have (int64), and the ``factors`` of their hashes."""
+    """How documents are cut: the possible ``lengths`` of pieces (int64), and the ``factors`` of their hashes."""
 
     lengths: Int64s
     factors: UInt64s
 
 
 def join_in_order(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> CommonText:
-    """Every pair of the documents at or above the threshold, without those of two below ``reference``."""
+    """Find every pair of documents at or above the threshold, except pairs of two below ``reference``."""
     documents, settings = np.arange(len(prints.unique)), corpus.settings
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
@@ -54,7 +55,7 @@ def join_in_order(corpus: Corpus, prints: Fingerprints, reference: int, progress
 
 
 def lengths_of(threshold: float) -> Int64s:
-    """The lengths that pieces may have (int64): up to twice what one has when they are all as long.
+    """The possible lengths of pieces (int64): up to twice the length they have when all are equally long.
 
     >>> lengths_of(0.8).tolist(), lengths_of(0.5).tolist()
     ([1, 2, 3, 5], [1])
@@ -65,9 +66,10 @@ def lengths_of(threshold: float) -> Int64s:
 
 
 def held_by(bags: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Held:
-    """The lists of pieces and who holds them, from the sorted tokens and the tokens in order of all documents.
+    """Build the lists of pieces and of the documents that contain them.
 
-    ``factors`` are those by which tokens become runs (``kernels.keyed.Key``).
+    ``bags`` holds the sorted tokens of all documents, ``streams`` their tokens in order. ``factors`` are the
+    factors by which tokens become runs (``kernels.text.keyed.Key``).
     """
     criterion = criterion_of(settings.search)
     cut = Cut(lengths_of(settings.search.threshold), factors)
@@ -99,7 +101,7 @@ def held_by(bags: ShingleSets, streams: ShingleSets, settings: Settings, factors
 
 
 def _repeats(streams: ShingleSets, cut: Cut, threads: int) -> UInt16s:
-    """How many other documents have a run of tokens, by the low bits of its hash; at most 16 bytes a token."""
+    """How many other documents contain a run of tokens, by the low bits of its hash; at most 16 bytes a token."""
     bits = max(16, int(streams.offsets[-1]).bit_length() + 1)
     repeats, seen = np.zeros(1 << bits, np.uint16), np.zeros(1 << (bits - 2), np.uint64)
 
@@ -114,7 +116,7 @@ def _repeats(streams: ShingleSets, cut: Cut, threads: int) -> UInt16s:
 
 
 def _pieces(streams: ShingleSets, cut: Cut, criterion: Criterion, threads: int) -> tuple[Listed, Int64s]:
-    """The pieces of all documents, in their order, and the largest size of a partner of each."""
+    """The pieces of all documents, in document order, and the largest possible size of a partner of each."""
     repeats = _repeats(streams, cut, threads)
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s]:
@@ -128,9 +130,10 @@ def _pieces(streams: ShingleSets, cut: Cut, criterion: Criterion, threads: int) 
 
 
 def _with_holders(streams: ShingleSets, cut: Cut, own: Listed, partners: Bools, threads: int) -> Listed:
-    """The pieces, and every document under all its runs that are pieces of another; not one without ``partners``.
+    """The pieces, and every document listed under each of its runs that is a piece of another document.
 
-    Which these are is kept a bit a hash: one that is set by chance makes a list without a piece, and no pair.
+    Documents without ``partners`` are listed under their own pieces only. One bit per hash marks the pieces. A bit
+    set by chance makes a list without a piece, and no pair.
     """
     marked = np.zeros(1 << max(10, len(own.entries).bit_length() - 2), np.uint64)
     mark_entries(own.entries, marked)

@@ -1,9 +1,8 @@
 """Candidates by locality-sensitive hashing: documents that agree in all rows of some band.
 
-Bands are sorted one after the other (one in each thread), so that the memory is that of a band and not of all
-of them. Buckets of up to ``HUB`` documents give all their pairs; the members of a larger bucket are handed
-on as *hub documents*, which ``prefix_join.py`` joins exactly, so that no bucket costs quadratic work and none
-is dropped.
+Bands are sorted one after the other (one in each thread), so the memory is that of one band, not of all bands.
+Buckets of up to ``HUB`` documents yield all their pairs. The members of a larger bucket are passed on as *hub
+documents*, which ``prefix_join.py`` joins exactly, so that no bucket costs quadratic work and none is dropped.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from neardup.runtime import Advance, ordered_map
 from neardup.tables import CANDIDATES, Bools, Int64s, UInt32s, UInt64s
 
 HUB = 100
-"""A bucket of more documents than this is a hub: its 4 950 pairs would cost more than the exact join does."""
+"""A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
 
 _MERGE_PAIRS = 1 << 24
-"""Pairs of several bands are merged, and repeats dropped, whenever this many (128 MB) have come together."""
+"""Pairs from several bands are merged, and repeats dropped, whenever this many (128 MB) have accumulated."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Proposed pairs, and the documents of hub buckets, whose pairs are not among them."""
+    """Proposed pairs, and the documents of hub buckets, whose pairs are not included."""
 
     pairs: pa.Table
     hub: Int64s
@@ -39,7 +38,7 @@ class Candidates:
 def candidates(
     signatures: list[UInt32s], plan: Plan, reference: int, threads: int, advance: Advance
 ) -> Candidates:
-    """Candidate pairs of the documents whose signatures come in blocks uint32[m, slots].
+    """Return the candidate pairs of the documents whose signatures come in blocks uint32[m, slots].
 
     Pairs of two documents below ``reference`` are left out. ``advance`` is called with 1 for each band.
     """

@@ -1,11 +1,12 @@
-"""Exact or LSH: what an exact join of these documents would cost, and whether that is worth it.
+"""Exact or LSH: the cost of an exact join of the documents, and whether it is worth paying.
 
-The memory is known after the first pass: what an exact join holds, it holds for each shingle of the documents
-that are no exact copies. The work is known when the shingles are counted and the prefix lists stand: every
-document looks up its partners there, and how many that are follows from the frequencies of the shingles.
-Neither depends on the machine, so that the same input and settings choose the same on every one. How many look-ups
-there are depends a little on the key of the hashes, for among equally frequent shingles those of smaller hash
-are looked up; near the limit they are counted again by hashes that are the same in every run.
+The memory is known after the first pass: an exact join uses a bounded number of bytes for each shingle of the
+documents that are not exact copies. The work is known once the shingles are counted and the prefix lists are
+built: every document looks up its partners there, and the number of look-ups follows from the frequencies of the
+shingles. Neither depends on the machine, so the same input and settings lead to the same choice everywhere. The
+number of look-ups depends slightly on the key of the hashes, because among equally frequent shingles the one with
+the smaller hash is looked up. Near the limit, look-ups are therefore counted again with hashes that are the same
+in every run.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from neardup.display import size
 from neardup.settings import Search, Settings
 
 BYTES_A_SHINGLE = 16
-"""What an exact join takes at most: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""
+"""Upper bound for an exact join: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""
 
 FREE_LOOKUPS = 10_000_000
-"""So many take about half a second: not worth missing a pair for."""
+"""This many look-ups take about half a second: not worth missing a pair for."""
 
 CLOSE = 0.1
-"""Look-ups within this share of the limit are counted again; between keys they differ by .01 (measured)."""
+"""Look-ups within this share of the limit are counted again; between keys they differ by 0.01 (measured)."""
 
 MOST_OF_A_LIST = 1000
-"""Partners in one list that count: a crowd's are not all looked at."""
+"""Partners counted in one list; not all partners in a crowd are looked at."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The ``method`` of a run, and why; ``shingles`` at most are in its documents.
+    """The ``method`` of a run, and why; its documents contain at most ``shingles`` shingles.
 
-    ``lookups`` is about how many pairs the exact join looks at, or None where no join was prepared; it differs a
-    little from run to run and is not written anywhere.
+    ``lookups`` is about how many pairs the exact join looks at, or None if no join was prepared. It varies a
+    little from run to run and is never written to the output.
     """
 
     asked: str
@@ -45,7 +46,7 @@ class Choice:
 
     @property
     def memory(self) -> int:
-        """Bytes an exact join takes at most."""
+        """Upper bound for the bytes an exact join needs."""
         return BYTES_A_SHINGLE * self.shingles
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,7 +61,7 @@ class Choice:
 
 
 def surely_exact(search: Search) -> bool:
-    """Whether LSH is out of the question before anything is read.
+    """Whether LSH can be ruled out before any input is read.
 
     >>> surely_exact(Search(measure="overlap")), surely_exact(Search())
     (True, False)
@@ -69,7 +70,7 @@ def surely_exact(search: Search) -> bool:
 
 
 def by_simhash(settings: Settings, shingles: int) -> Choice:
-    """The choice of a run whose candidates are fingerprints within a distance, as it was asked to.
+    """The choice for a run that was asked to use fingerprints within a distance as candidates.
 
     >>> by_simhash(Settings.of(sketch="simhash", distance=5), 1_000).why
     'asked for: Hamming distance at most 5 of 64-bit SimHash, features char:4'
@@ -78,7 +79,7 @@ def by_simhash(settings: Settings, shingles: int) -> Choice:
 
 
 def choose(search: Search, shingles: int) -> Choice:
-    """The method by what was asked and by the memory that an exact join would take.
+    """Choose the method from the settings and the memory that an exact join would need.
 
     >>> choose(Search(memory=2.0), 1_000_000).why
     'an exact join takes 16.0 MB at most, 2.0 GB are allowed'
@@ -97,7 +98,7 @@ def choose(search: Search, shingles: int) -> Choice:
 
 
 def reconsider(choice: Choice, search: Search, lookups: int) -> Choice:
-    """The choice when the prefix lists stand and the number of look-ups is known.
+    """Revise the choice once the prefix lists are built and the number of look-ups is known.
 
     >>> reconsider(choose(Search(), 1_000), Search(), 50).method
     'exact'
@@ -112,14 +113,14 @@ def reconsider(choice: Choice, search: Search, lookups: int) -> Choice:
 
 
 def most_lookups(choice: Choice) -> int:
-    """How many pairs an exact join may look at: about as long as LSH takes."""
+    """How many pairs an exact join may look at: about the number that takes as long as LSH."""
     return max(FREE_LOOKUPS, choice.shingles)
 
 
 def is_close(choice: Choice, search: Search, lookups: int, tied: int) -> bool:
-    """Whether so many look-ups are so near the limit that there might be too many, or not, under another key.
+    """Whether the look-ups are close enough to the limit that another key could change the choice.
 
-    ``tied`` prefix entries may be others under another key (``hubs.Joined``), with longer lists or shorter ones.
+    ``tied`` prefix entries could differ under another key (``prefix_join.Joined``), with longer or shorter lists.
 
     >>> [is_close(choose(Search(), 1_000), Search(), count, 0) for count in (8_000_000, 9_500_000, 12_000_000)]
     [False, True, False]

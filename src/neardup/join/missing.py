@@ -1,11 +1,12 @@
-"""Found pairs, family by family → how many pairs are missed, and how sure that is.
+"""Found pairs, family by family → an estimate of how many pairs are missed, with its uncertainty.
 
-After closing (``closing.py``) a pair is found when a chain of proposed pairs joins its documents. How likely that
-is depends on the whole family, not on the pair alone: families are sketched again with other seeds
-(``resketch.py``), and what falls apart is counted. A pair found with probability π stands for 1/π (Horvitz and
-Thompson 1952). Pairs of a family are missed together, so the variance is that of whole families over the seeds.
+After closing (``closing.py``) a pair is found if a chain of proposed pairs connects its documents. The probability
+of that depends on the whole family, not on the pair alone. Families are therefore sketched again with other seeds
+(``resketch.py``), and the pairs that fall apart are counted. A pair found with probability π represents 1/π pairs
+(Horvitz and Thompson 1952). Pairs of a family are missed together, so the variance is computed over the seeds for
+whole families.
 
-The pair of a family of two has nobody else to be joined by: its π is that of LSH, known exactly.
+In a family of two no other document can connect the pair: its π is that of LSH, known exactly.
 """
 
 from __future__ import annotations
@@ -27,39 +28,40 @@ from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Bools, Floats, Int64s, UInt64s, column
 
 _SHINGLES = 1 << 19
-"""Shingles of the families that are sketched again: with 100 seeds about half a second."""
+"""Shingles of the families sketched again: with 100 seeds they take about half a second."""
 
 _PAIRS = 1 << 16
-"""Pairs of these families."""
+"""Pairs of the families sketched again."""
 
 _MANY = 1 << 22
-"""Of more pairs of hub documents those within crowds are not looked at."""
+"""With more pairs of hub documents than this, pairs within crowds are not looked at."""
 
 _FEW = 1.5
-"""The variance of families is taken this many times: few families carry it, and it is estimated from these
-(the square of Student's t over the normal quantile is 1.5 at seven of them)."""
+"""The variance of families is multiplied by this: few families carry it, and it is estimated from those few
+(the square of Student's t over the normal quantile is 1.5 at seven families)."""
 
 
 _ALMOST_SURELY = 1 - 1e-9
-"""A pair that LSH would never find, and only a chain did, must not weigh infinitely."""
+"""Cap on the probability of missing: a pair that only a chain could find must not get infinite weight."""
 
 _NOTHING = 1e-3
-"""Families that make no more missed pairs than this together are passed over."""
+"""Families are skipped while together they account for no more missed pairs than this."""
 
 _BOUNDED = 0.1
-"""An estimate of which more than this share, and more than so many pairs, is an upper bound is called one."""
+"""An estimate counts as an upper bound if more than this share of it, and more than this many pairs, is one."""
 
 _NEVER = 1e-9
-"""A pair missed less often than this is not looked at more closely: a billion of them make one missed pair."""
+"""A pair missed less often than this is not examined further: a billion such pairs make one missed pair."""
 
 
 def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Floats:
-    """1 − π (float64[n]) of pairs that share ``shared`` of ``union`` ≥ 1 shingles: no band of ``plan`` agrees.
+    """1 − π (float64[n]): the probability that no band of ``plan`` agrees, for pairs sharing shingles.
 
-    Classic slots are independent, each agrees with probability J = shared / union, and no band with Π (1 − J^rᵢ).
-    The slots that shingles of a one-permutation sketch choose hold different shingles, which makes the number
-    of slots that agree vary less: a pair above the threshold is missed more rarely, by half and more. That
-    probability is computed exactly (``kernels/sketch/agreement.py``).
+    The pairs share ``shared`` of ``union`` ≥ 1 shingles. Classic slots are independent: each agrees with
+    probability J = shared / union, and no band agrees with probability Π (1 − J^rᵢ). In a one-permutation sketch
+    the slots that shingles choose hold different shingles, so the number of slots that agree varies less: a pair
+    above the threshold is missed less often, by half or more. That probability is computed exactly
+    (``kernels/sketch/agreement.py``).
 
     >>> twenty = np.array([20])
     >>> missed_with(Plan(0.8, 0.99, 2, (1, 1)), "classic", np.array([10]), twenty)
@@ -70,7 +72,7 @@ def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Float
         missed *= (1 - similarity**rows) ** plan.bands.count(rows)
     close = np.flatnonzero(missed > _NEVER)
     if sketch == "one-permutation" and len(close):
-        # many pairs have the same two numbers; ascending unions are what the kernel asks for
+        # many pairs have the same two numbers; the kernel needs the unions in ascending order
         numbers, of = np.unique((union[close] << 32) | shared[close], return_inverse=True)
         exact = np.empty(len(numbers))
         no_band_agrees(numbers & 0xFFFFFFFF, numbers >> 32, none_whole(np.array(plan.bands)), exact)
@@ -80,9 +82,9 @@ def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Float
 
 @dataclass(frozen=True)
 class Missing:
-    """The expected number of missed pairs, its ``variance``, and that of unrelated pairs (``alone``).
+    """The expected number of missed pairs, its ``variance``, and the variance if pairs were unrelated (``alone``).
 
-    ``bounded`` of the ``estimated`` ones are an upper bound, from parts of families too large to be looked at.
+    ``bounded`` of the ``estimated`` pairs are an upper bound, from parts of families too large to examine whole.
     """
 
     estimated: float = 0.0
@@ -100,7 +102,7 @@ class Missing:
 
     @property
     def mostly_bounded(self) -> bool:
-        """Whether so much of the estimate is an upper bound that it is one itself."""
+        """Whether the part of the estimate that is an upper bound is large enough to make the whole one."""
         return self.bounded > max(_BOUNDED * self.estimated, _BOUNDED)
 
     @property
@@ -110,7 +112,7 @@ class Missing:
 
 
 def of_pairs(chances: Floats) -> Missing:
-    """What unrelated pairs stand for that are missed with these probabilities.
+    """Estimate the missed pairs from unrelated found pairs that are missed with these probabilities.
 
     >>> of_pairs(np.array([0.5, 0.0]))
     Missing(estimated=1.0, variance=2.0, alone=2.0, bounded=0.0)
@@ -123,18 +125,18 @@ def of_pairs(chances: Floats) -> Missing:
 def of_families(
     a: Int64s, b: Int64s, family: Int64s, proposed: Iterable[Bools], drawn: Drawn | None = None
 ) -> Missing:
-    """What the pairs a[k], b[k] of families stand for, by the pairs that LSH proposes with other seeds.
+    """Estimate the missed pairs from the pairs a[k], b[k] of families, using proposals by LSH with other seeds.
 
-    ``family`` (int64[pairs], from 0 on) is that of each pair; ``proposed`` gives bool[pairs] for each seed.
-    ``drawn`` tells what each family stands for; None: for itself.
+    ``family`` (int64[pairs], from 0 on) is the family of each pair; ``proposed`` yields bool[pairs] for each seed.
+    ``drawn`` holds the number of families that each family represents; None: each represents itself.
     """
     number = int(family.max(initial=-1)) + 1
     found = np.array([_joined(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
-    # unbiased for 1/π, but of pairs that are found with hardly any seed
+    # unbiased for 1/π, except for pairs that hardly any seed finds
     each = (len(found) + 1) / (found.sum(axis=0) + 1)
     odds = each - 1
     off = np.array([np.bincount(family, 1 - hit * each, number) for hit in found]).reshape(-1, number)
-    # as a pair stands for 1/π pairs, a family stands for as many as its pairs do on average
+    # a pair represents 1/π pairs, and a family represents the average of that over its pairs
     weight = np.bincount(family, each, number) / np.maximum(np.bincount(family, minlength=number), 1)
     estimated = np.bincount(family, odds, number)
     variance = _FEW * (off**2).mean(axis=0) * weight
@@ -150,14 +152,14 @@ def of_families(
 
 @dataclass(frozen=True)
 class Drawn:
-    """Of each family that is looked at: how many it stands for, and its pairs over those of them looked at."""
+    """For each examined family: how many families it represents, and the ratio of its pairs to those examined."""
 
     times: Floats
     part: Floats
 
 
 def missing_outside(pairs: pa.Table, hub: Int64s, plan: Plan, sketch: str, store: ShingleStore) -> Missing:
-    """What the found ``pairs`` (VERIFIED) stand for, but those of two ``hub`` documents."""
+    """Estimate the missed pairs from the found ``pairs`` (VERIFIED), except pairs of two ``hub`` documents."""
     is_hub = np.zeros(store.documents, np.bool_)
     is_hub[hub] = True
     pairs = pairs.filter(pa.array(~(is_hub[column(pairs, "a")] & is_hub[column(pairs, "b")])))
@@ -173,10 +175,10 @@ def missing_outside(pairs: pa.Table, hub: Int64s, plan: Plan, sketch: str, store
 def missing_among(
     pairs: pa.Table, hubs: Hubs, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
 ) -> Missing:
-    """What the reported ``pairs`` of hub documents stand for; those with ``limited`` documents count for nothing.
+    """Estimate the missed pairs from the reported ``pairs`` of hub documents, ignoring ``limited`` documents.
 
-    Documents of large buckets (``in_buckets``) with few partners met by what they have in common with many unlike
-    ones, and do so with any seed: their pairs are found surely.
+    Documents of large buckets (``in_buckets``) with few partners met through text they share with many unlike
+    documents. They meet through it with any seed, so their pairs are certain to be found.
     """
     a, b = column(pairs, "a"), column(pairs, "b")
     kept = (hubs.local[a] >= 0) & (hubs.local[b] >= 0) & ~(limited[a] | limited[b])
@@ -199,9 +201,9 @@ def missing_among(
 
 
 def _thinned(a: Int64s, b: Int64s, popular: Bools) -> tuple[Bools, Bools]:
-    """(needed, within), bool[pairs] each: the pairs of two popular documents, and which pairs to look at.
+    """(needed, within), bool[pairs] each: the pairs to look at, and the pairs of two popular documents.
 
-    A document with so many partners is not lost; the pair with its first partner there holds it to its crowd.
+    A document with this many partners is not lost; the pair with its first partner in the crowd keeps it there.
     """
     within = popular[a] & popular[b]
     inside = np.flatnonzero(within)
@@ -214,9 +216,10 @@ def _thinned(a: Int64s, b: Int64s, popular: Bools) -> tuple[Bools, Bools]:
 def missing_pairs(
     pairs: pa.Table, plan: Plan, sketch: str, sure: Bools, fetch: Callable[[Int64s], ShingleSets]
 ) -> Missing:
-    """What the found ``pairs`` (VERIFIED) of closed families stand for.
+    """Estimate the missed pairs from the found ``pairs`` (VERIFIED) of closed families.
 
-    ``sure`` (bool[pairs]) are found with any seed. ``fetch`` gives the shingle sets of documents (ascending).
+    The ``sure`` pairs (bool[pairs]) are found with any seed. ``fetch`` returns the shingle sets of documents
+    (ascending).
     """
     ends, counts = (
         [column(pairs, name) for name in ("a", "b")],
@@ -247,10 +250,10 @@ def missing_pairs(
 
 
 def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) -> tuple[Bools, Drawn]:
-    """Which documents are looked at, and what their families stand for; all, where that is not too much.
+    """The documents to examine, and the families that theirs represent; all documents, unless there are too many.
 
-    Families are drawn by their risk, the number of their pairs that LSH by itself would miss, which is more than
-    are missed after closing. Of a family that is too large by itself, some documents are drawn.
+    Families are drawn by their risk: the number of their pairs that LSH alone would miss, which is more than are
+    missed after closing. From a family too large to examine whole, a sample of documents is drawn.
     """
     number, rng = int(family.max(initial=-1)) + 1, np.random.default_rng(11)
     of_pair = family[a]
@@ -272,19 +275,19 @@ def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) 
     )
     drawn = rng.random(number) < chance
     part &= drawn[family]
-    # a drawn family none of whose documents has a partner among those looked at is none
+    # a family whose sampled documents have no pair among them is never drawn
     return part, Drawn(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn])
 
 
 def _sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
-    """The sets of ``sizes`` that begin at ``starts``, one after the other."""
+    """The sets of ``sizes`` that begin at ``starts``, concatenated."""
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     at = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
     return ShingleSets(hashes[at], offsets)
 
 
 def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:
-    """bool[pairs]: whether a chain of the pairs that are ``hit`` joins the two of each."""
+    """bool[pairs]: whether a chain of the pairs marked in ``hit`` connects the two documents of each."""
     family = families_of(a[hit], b[hit], int(max(a.max(initial=-1), b.max(initial=-1))) + 1)
     joined: Bools = family[a] == family[b]
     return joined

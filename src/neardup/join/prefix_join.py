@@ -1,8 +1,8 @@
-"""The documents of hub buckets → an exact join among them, made to be searched lazily.
+"""The documents of hub buckets → an exact join among them, prepared for lazy search.
 
-A bucket with thousands of members is a crowd of true copies, or boilerplate that many unlike texts share. Its
-members are joined exactly instead: each stands in the lists of its rarest shingles, and every pair at or above
-the threshold meets in one of them. No pair of a hub bucket is lost, and most of its false ones are never
+A bucket with thousands of members is a crowd of true copies, or boilerplate shared by many unlike texts. Its
+members are joined exactly instead: each is listed under its rarest shingles, and every pair at or above the
+threshold meets in one such list. No pair of a hub bucket is lost, and most of its false pairs are never
 looked at.
 """
 
@@ -28,7 +28,7 @@ _SLICE = 1024
 
 
 class Listed(NamedTuple):
-    """Documents under shingles: ``entries`` (the hashes), the ``owner`` of each, ``in_prefix`` of that owner."""
+    """Documents under shingles: ``entries`` (hashes), the ``owner`` of each, ``in_prefix`` of that owner."""
 
     entries: UInt64s
     owner: Int32s
@@ -36,10 +36,10 @@ class Listed(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The ``hubs``, and how many of the entries of their prefixes are ``tied``.
+    """The ``hubs``, and the number of their prefix entries that are ``tied``.
 
-    Shingles that are in more than 255 documents are counted as equally frequent, so that hashes alone decide which
-    of them stand in a prefix; what such an entry costs is anything up to the longest list.
+    Shingles in more than 255 documents count as equally frequent, so hashes alone decide which of them are in a
+    prefix. Such an entry can cost anything up to the longest list.
     """
 
     hubs: Hubs
@@ -48,11 +48,11 @@ class Joined(NamedTuple):
 
 @dataclass(frozen=True)
 class HubSearch:
-    """Which of the pairs of hub documents to give.
+    """Which pairs of hub documents to return.
 
-    ``left_out`` (bool[hubs]) are passed over, as are pairs of two documents below ``reference``. ``limit``
-    is the most partners a document may have, counting the ``known`` ones (int64[hubs]) it has elsewhere;
-    None: any number.
+    Documents in ``left_out`` (bool[hubs]) are skipped, as are pairs of two documents below ``reference``.
+    ``limit`` is the maximum number of partners of a document, including the ``known`` partners (int64[hubs]) it
+    has elsewhere; None: no limit.
     """
 
     left_out: Bools
@@ -62,12 +62,12 @@ class HubSearch:
 
 
 def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Hubs:
-    """The prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
+    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
     return joined(documents, total, store, criterion, threads).hubs
 
 
 def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Joined:
-    """The same, and how many entries might be others under another key."""
+    """Like :func:`join_hubs`, and count the entries that could differ under another key."""
     if not len(documents):
         return Joined(no_hubs(total, criterion), 0)
     found = store.get(documents)
@@ -79,7 +79,7 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
     if criterion.measure in (CONTAINMENT, OVERLAP):
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
-        reach = np.full(len(prefixes.entries), kernels.FARTHEST)  # a host may stand in the list at any place
+        reach = np.full(len(prefixes.entries), kernels.FARTHEST)  # a host may be at any place in the list
     del repeats
     members, first, at_entry = lists_of(prefixes)
     begin, probes, list_of, place = entries_of(members, first, prefixes.in_prefix[at_entry], len(documents))
@@ -93,7 +93,7 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
 
 
 def no_hubs(total: int, criterion: Criterion) -> Hubs:
-    """The join of no documents, for corpora without hubs."""
+    """An empty join, for corpora without hubs."""
     nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
     local = np.full(total, -1, np.int64)
     no_words = np.zeros(0, np.uint64)
@@ -102,14 +102,14 @@ def no_hubs(total: int, criterion: Criterion) -> Hubs:
 
 
 def lookups(hubs: Hubs, limit: int) -> int:
-    """About how many pairs the join looks at, at most ``limit`` of each list for each document."""
+    """About how many pairs the join looks at, with at most ``limit`` from each list for each document."""
     return int(kernels.count_lookups(hubs, limit))
 
 
 def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
-    """The VERIFIED table of the pairs of hub documents, and which documents have more than the limit.
+    """The VERIFIED table of the pairs of hub documents, and which documents exceed the limit (bool[hubs]).
 
-    Pairs with a document that is left out, or over the limit, are not in the table.
+    The table excludes pairs with a document that is left out or exceeds the limit.
     """
     partners = search.known.copy()
     limit = -1 if search.limit is None else search.limit
@@ -139,10 +139,10 @@ def verified(hubs: Hubs, found: Int64s) -> pa.Table:
 def repeats_of(
     hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int
 ) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """How often each shingle comes again, by its low bits; about four bytes of scratch a shingle."""
+    """How often each shingle occurs again, by its low bits; needs about four bytes of scratch per shingle."""
     bits = max(16, int(sizes.sum()).bit_length())
     repeats, seen = np.zeros(1 << bits, np.uint8), np.zeros(1 << (bits - 2), np.uint64)
-    # each part reads all hashes and counts its own; fewer words than 2¹⁶ a part would be shared
+    # each part reads all hashes and counts its own; below 2¹⁶ words a part, threads would share words
     parts = 1 << min(max(0, bits - 18), (worker_count(threads)).bit_length() - 1)
 
     def work(part: int) -> None:
@@ -161,7 +161,7 @@ def _prefixes(
     criterion: Criterion,
     threads: int,
 ) -> tuple[Listed, Int32s, Int64s]:
-    """The prefixes of all documents, in their order; the reach of each entry; the largest partner of each."""
+    """The prefixes of all documents, in document order; the reach of each entry; the largest partner of each."""
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s, Int32s]:
         span = slice(first, first + 16 * _SLICE)
@@ -176,7 +176,7 @@ def _prefixes(
 
 
 def _parities(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> tuple[UInt64s, Int64s]:
-    """The parities of all documents, and where those of each begin."""
+    """The parities of all documents, and where the parities of each document begin."""
     begin = parity_words(sizes)
     words = np.zeros(int(begin[-1]), np.uint64)
 
@@ -190,9 +190,9 @@ def _parities(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> t
 
 
 def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed, threads: int) -> Listed:
-    """The prefixes, and every document under all those shingles of it that stand in the prefix of another.
+    """The prefixes, and every document listed under each of its shingles that is in another document's prefix.
 
-    Which these are is kept a bit a hash: one that is set by chance makes a list without a prefix, and no pair.
+    One bit per hash marks these shingles. A bit set by chance makes a list without a prefix, and no pair.
     """
     marked = np.zeros(1 << max(10, len(prefixes.entries).bit_length() - 3), np.uint64)
     kernels.mark_entries(prefixes.entries, marked)
@@ -211,8 +211,8 @@ def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed
 
 
 def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
-    """(members, first, entry): the owners of each entry that more than one document has, by size; its number."""
-    order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners come by size
+    """(members, first, entry): the owners of each entry that several documents share, by size; its number."""
+    order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners arrive by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
     entry = order[at]
@@ -222,7 +222,7 @@ def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
 def entries_of(
     members: Int64s, first: Int64s, in_prefix: Bools, documents: int
 ) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-    """(begin, probes, list_of, place): in which lists each document stands, and where; its own prefix first."""
+    """(begin, probes, list_of, place): the lists each document is in, and its places; its own prefix first."""
     list_of = np.repeat(np.arange(len(first) - 1), np.diff(first))
     place = np.arange(len(members)) - np.repeat(first[:-1], np.diff(first))
     order = np.argsort(2 * members + ~in_prefix, kind="stable")

@@ -1,9 +1,10 @@
-"""Families of documents → which of their pairs LSH would propose, had its hash functions been others.
+"""Families of documents → the pairs among them that LSH would propose with other hash functions.
 
-How alike two documents are does not tell which pairs are missed together; their sets do. Shingles that stand in
-the same documents of a family are interchangeable, so each gets a label of the documents it stands in and a number
-among its like. Labels are hashed anew for each seed, sketched and banded as in a run. So the result depends on
-which documents share how much and on nothing else: not on the hashes the sets come with.
+Similarities alone do not determine which pairs are missed together; the sets do. Shingles that occur in the same
+documents of a family are interchangeable, so the label of a shingle consists of the documents that contain it and
+a number among the shingles with the same documents. Labels are hashed anew for each seed, then sketched and banded
+as in a run. The result therefore depends only on which documents share how many shingles, not on the original
+hashes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, UInt64s
 
 SEEDS = 100
-"""How often families are sketched again."""
+"""Number of seeds with which families are sketched again."""
 
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
@@ -28,7 +29,7 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(
 def proposed_again(
     sets: ShingleSets, families: Int64s, a: Int64s, b: Int64s, plan: Plan, sketch: str
 ) -> Iterator[Bools]:
-    """For each of SEEDS seeds bool[pairs]: which of the pairs of sets a[k], b[k] agree in a band of ``plan``.
+    """Yield bool[pairs] for each of SEEDS seeds: which pairs of sets a[k], b[k] agree in a band of ``plan``.
 
     ``families`` (int64[sets]) numbers the family of each set.
     """
@@ -49,7 +50,7 @@ def proposed_again(
 
 
 def _hash_anew(labels: UInt64s, seed: np.uint64, out: UInt64s, high: UInt64s) -> None:
-    """Fill ``out`` with other hashes of the labels, which are mixed well already; ``high`` is scratch."""
+    """Fill ``out`` with new hashes of the labels, which are already well mixed; ``high`` is scratch."""
     np.bitwise_xor(labels, seed, out=out)
     for factor in _MIX[:2]:
         np.multiply(out, factor, out=out)
@@ -58,13 +59,14 @@ def _hash_anew(labels: UInt64s, seed: np.uint64, out: UInt64s, high: UInt64s) ->
 
 
 def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
-    """uint64[shingles]: the label of each shingle: equal within a family where the shingles are equal.
+    """uint64[shingles]: the label of each shingle; within a family, equal shingles have equal labels.
 
-    It is made of the numbers of the sets that hold the shingle, and of its number among those of the same sets.
+    A label combines the numbers of the sets that contain the shingle with its number among the shingles of exactly
+    those sets.
     """
     owner = np.repeat(np.arange(len(sets.offsets) - 1, dtype=np.uint64), sets.sizes)
     of_family = mixed(families.astype(np.uint64) + np.uint64(1))
-    places = sets.hashes ^ of_family[owner.astype(np.int64)]  # one shingle in two families is two
+    places = sets.hashes ^ of_family[owner.astype(np.int64)]  # the same shingle in two families counts as two
     order = np.argsort(places, kind="stable")
     new = np.ones(len(order), np.bool_)
     new[1:] = places[order[1:]] != places[order[:-1]]
@@ -72,7 +74,7 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     if not len(order):
         return np.empty(0, np.uint64)
     holders = np.add.reduceat(mixed(owner[order] + np.uint64(1)), np.flatnonzero(new))
-    # the number of each shingle among those that the same sets hold
+    # the number of each shingle among those that the same sets contain
     like = np.argsort(holders, kind="stable")
     begins = np.ones(len(like), np.bool_)
     begins[1:] = holders[like[1:]] != holders[like[:-1]]
@@ -80,13 +82,13 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     number = np.empty(len(like), np.uint64)
     number[like] = at - np.maximum.accumulate(np.where(begins, at, 0))
     labels = np.empty(len(order), np.uint64)
-    # the sum alone would not tell number and holders apart
+    # the sum alone would not distinguish number and holders
     labels[order] = mixed(mixed(holders) + number)[group]
     return labels
 
 
 def mixed(numbers: UInt64s) -> UInt64s:
-    """uint64: each number mixed well (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    """uint64: each number well mixed (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
     first, second, step = _MIX
     x = numbers + step
     x ^= x >> np.uint64(30)

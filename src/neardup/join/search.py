@@ -31,12 +31,13 @@ from neardup.text.keys import PUBLIC
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the search found: verified pairs, hub documents ready to be joined, and how it went.
+    """The results of the search: verified pairs, hub documents ready to join, and how the search went.
 
-    ``compared`` candidates of a measure of common text were counted, ``capped`` of them not in full. ``closed``
-    says what came of the chains of pairs, ``missing`` what the pairs stand for that are not of two hub documents.
-    Both are None where nothing can be missed, ``missing`` also for a search by SimHash. ``in_buckets`` (int64) are
-    the documents of large buckets: closing adds to them, and all together are the hub documents.
+    With a measure of common text, ``compared`` candidates were counted, ``capped`` of them not in full. ``closed``
+    is the outcome of closing the chains of pairs. ``missing`` is the estimate of missed pairs from all found pairs
+    except those of two hub documents. Both are None if nothing can be missed; ``missing`` is also None for a
+    search by SimHash. ``in_buckets`` (int64) are the documents of large buckets; the hub documents are these and
+    the ones that closing adds.
     """
 
     choice: Choice
@@ -54,10 +55,10 @@ class Evidence:
 def search(
     corpus: Corpus, prints: Fingerprints, plan: Plan | None, reference: int, progress: Progress
 ) -> Evidence:
-    """The pairs of the documents, by the method that was asked for or that suits them.
+    """Find the pairs of the documents, by the method that was asked for or the one that suits them.
 
-    ``plan`` are the bands; None for a search by SimHash. Pairs of two documents below ``reference`` are left out.
-    The signatures in ``prints`` are used up.
+    ``plan`` holds the bands; None for a search by SimHash. Pairs of two documents below ``reference`` are left
+    out. The signatures in ``prints`` are consumed.
     """
     if plan is None:
         return _by_simhash(corpus, prints, reference, progress)
@@ -89,7 +90,7 @@ def search(
 
 
 def _lookups_by(key: Key, corpus: Corpus, prints: Fingerprints, features: Features, progress: Progress) -> int:
-    """The look-ups of an exact join of all documents, hashed by ``key``: the same number in every run."""
+    """The look-ups of an exact join of all documents, hashed with ``key``: the same number in every run."""
     other = corpus.under(key)
     everything = join_everything(len(prints.unique))
     hubs, _ = _joined(everything, ShingleStore(other, prints, features), other, progress)
@@ -97,7 +98,7 @@ def _lookups_by(key: Key, corpus: Corpus, prints: Fingerprints, features: Featur
 
 
 def _by_simhash(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> Evidence:
-    """The pairs whose fingerprints are within the distance, and those among the documents of hubs."""
+    """The pairs whose fingerprints are within the distance, and the hub documents, joined exactly."""
     from neardup.join.hamming_candidates import candidates as near  # other runs need not wait for its kernels
 
     settings = corpus.settings
@@ -121,15 +122,15 @@ def _verified(
     part: tuple[Corpus, int],
     progress: Progress,
 ) -> Evidence:
-    """The proposed pairs that meet the criterion, those that chains of them join, and the hub documents.
+    """The proposed pairs that meet the criterion, the pairs that chains of them connect, and the hub documents.
 
-    ``part`` = (corpus, first document that is not of the reference set).
+    ``part`` = (corpus, number of the first document after the reference set).
     """
     corpus, reference = part
     settings = corpus.settings
     release_memory()
     with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-        # where there are no pairs, pyarrow's unique values are of type null
+        # without any pairs, pyarrow's unique values are of type null
         involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
         store.hold(np.union1d(proposed.hub, involved))
         criterion, threads = criterion_of(settings.search), settings.work.threads
@@ -149,8 +150,8 @@ def _verified(
 def _by_common_text(
     corpus: Corpus, prints: Fingerprints, plan: Plan, choice: Choice, reference: int, progress: Progress
 ) -> Evidence:
-    """The pairs by a measure of common text; none is left to the hubs."""
-    # other runs need not wait for the kernels of these
+    """The pairs by a measure of common text; no documents are left to the hubs."""
+    # other runs need not wait for these kernels
     if corpus.settings.search.measure == "lcs":
         from neardup.join.lcs_join import join_in_order as join
     else:
@@ -163,7 +164,7 @@ def _by_common_text(
 
 
 def _joined(proposed: Candidates, store: ShingleStore, corpus: Corpus, progress: Progress) -> Joined:
-    """The hub documents (all documents, for the exact method) ready to be joined."""
+    """Prepare the exact join of the hub documents (all documents, for the exact method)."""
     settings = corpus.settings
     with progress.stage("shingles", len(proposed.hub), "documents"):
         store.hold_all(proposed.hub)

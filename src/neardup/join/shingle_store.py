@@ -18,18 +18,18 @@ HELD_SHINGLES = 1 << 26
 
 @dataclass(frozen=True)
 class DocumentSets:
-    """The shingle sets of the ``documents`` (ascending numbers), in their order."""
+    """The shingle sets of the ``documents`` (ascending numbers), in the same order."""
 
     documents: Int64s
     sets: ShingleSets
 
     def index(self, documents: Int64s) -> Int64s:
-        """Which set belongs to each of ``documents``."""
+        """int64: the index of the set of each of ``documents``."""
         return np.searchsorted(self.documents, documents)
 
 
 class ShingleStore:
-    """Fetches shingle sets, or other ``features``; those that several stages will ask for are read once."""
+    """Fetches shingle sets, or other ``features``; the sets that several stages need are read once."""
 
     def __init__(self, corpus: Corpus, prints: Fingerprints, features: Features = "shingles") -> None:
         self._corpus, self._prints, self._features = corpus, prints, features
@@ -37,7 +37,7 @@ class ShingleStore:
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self._prints.unique)
 
     def hold(self, documents: Int64s) -> None:
@@ -51,13 +51,13 @@ class ShingleStore:
             self._held = self._read(documents)
 
     def get(self, documents: Int64s) -> DocumentSets:
-        """The sets of ``documents`` (ascending); possibly of more documents than that."""
+        """The sets of ``documents`` (ascending); the result may include more documents."""
         if self._held is not None and self._holds(documents):
             return self._held
         return self._read(documents)
 
     def bound(self, documents: Int64s) -> Int64s:
-        """At most how many shingles (or words, or tokens) each of ``documents`` has."""
+        """Upper bound for the number of shingles (or words, or tokens) of each of ``documents``."""
         return self._prints.units[self._prints.unique[documents]]
 
     def _holds(self, documents: Int64s) -> bool:
@@ -68,6 +68,6 @@ class ShingleStore:
         return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self._features))
 
     def _room(self, shingles: int) -> UInt64s:
-        """Room for so many hashes: in memory while they take no more than half of what a join may."""
+        """Room for this many hashes: in memory if they fit in half of the memory allowed for a join."""
         fits = 8 * shingles <= self._corpus.settings.search.memory * 1e9 / 2
         return np.empty(shingles, np.uint64) if fits else scratch_array(shingles)

@@ -1,4 +1,4 @@
-"""Candidate pairs → verified pairs: exact integers from the texts, nothing that does not meet the criterion."""
+"""Candidate pairs → verified pairs: exact integers from the texts, and only pairs that meet the criterion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _SLICE = 1 << 14
 def verify(
     candidates: pa.Table, store: ShingleStore, criterion: Criterion, threads: int, advance: Advance
 ) -> pa.Table:
-    """The VERIFIED table of those candidates that meet the ``criterion``.
+    """Return the VERIFIED table of the candidates that meet the ``criterion``.
 
-    Documents are taken in blocks of bounded size and every pair of blocks that has candidates is
-    loaded once, so the memory does not grow with the number of documents. ``advance`` is called with
-    the number of pairs done.
+    Documents are loaded in blocks of bounded size, and every pair of blocks that has candidates is loaded once, so
+    the memory does not grow with the number of documents. ``advance`` is called with the number of pairs done.
     """
     a, b = column(candidates, "a"), column(candidates, "b")
     results = [VERIFIED.empty_table()]
@@ -53,7 +52,7 @@ def _verify_block(
 
 
 def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
-    """Indexes of the pairs of each pair of blocks; a block has about half of HELD_SHINGLES."""
+    """Yield the indexes of the pairs of each pair of blocks; a block has about half of HELD_SHINGLES."""
     involved = np.union1d(a, b)
     if len(involved) == 0:
         return

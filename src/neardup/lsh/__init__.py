@@ -1,1 +1,1 @@
-"""Locality-sensitive hashing: bands and what they find, an index of signatures, Hamming distances."""
+"""Locality-sensitive hashing: bands and the pairs they find, an index of signatures, Hamming distances."""

@@ -1,8 +1,8 @@
-"""Bands × rows for a threshold and a recall, and the curve that says what they find.
+"""Bands × rows for a threshold and a recall, and the probability curve that results.
 
-A signature of k slots is cut into bands; two documents become a candidate pair when all rows of some band
-agree. With bands of r₁ … r_b rows that happens with probability 1 − Π(1 − J^rᵢ) (Leskovec, Rajaraman and
-Ullman, Mining of Massive Datasets, section 3.4, where all rᵢ are equal).
+A signature of k slots is cut into bands; two documents become a candidate pair if all rows of some band agree.
+With bands of r₁ … r_b rows the probability is 1 − Π(1 − J^rᵢ) (Leskovec, Rajaraman and Ullman, Mining of Massive
+Datasets, section 3.4, where all rᵢ are equal).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from neardup.settings import Settings
 class Plan:
     """How signatures of ``slots`` slots are cut into bands.
 
-    ``bands`` holds the number of rows of each band, in slot order; together they are all the slots.
+    ``bands`` holds the number of rows of each band, in slot order; the sum is the number of slots.
     """
 
     threshold: float
@@ -36,7 +36,7 @@ class Plan:
         return 1 - prod(1 - similarity**rows for rows in self.bands)
 
     def candidates(self, pairs_by_similarity: dict[float, float]) -> float:
-        """Expected number of candidates among so many pairs of each similarity."""
+        """Expected number of candidates, given the number of pairs at each similarity."""
         return sum(count * self.probability(j) for j, count in pairs_by_similarity.items())
 
     def curve(self, points: int = 20) -> list[tuple[float, float]]:
@@ -56,7 +56,7 @@ class Plan:
 
 
 def even_bands(slots: int, bands: int) -> tuple[int, ...]:
-    """``slots`` rows dealt to ``bands`` bands as evenly as they go; the longer bands come first.
+    """Distribute ``slots`` rows over ``bands`` bands as evenly as possible; the longer bands come first.
 
     >>> even_bands(128, 19)[:5], len(even_bands(128, 19))
     ((7, 7, 7, 7, 7), 19)
@@ -66,17 +66,17 @@ def even_bands(slots: int, bands: int) -> tuple[int, ...]:
 
 
 def plan(threshold: float = 0.8, recall: float = 0.99, slots: int = 128) -> Plan:
-    """The cheapest bands that find pairs at ``threshold`` with probability ``recall`` or better.
+    """Return the cheapest bands that find pairs at ``threshold`` with probability ``recall`` or better.
 
-    All slots are used: bands differ by at most one row, so none is left over. Both costs of a run grow with
-    the number of bands (one sort of all documents a band, and more candidates at every similarity, since
-    1 − Π(1 − J^rᵢ) grows with it), so the fewest bands that reach the recall are the cheapest, whatever
-    the corpus. Raises SettingError when even one row a band does not reach it.
+    All slots are used: bands differ by at most one row, so none is left over. Both costs of a run grow with the
+    number of bands: each band needs one sort of all documents, and more bands propose more candidates at every
+    similarity, because 1 − Π(1 − J^rᵢ) grows. The fewest bands that reach the recall are therefore the cheapest
+    for any corpus. Raises SettingError if even one row per band does not reach the recall.
 
     >>> plan(0.8, 0.99).bands[-1], len(plan(0.8, 0.99).bands)
     (6, 19)
     """
-    Settings.of(threshold=threshold, recall=recall, slots=slots, sketch="classic")  # which has any number of slots
+    Settings.of(threshold=threshold, recall=recall, slots=slots, sketch="classic")  # classic allows any slot count
     for bands in range(1, slots + 1):
         chosen = Plan(threshold, recall, slots, even_bands(slots, bands))
         if chosen.probability(threshold) >= recall:

@@ -1,8 +1,8 @@
-"""LSH over signatures that others made: buckets by band, nearest candidates, pairs.
+"""LSH over signatures from any source: buckets by band, nearest candidates, pairs.
 
 Signatures are cut into bands of ``rows`` slots; documents that agree in all slots of a band share a bucket
-(Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4). Which hash functions made the slots does
-not matter. Candidates are proposals: slots that agree estimate resemblance, they do not prove it.
+(Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4). The hash functions that made the slots
+do not matter. Candidates are proposals: agreeing slots estimate resemblance, they do not prove it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from neardup.tables import Int32s, Int64s
 Signatures = NDArray[np.integer[Any]]
 
 PREPARED = 1 << 24
-"""Candidates of all documents are made in one go and kept (8 bytes each) up to this many."""
+"""Up to this many, the candidates of all documents are computed at once and kept (8 bytes each)."""
 
 MOST_PAIRS = 1 << 28
-"""More pairs than this are refused: they would take gigabytes, and come from rows too few for the documents."""
+"""More pairs than this are refused: they need gigabytes, and result from too few rows for the documents."""
 
 FOUND = pa.schema([("a", pa.uint32()), ("b", pa.uint32()), ("agreeing", pa.int32())])
-"""Document numbers of a candidate pair, a < b, and how many slots agree; sorted by a and b."""
+"""The document numbers of a candidate pair, a < b, and how many slots agree; sorted by a and b."""
 
 
 def band_probability(similarity: float, slots: int, rows: int, wrap: bool = False) -> float:
-    """Probability that two documents of this resemblance agree in a band, the slots being independent.
+    """Probability that two documents of this resemblance agree in some band, for independent slots.
 
-    There are ``slots // rows`` bands, and 1 − (1 − Jʳ)ᵇ. With ``wrap`` the slots left over make one band more,
-    filled up with the first slots, those of the first band: the two miss together with probability
-    1 − 2Jʳ + J^(2r − o), o the slots that are in both.
+    With ``slots // rows`` bands it is 1 − (1 − Jʳ)ᵇ. With ``wrap`` the slots left over make one more band, filled
+    up with the first slots, which are also in the first band. These two bands both miss with probability 1 − 2Jʳ +
+    J^(2r − o), where o is the number of slots in both.
 
     >>> round(band_probability(0.8, 128, 8), 4), band_probability(0.5, 3, 2, wrap=True)
     (0.947, 0.375)
@@ -49,9 +49,9 @@ def band_probability(similarity: float, slots: int, rows: int, wrap: bool = Fals
 
 
 def most_rows(threshold: float, recall: float, slots: int, wrap: bool = False) -> int:
-    """The most rows a band with which a pair at the ``threshold`` is found with probability ``recall`` or better.
+    """The most rows per band for which a pair at the ``threshold`` is found with probability ``recall`` or better.
 
-    Raises SettingError where not even one row a band reaches it.
+    Raises SettingError if even one row per band does not reach the recall.
 
     >>> most_rows(0.8, 0.99, 128), round(band_probability(0.8, 128, 6), 4), round(band_probability(0.8, 128, 7), 4)
     (6, 0.9983, 0.9855)
@@ -73,19 +73,19 @@ def most_rows(threshold: float, recall: float, slots: int, wrap: bool = False) -
 
 
 class LSH:
-    """Buckets of signatures [documents, slots] of whole numbers, in bands of ``rows`` slots.
+    """Buckets of signatures, an integer array [documents, slots], in bands of ``rows`` slots.
 
-    ``rows`` not given: the most with which a pair at ``threshold`` is found with probability ``recall``; with
-    ``rows`` those two are not looked at.
+    Without ``rows``, the largest number is used that finds a pair at ``threshold`` with probability ``recall``;
+    with ``rows``, these two are ignored.
 
-    There are ``slots // rows`` bands. The slots left over are in no band, but count where candidates are
-    ordered by agreeing slots; ``unused`` says how many they are. With ``wrap`` they make one band more, filled up
-    with the first slots. A document all of whose slots hold ``empty`` (the largest value of an unsigned type
-    when not given: what a MinHash gives for an empty set) is nobody's candidate. The array is not copied and
-    must not change.
+    There are ``slots // rows`` bands. The slots left over are in no band, but they count when candidates are
+    ordered by agreeing slots; ``unused`` is their number. With ``wrap`` they make one more band, filled up with
+    the first slots. A document whose slots all hold ``empty`` is never a candidate. The default of ``empty`` for
+    an unsigned type is its largest value, the one MinHash uses for an empty set. The array is not copied and must
+    not change.
 
     Raises InputError for other shapes and types, SettingError for rows that do not fit, and for a threshold and a
-    recall that no rows reach.
+    recall that no number of rows reaches.
 
     >>> signatures = np.array([[1, 2, 3, 4, 9], [1, 2, 5, 6, 9], [7, 8, 3, 4, 0], [0, 0, 0, 0, 0]])
     >>> lsh = LSH(signatures, rows=2)
@@ -117,7 +117,7 @@ class LSH:
             raise SettingError(f"rows is {rows!r}", f"a whole number from 1 to the number of slots, {self.slots}")
         self.rows, self.wrap = int(rows), wrap
         self.bands = self.slots // self.rows + (wrap and self.slots % self.rows > 0)
-        # values are only compared: signed and unsigned ones of one width share the kernels
+        # values are only compared, so signed and unsigned types of one width share the kernels
         unsigned = np.dtype(f"u{signatures.dtype.itemsize}")
         self._signatures = np.ascontiguousarray(signatures).view(unsigned)
         self._enter(_mark(signatures.dtype, empty))
@@ -140,11 +140,11 @@ class LSH:
         return band_probability(similarity, self.slots, self.rows, self.wrap)
 
     def candidates(self, number: int) -> Int32s:
-        """The documents that share a bucket with document ``number``, those with most agreeing slots first.
+        """Return the documents that share a bucket with document ``number``, most agreeing slots first.
 
-        int32[m, 2]: their numbers, and how many of all slots agree; of equal ones the lower number first. The
-        first call prepares the answers for all documents, unless there are more than ``PREPARED``. Raises
-        IndexError for a number that no document has.
+        int32[m, 2]: their numbers, and how many of all slots agree; ties are in ascending order of number. The
+        first call prepares the results for all documents, unless there are more than ``PREPARED``. Raises
+        IndexError if no document has this number.
         """
         if self._ends is None:
             self._prepare()
@@ -155,9 +155,9 @@ class LSH:
         return self._found[self._ends[number] : self._ends[number + 1]]
 
     def pairs(self) -> pa.Table:
-        """All candidate pairs, once each: the columns a, b and agreeing of ``FOUND``.
+        """Return all candidate pairs, once each, as a table with the columns of ``FOUND``: a, b, agreeing.
 
-        Raises InputError where large buckets would give more than ``MOST_PAIRS``.
+        Raises InputError if large buckets would produce more than ``MOST_PAIRS``.
         """
         if self._others // 2 > MOST_PAIRS:
             raise InputError(
@@ -198,7 +198,7 @@ class LSH:
         offsets = np.zeros(self.documents + 1, np.int64)
         if self._others <= PREPARED:
             self._found, offsets[1:] = self._neighbours(0, self.documents, only_later=False)
-        self._ends = memoryview(offsets.data)  # its elements are found faster than those of an array
+        self._ends = memoryview(offsets.data)  # element access is faster than in an array
 
     def _neighbours(self, first: int, behind: int, only_later: bool) -> tuple[Int32s, Int64s]:
         rule = np.int64(self.rows), only_later

@@ -1,1 +1,1 @@
-"""One batch run: it strings the stages together, keeps the account, and is asked afterwards."""
+"""One batch run: runs the stages, keeps the account, and holds the result for later questions."""

@@ -1,4 +1,4 @@
-"""The account of a run: what was asked, what was done, what it cost; the content of ``run.json``."""
+"""The account of a run: its settings, results and costs; the content of ``run.json``."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ from neardup.text.unicode_data import UNICODE_VERSION
 Action = Literal["find", "dedup", "group", "annotate"]
 
 FEW_DOCUMENTS = 1000
-"""Below this many documents one per cent is no number to warn about."""
+"""Corpora smaller than this get no large-group warning."""
 
 LARGE_GROUP = 0.01
-"""A group of a larger share of all documents than this is worth a warning."""
+"""A group with a larger share of all documents than this gets a warning."""
 
 
 @dataclass
 class Stages:
-    """The watch of a run: opens stages at the watcher and notes their seconds."""
+    """The stages of a run: reports each to ``progress`` and records its seconds."""
 
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
-        """A stage of the run; a name that comes again adds up."""
+        """A stage of the run; the seconds of stages with the same name add up."""
         begin = time.perf_counter()
         with self.progress.stage(name, total, unit) as advance:
             yield advance
@@ -59,15 +59,15 @@ class Stages:
 
 
 class Judged(Protocol):
-    """Groups and decisions to account for: those of a run (:class:`Run`), or made from a stored result."""
+    """Groups and decisions to account for: those of a run (:class:`Run`), or derived from a stored result."""
 
     @property
     def settings(self) -> Settings:
-        """The settings they were made by."""
+        """The settings behind the groups and decisions."""
 
     @property
     def prints(self) -> Streams:
-        """The rows that were decided about."""
+        """The rows that the decisions are about."""
 
     @property
     def grouped(self) -> Grouped:
@@ -75,14 +75,14 @@ class Judged(Protocol):
 
     @property
     def decisions(self) -> Decisions:
-        """What becomes of the rows."""
+        """The decision about each row."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run whose groups are decided: what it is accounted for by, and what writing the kept rows takes.
+    """A run whose groups are decided: the data for its account, and for writing the kept rows.
 
-    ``pairs`` are reported, and ``not_judged`` is the table of documents that were compared with nothing.
+    ``pairs`` is the number of pairs reported; ``not_judged`` is the table of documents that were not compared.
     """
 
     corpus: Corpus
@@ -102,7 +102,7 @@ class Run:
 
 
 def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
-    """Everything ``run.json`` holds, up to here: writing adds its seconds."""
+    """The content of ``run.json`` so far; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.corpus.parts
     return {
         "neardup": version("neardup"),
@@ -147,7 +147,7 @@ def _judged(run: Run, ids: Ids) -> dict[str, Any]:
 
 
 def judgement(judged: Judged, ids: Named, different: int) -> dict[str, Any]:
-    """What there is to say of groups; ``different`` is the number of different documents they were made of."""
+    """The account of the groups; ``different`` is the number of different documents they were made from."""
     chaining = _chaining(judged, ids)
     return {
         "crowds": _crowds(judged, ids),
@@ -176,7 +176,7 @@ def _counts(run: Run) -> dict[str, int]:
     prints, first = run.prints, _first_new_row(run)
     units = prints.units[first:]
     rows = np.arange(first, prints.rows)
-    # which pairs a join by common text looks at is a matter of hashes, and differs from run to run
+    # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
     candidates = run.evidence.proposed.pairs.num_rows
     return {
         "read": len(units),
@@ -203,7 +203,7 @@ def _not_judged(run: Run) -> dict[str, Any]:
 
 
 def decided(judged: Judged, read: int, dropped: int) -> dict[str, int]:
-    """How many of the documents ``read`` are in groups, go and stay; ``dropped`` go without having been judged."""
+    """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
     decisions, copy_of = judged.decisions, judged.prints.copy_of
     removed = int((~decisions.kept).sum()) + dropped
     near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
@@ -232,7 +232,7 @@ def _among_hubs(run: Run) -> Missing:
 
 
 def _recall(run: Run) -> dict[str, Any]:
-    """The recall of a run: what the families stand for that were compared, and those that were joined exactly."""
+    """The recall of a run, estimated from the families that were compared and those that were joined exactly."""
     evidence, settings, audited = run.evidence, run.settings, run.audited
     missing = evidence.missing
     if missing is not None:
@@ -257,7 +257,7 @@ def _crowds(judged: Judged, ids: Named) -> list[dict[str, Any]]:
 
 
 def _popular(judged: Judged, ids: Named) -> dict[str, Any]:
-    """Documents outside of crowds with too many partners: how many, the pairs left out at least, some ids."""
+    """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
     documents = judged.grouped.popular
     examples = ids.of(judged.prints.unique[documents[:10]]).to_pylist()
     pairs = judged.grouped.pairs
@@ -284,7 +284,7 @@ def _chaining(judged: Judged, ids: Named) -> dict[str, Any]:
 
 
 def _components_that_would_chain(judged: Judged) -> int:
-    """How many components of the pairs hold several groups: what joining every chain would have merged."""
+    """How many components of the pairs contain several groups, which joining every chain would have merged."""
     grouped = judged.grouped
     parent = np.arange(len(grouped.leader))
     unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
@@ -293,7 +293,7 @@ def _components_that_would_chain(judged: Judged) -> int:
 
 
 def _chain(judged: Judged, chaining: dict[str, Any]) -> list[str]:
-    """Components whose members are below the threshold to their representative; what principal groups avoid."""
+    """Warn about components with members below the threshold to their representative; principal avoids them."""
     if not chaining["groups"]:
         return []
     link, threshold = chaining["weakest"], judged.settings.search.threshold
@@ -302,14 +302,15 @@ def _chain(judged: Judged, chaining: dict[str, Any]) -> list[str]:
         if link is None
         else (f"; the weakest: {link['id_b']} in the group of {link['id_a']}, at {similarity(link['similarity'])}")
     )
+    groups = counted(chaining["groups"], "group") + (" holds" if chaining["groups"] == 1 else " hold")
     return [
-        f"{chaining['groups']:,} groups hold documents below the threshold {threshold:g} to their representative, "
+        f"{groups} documents below the threshold {threshold:g} to their representative, "
         f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
     ]
 
 
 def _below_plan(run: Run) -> list[str]:
-    """An audit that found less than was planned."""
+    """Warn if an audit found a lower recall than planned."""
     recall, plan = None if run.audited is None else run.audited.recall, run.evidence.plan
     if isinstance(plan, HammingPlan):
         return []
@@ -325,13 +326,13 @@ def _below_plan(run: Run) -> list[str]:
 
 
 def not_in_full(capped: int, measure: str) -> list[str]:
-    """Pairs whose common text was not counted in full."""
+    """Warn about pairs whose common text was not counted in full."""
     if not capped:
         return []
-    from neardup.kernels.match.limits import LCS_CAP, TILING_CAP  # only here are its kernels needed
+    from neardup.kernels.match.limits import LCS_CAP, TILING_CAP  # imported late: its kernels are needed only here
 
     why = LCS_CAP if measure == "lcs" else TILING_CAP
-    return [f"of {counted(capped, 'pair')} the common text may be more than was counted: {why}"]
+    return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
 
 
 def _large_group(judged: Judged, documents: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The batch run: strings the stages together, and keeps the account of what they did.
+"""The batch run: runs the stages in order and keeps the account.
 
 fingerprint → candidates → verify → group → decide → tables; ``save`` writes them.
 """
@@ -38,7 +38,7 @@ from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run: the result for people, and what writing the kept rows takes."""
+    """A finished run: the result for users, and the data for writing the kept rows."""
 
     found: Found
     run: Run
@@ -59,7 +59,7 @@ def find(
     Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
     reference set of the same kinds. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
-    Raises SettingError for settings out of range and InputError for input that cannot be used.
+    Raises SettingError for settings out of range, and InputError for input that cannot be used.
 
     >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
     >>> found = find([text, text + " today", "something else"], threshold=0.8)
@@ -81,7 +81,7 @@ def run(
     progress: Progress,
     action: Action = "find",
 ) -> Outcome:
-    """Find near-duplicates of opened documents; ``action`` says what the decisions will be used for."""
+    """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions."""
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
@@ -117,7 +117,7 @@ def run(
 
 
 def _read_notes(corpus: Corpus) -> list[str]:
-    """What is known when all has been read; and of a reference input what was known before."""
+    """Notes available after reading everything; for a reference input also the notes from before reading."""
     *references, new = (part.documents.findings for part in corpus.parts)
     told = [note for old in references for note in (*old.notes, *old.encoding_notes())]
     return [*new.encoding_notes(), *(f"--against: {note}" for note in told)]
@@ -133,7 +133,7 @@ def _parts(documents: Documents, columns: Chosen, settings: Settings, against: D
     new = Part(documents, columns.text, columns.id, extra)
     if against is None:
         return [new]
-    # a reference set usually is an earlier result: the same columns, unless it lacks them
+    # a reference set is usually an earlier result: use the same columns, unless it lacks them
     names = {column.name for column in against.columns}
     same_text = columns.text if columns.text in names else None
     same_id = columns.id if columns.id in names else None
@@ -142,7 +142,7 @@ def _parts(documents: Documents, columns: Chosen, settings: Settings, against: D
 
 
 def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[str]:
-    """Refuse a chosen id column that does not name every row once; drop a guessed one, and say so."""
+    """Refuse a chosen id column that does not name every row once; drop a guessed one; return notes on that."""
     notes = []
     for number, part in enumerate(corpus.parts):
         if part.id is None:
@@ -160,7 +160,7 @@ def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[s
 def _decide(
     corpus: Corpus, prints: Fingerprints, evidence: Evidence, row_rank: Int64s, stages: Stages
 ) -> tuple[Decisions, Grouped]:
-    """Groups, and what becomes of their members."""
+    """The decisions about rows, and the groups they follow from."""
     settings = corpus.settings
     reference_rows = prints.part_first(len(corpus.parts) - 1)
     with stages.stage("group", None, "documents"):
@@ -174,14 +174,14 @@ def _decide(
     shingles = _on_shingles(corpus, prints, scored, stages) if least_contained > 0 else scored
     decisions = settle(decisions, documents, shingles, prints.attachments, least_contained, reference_rows)
     decisions = replace(decisions, dropped=dropped_rows(prints, reference_rows, settings.keep.empty))
-    # two documents of the reference set may follow one leader; nobody asked for their pair
+    # two documents of the reference set may follow one leader; their pair is not wanted
     wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
     found = far.filter(pa.array(wanted))
     return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
 
 
 def _audit(corpus: Corpus, prints: Fingerprints, evidence: Evidence, grouped: Grouped, stages: Stages) -> Audit:
-    """Some documents compared with all others, and with what the run reports of them."""
+    """Compare some documents with all others, and check the pairs that the run reports for them."""
     joined = np.zeros(len(prints.unique), np.bool_)
     joined[evidence.proposed.hub] = True
     reported = Reported((evidence.pairs, grouped.pairs), joined, grouped.limited)
@@ -190,9 +190,9 @@ def _audit(corpus: Corpus, prints: Fingerprints, evidence: Evidence, grouped: Gr
 
 
 def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages: Stages) -> pa.Table:
-    """The pairs of documents with their leaders that are not among the reported ones: those of components.
+    """The unreported pairs of documents with their leaders, which occur in components.
 
-    Most are below the threshold, joined by a chain. Some are above it: pairs of a crowd that nobody needed
+    Most are below the threshold, connected by a chain. Some are above it: pairs of a crowd that were not needed
     until its leader was known.
     """
     a, b = leader_pairs(grouped.leader, grouped.pairs)
@@ -204,14 +204,14 @@ def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages:
 
 
 def _on_shingles(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, stages: Stages) -> pa.Table:
-    """The same pairs counted on the shingle sets: the table itself unless the measure counts something else."""
+    """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
     if MEASURES[corpus.settings.search.measure].features == "shingles":
         return pairs
     return _counted(corpus, prints, pairs.select(CANDIDATES.names), MEASURES["resemblance"], stages)
 
 
 def _counted(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, measure: Measure, stages: Stages) -> pa.Table:
-    """The VERIFIED table of these pairs, whatever their similarity, counted as the ``measure`` wants it."""
+    """The VERIFIED table of these pairs at any similarity, counted as the ``measure`` requires."""
     store, criterion = ShingleStore(corpus, prints, measure.features), every_pair(measure.formula)
     with stages.stage("verify", pairs.num_rows, "pairs") as advance:
         if measure.features == "tokens":

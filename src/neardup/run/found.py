@@ -1,4 +1,4 @@
-"""The result of a run as data that can be questioned; ``views`` shows it."""
+"""The result of a run as data that can be queried; ``views`` shows it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SHOWN_GROUPS = 10
 
 
 class Found(ResultRecord):
-    """What a run found: the tables of :class:`neardup.run.records.ResultRecord`, and what can be asked of them."""
+    """The result of a run: the tables of :class:`neardup.run.records.ResultRecord`, with methods to query them."""
 
     @property
     def removed(self) -> pa.Table:
-        """The documents that go: id, kept_id (the representative), similarity, reason.
+        """The documents that are removed: id, kept_id (the representative), similarity, reason.
 
-        Those that go without text (``empty="drop"``) come last; they have neither kept_id nor similarity.
+        Those removed for having no text (``empty="drop"``) come last, with neither kept_id nor similarity.
         """
         rows = self.groups.filter(pc.invert(self.groups["kept"]))
         judged = rows.select(["id", "group", "similarity", "reason"]).rename_columns(
@@ -47,7 +47,7 @@ class Found(ResultRecord):
         return self._groups_of(ids if limit is None else ids[:limit])
 
     def why(self, id: Id) -> Decision:
-        """The evidence for one document. Raises InputError for an id this result does not know."""
+        """Return the evidence for one document. Raises InputError for an id that is not in this result."""
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
         copy_of = self._copied([id]).get(id)
         if member_of.num_rows == 0:
@@ -60,10 +60,10 @@ class Found(ResultRecord):
         return Decision(id, group.id, copy_of, member)
 
     def at(self, threshold: float) -> Found:
-        """The result at a stricter threshold, from the stored pairs: no document is read again.
+        """Return the result at a stricter threshold, from the stored pairs; no document is read again.
 
-        Raises SettingError for a threshold below that of this result, whose pairs nobody has looked for, and
-        InputError for a result without its table of ranks.
+        Raises SettingError for a threshold below that of this result, where no pairs were sought, and InputError
+        for a result without its table of ranks.
 
         >>> from neardup.run.find import find
         >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
@@ -78,7 +78,7 @@ class Found(ResultRecord):
     def save(self, out: str | Path, *, overwrite: bool = False) -> None:
         """Write the tables and ``run.json``, but no documents, into the folder ``out``; :func:`load` reads them.
 
-        Raises OutputError when the folder cannot be written, or is there already and ``overwrite`` is not given.
+        Raises OutputError if the folder cannot be written, or if it exists and ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
             write_result(self, folder)
@@ -108,7 +108,7 @@ class Found(ResultRecord):
         return [Group(id, _representative_first(found)) for id, found in members.items()]
 
     def _copied(self, ids: list[Id]) -> dict[Id, Id]:
-        """The first document of each exact copy among ``ids``: the table of pairs holds only that one."""
+        """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""
         wanted = pa.array(ids, self.copies.schema.field("id").type)
         rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))
         return dict(zip(rows["id"].to_pylist(), rows["copy_of"].to_pylist(), strict=True))
@@ -148,9 +148,9 @@ class Found(ResultRecord):
 
 
 def load(folder: str | Path) -> Found:
-    """The result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
+    """Load the result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
 
-    Raises InputError for a folder that is none, and FormatError for one of another format version.
+    Raises InputError for a folder without a result, and FormatError for one of another format version.
 
     >>> load("nowhere")
     Traceback (most recent call last):
@@ -162,7 +162,7 @@ def load(folder: str | Path) -> Found:
 
 
 def write_result(found: Found, folder: OutputFolder) -> None:
-    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input was."""
+    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input."""
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))

@@ -1,6 +1,6 @@
-"""Documents that were compared with nothing: those without text, and files that hold none.
+"""Documents that were not compared: those without text, and files that hold none.
 
-They are no copies of each other and of nothing else; what becomes of them is a setting, never a finding.
+They are not copies of each other or of anything else. A setting, never a finding, decides whether they stay.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from neardup.tables import Int64s
 _MOST_BYTES = 1 << 30
 
 LISTED = 100
-"""Entries that ``run.json`` lists; the table has them all."""
+"""Number of entries that ``run.json`` lists; the table has them all."""
 
 
 def dropped_rows(prints: Fingerprints, first: int, empty: str) -> Int64s:
-    """The rows without text that go with the setting ``empty``: from row ``first`` on, without attachments."""
+    """The rows without text that the setting ``empty`` removes: from row ``first`` on, without attachments."""
     if empty != "drop":
         return np.empty(0, np.int64)
     rows = _without_text(prints, first)
@@ -34,10 +34,10 @@ def dropped_rows(prints: Fingerprints, first: int, empty: str) -> Int64s:
 
 
 def not_judged_table(prints: Fingerprints, part: int, dropped: Int64s, empty: str, ids: Named) -> pa.Table:
-    """id, kind, bytes, kept, reason of what was not judged in an input, in input order.
+    """id, kind, bytes, kept, reason of the documents of an input that were not judged, in input order.
 
-    ``part`` is the number of the input in the corpus, ``dropped`` the rows that go. With ``empty`` "one" documents
-    without text are judged: as copies of each other.
+    ``part`` is the number of the input in the corpus, ``dropped`` the rows that are removed. If ``empty`` is
+    "one", documents without text are judged, as copies of each other.
     """
     rows = np.empty(0, np.int64) if empty == "one" else _without_text(prints, prints.part_first(part))
     kept = ~np.isin(rows, dropped)
@@ -55,9 +55,9 @@ def not_judged_table(prints: Fingerprints, part: int, dropped: Int64s, empty: st
 
 
 def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[str, Any]:
-    """What ``run.json`` says of the table: counts by kind, and the first entries.
+    """Summarise the table for ``run.json``: counts by kind, and the first entries.
 
-    ``left_aside`` of them are files that are not among the documents read.
+    ``left_aside`` of the entries are files that are not among the documents read.
     """
     kinds = {each["values"]: each["counts"] for each in pc.value_counts(table["kind"]).to_pylist()}
     first = table.select(["id", "kind"]).slice(0, LISTED)
@@ -72,7 +72,7 @@ def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[
 
 
 def left_aside_notes(prints: Fingerprints, part: int) -> list[str]:
-    """Files of a reference set that hold no text: nothing was compared with them."""
+    """Note the files of a reference set that hold no text, with which nothing was compared."""
     found: dict[str, int] = {}
     for of, problem in prints.left_aside:
         if of != part:
@@ -82,12 +82,12 @@ def left_aside_notes(prints: Fingerprints, part: int) -> list[str]:
 
 
 def bytes_removed(table: pa.Table) -> int:
-    """Size of the texts that go without having been judged."""
+    """Total size of the texts that are removed without having been judged."""
     return int(pc.sum(table.filter(pc.invert(table["kept"]))["bytes"]).as_py() or 0)
 
 
 def no_table() -> pa.Table:
-    """A table of nothing, for ids that are not known."""
+    """An empty table, for ids of unknown type."""
     texts = [(name, pa.string()) for name in ("id", "kind")]
     return pa.schema([*texts, ("bytes", pa.int64()), ("kept", pa.bool_()), ("reason", pa.string())]).empty_table()
 
@@ -97,7 +97,7 @@ def _without_text(prints: Fingerprints, first: int) -> Int64s:
 
 
 def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.ChunkedArray:
-    """What is said of each row. A million rows share two sentences: no Python object is made for each."""
+    """The reason for each row. A million rows share two sentences: no Python object is made for each."""
     said = ["without text, and empty is drop", "without text: there is nothing to compare"]
     which = kept.astype(np.int32)
     carrying = np.fromiter(prints.attachments, np.int64, len(prints.attachments))
@@ -108,14 +108,14 @@ def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.ChunkedArray:
 
 
 def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
-    """A text for each row, in arrays that stay below the 2 GB that one may have."""
+    """A text for each row, in arrays below the limit of 2 GB per array."""
     values, most = pa.array(texts, pa.string()), _MOST_BYTES // max(len(text.encode()) for text in texts)
     parts = [values.take(pa.array(which[i : i + most])) for i in range(0, len(which), most)]
     return pa.chunked_array(parts, pa.string())
 
 
 def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fingerprints) -> pa.Table:
-    """The table with the files that were left aside, each at the place it has in its folder."""
+    """Insert the files that were left aside into the table, each at its place in the folder."""
     kind = table["id"].type if pa.types.is_large_string(table["id"].type) else pa.string()
     numbers = np.concatenate([piece.row_numbers for piece in prints.pieces])
     aside = pa.table(

@@ -1,11 +1,12 @@
-"""How many pairs an LSH run missed, estimated from those it found, and the recall that this amounts to.
+"""An estimate of the pairs an LSH run missed, from the pairs it found, and the recall that results.
 
-Every found pair has exact integers, so the probability π that LSH finds a pair like it is known. A pair found with
-probability π stands for 1/π pairs, found and missed (Horvitz and Thompson 1952): the expected number of missed
-pairs is Σ (1/π − 1), unbiased whatever the corpus. Where chains of pairs are closed, π is that of a family falling
-apart between the two, which ``join/missing.py`` measures; here is what follows from it.
+Every found pair has exact integers, so the probability π that LSH finds such a pair is known. A pair found with
+probability π represents 1/π pairs, found and missed (Horvitz and Thompson 1952). The expected number of missed
+pairs is Σ (1/π − 1), unbiased for any corpus. If chains of pairs are closed, 1 − π is the probability that a
+family falls apart between the two documents. ``join/missing.py`` measures it; this module derives the recall from
+it.
 
-A search by SimHash has no such π: what is said of it is in ``within_distance``.
+A search by SimHash has no such π: see ``within_distance``.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from neardup.lsh.hamming.tables import HammingPlan
 from neardup.settings import Settings
 
 LEVEL = 0.95
-"""Probability that an interval is to hold the truth."""
+"""The probability with which an interval should contain the truth."""
 
 SINGLE = 0.02
-"""Where one whole number more or less moves the probability by more than this, the interval takes it in."""
+"""If one more whole number changes the probability by more than this, the interval includes it."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its 95 % interval, both ends included; the estimate lies within."""
+    """An estimate and its 95 % interval, which includes both ends and the estimate."""
 
     estimated: float
     low: float
@@ -40,14 +41,14 @@ class Interval:
 
 
 def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
-    """The number of missed pairs, from what the found ones stand for and the 1 − π of a pair at the threshold.
+    """The number of missed pairs, from the estimate of the found pairs and the 1 − π of a pair at the threshold.
 
-    What is missed beside one found pair is the number of failures before a success of probability π: geometric,
-    of mean (1 − π)/π and variance (1 − π)/π². The truth is taken as a sum of those, or of what families stand for,
-    with the negative binomial distribution of their mean and variance, and the interval holds the likeliest whole
-    numbers. One found pair more, at the threshold, is put in for the interval, so that a few pairs, or none, do
-    not look surer than they are (the flat prior of Bayes for a binomial count); where pairs are missed together,
-    as many as are.
+    The number of pairs missed for one found pair is the number of failures before a success of probability π:
+    geometric, with mean (1 − π)/π and variance (1 − π)/π². The truth is modelled as a sum of such numbers, or of
+    the estimates of families, by the negative binomial distribution with their mean and variance; the interval
+    holds the likeliest whole numbers. For the interval one found pair at the threshold is added, so that few
+    pairs, or none, do not look more certain than they are (the flat Bayesian prior for a binomial count). If pairs
+    are missed together, as many are added as are missed together.
 
     >>> missed_pairs(of_pairs(np.full(9900, 0.01)), 0.01)
     Interval(estimated=100.0, low=81, high=119)
@@ -60,7 +61,7 @@ def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
 
 
 def predicted_recall(found: int, missed: Interval) -> Interval:
-    """The recall that ``found`` pairs and the missed ones amount to; 1 where there is nothing to find.
+    """The recall that follows from ``found`` and missed pairs; 1 if there are none.
 
     >>> predicted_recall(98, Interval(2.0, 0, 5))
     Interval(estimated=0.98, low=0.9514563106796117, high=1.0)
@@ -74,10 +75,11 @@ def predicted_recall(found: int, missed: Interval) -> Interval:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a recall is predicted from: what the found pairs stand for, and the number of pairs ``found``.
+    """The data a recall is predicted from: the estimate of ``missing`` pairs, and the number of pairs ``found``.
 
-    ``bound``: they are known to stand for too many, or too little is known of how they are missed together: then
-    only one end of an interval is stated. ``measured`` is what an audit found, if there was one.
+    With ``bound`` the estimate is known to be too high, or too little is known about how pairs are missed
+    together; then only one end of an interval is stated. ``measured`` is the recall an audit found, if there was
+    one.
     """
 
     missing: Missing | None
@@ -87,9 +89,9 @@ class Predicted:
 
 
 def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> dict[str, Any]:
-    """What was planned, what that comes to here, and how many pairs are estimated to be missed.
+    """The planned recall, the recall predicted for this corpus, and the estimated number of missed pairs.
 
-    Of a search by SimHash no recall is planned, and nothing estimated from what it found.
+    For a search by SimHash no recall is planned, and none is estimated from the pairs it found.
     """
     threshold = settings.search.threshold
     if isinstance(plan, HammingPlan):
@@ -100,7 +102,7 @@ def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: P
         everything = Interval(1.0, 1.0, 1.0)
         return _recall_of((1.0, 1.0), Interval(0.0, 0, 0), everything, False, statement)
     at = plan.probability(threshold)
-    if threshold < 1:  # floating point takes what is nearly certain for certain
+    if threshold < 1:  # floating point rounds an almost certain probability up to 1
         at = min(at, float(np.nextafter(1, 0)))
     missed = missed_pairs(made.missing, 1 - at)
     predicted = predicted_recall(made.found, missed)
@@ -138,12 +140,13 @@ def _recall_of(
 
 
 def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
-    """What is known of the recall of a search by SimHash: ``at_threshold`` and the ``statement``.
+    """The recall of a search by SimHash, as far as it is known: ``at_threshold`` and the ``statement``.
 
-    Within the distance nothing is missed; how many pairs are within it nobody planned. At the threshold a formula
-    tells (``HammingPlan.probability``), where the features are the shingles that the measure counts: of documents
-    of one size without repeats; of unequal ones more are within. Elsewhere ``at_threshold`` is None. Nothing is
-    estimated from the pairs that were found: of pairs that a distance all but never finds they tell nothing.
+    Within the distance nothing is missed, but the number of pairs within it is not planned. If the features are
+    the shingles that the measure counts, ``at_threshold`` comes from a formula (``HammingPlan.probability``) for
+    documents of the same size without repeats; with unequal sizes more pairs are within the distance. Otherwise
+    ``at_threshold`` is None. Nothing is estimated from the found pairs, because they contain no information about
+    pairs that a search at this distance almost never finds.
 
     >>> from neardup.lsh.hamming.tables import hamming_plan
     >>> chosen = Settings.of(sketch="simhash", features="shingle:5")
@@ -167,9 +170,9 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
 
 
 def _likeliest(mean: float, more: float) -> tuple[int, int]:
-    """The likeliest run of whole numbers, of probability LEVEL, of a count of variance ``mean + more``.
+    """The likeliest range of whole numbers with probability LEVEL, for a count of variance ``mean + more``.
 
-    The run that comes closest to LEVEL where the last number weighs little, the one that reaches it elsewhere.
+    The range is the one closest to LEVEL if its last number has little weight, otherwise the first to reach LEVEL.
     """
     if mean == 0:
         return 0, 0

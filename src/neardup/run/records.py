@@ -1,4 +1,4 @@
-"""The records that a result is made of: groups, their members, and the decision on one document."""
+"""The records that make up a result: groups, their members, and the decision on one document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neardup.io.readers.base import Problem
 from neardup.run.not_judged import no_table
 
 Id: TypeAlias = str | int
-"""An id as the user's column has it."""
+"""An id as it is in the user's column."""
 
 
 SHINGLES = "shingles"
@@ -21,7 +21,7 @@ SHINGLES = "shingles"
 
 @dataclass(frozen=True)
 class Shared:
-    """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|, or what the measure counts."""
+    """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|, in the ``unit`` of the measure."""
 
     shared: int
     size: int
@@ -32,7 +32,7 @@ class Shared:
         return f"shared {self.shared:,} of {self.size:,} + {self.other_size:,} {self.unit}"
 
     def sentence(self, id: Id, group: Id) -> str:
-        """The pair of the document ``id`` with its representative in a sentence."""
+        """Describe the pair of the document ``id`` with its representative in a sentence."""
         own, other = display.percent(self.shared, self.size), display.percent(self.shared, self.other_size)
         if self.unit == SHINGLES:
             return (
@@ -47,9 +47,9 @@ class Shared:
 
 @dataclass(frozen=True)
 class Member:
-    """One document of a group; ``pair`` is what it shares with the representative, if that was written.
+    """One document of a group; ``pair`` holds the counts it shares with the representative, if they were stored.
 
-    ``similarity`` is None where :meth:`Found.at` cannot know it.
+    ``similarity`` is None if :meth:`Found.at` cannot know it.
     """
 
     id: Id
@@ -61,7 +61,7 @@ class Member:
 
     @property
     def fate(self) -> str:
-        """What happens to the document, in a word."""
+        """The fate of the document, in one word."""
         return "kept" if self.kept else "removed"
 
 
@@ -75,7 +75,7 @@ class Group:
 
 @dataclass(frozen=True)
 class NotJudged:
-    """A document that was compared with nothing: ``kind`` is "without text", or what its file holds."""
+    """A document that was not compared: ``kind`` is "without text", or the kind of content in its file."""
 
     kind: str
     kept: bool
@@ -94,7 +94,7 @@ class Decision:
 
     @property
     def kept(self) -> bool:
-        """Whether the document stays; one in no group does, unless it is without text and empty is drop."""
+        """Whether the document stays; outside groups it always does, unless it lacks text and empty is drop."""
         if self.not_judged is not None:
             return self.not_judged.kept
         return self.member is None or self.member.kept
@@ -121,12 +121,12 @@ class Decision:
 class ResultRecord:
     """The tables of a result and its account.
 
-    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; with another
-    measure common, total_a, total_b, what it counts, and a column of its name
+    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; another
+    measure adds its counts common, total_a, total_b, and a column named after it
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
     ``copies``  id, copy_of: exact copies
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
-    ``run``     settings, counts, plan, recall, warnings, seconds: what ``run.json`` holds
+    ``run``     settings, counts, plan, recall, warnings, seconds: the content of ``run.json``
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for ``Found.at``
     ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
     ``access``  the permission bits that all files of the input have, for ``Found.save``
@@ -144,5 +144,5 @@ class ResultRecord:
 
 
 def unknown_id(id: Id) -> str:
-    """What is known of an id that is in no group."""
+    """The text of the error for an id that is in no group."""
     return f"Of {id!r} no near copy at or above the threshold was found, or the id is unknown."

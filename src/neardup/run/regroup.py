@@ -1,8 +1,7 @@
 """A stored result and a stricter threshold → the result at that threshold, from the exact integers of its pairs.
 
-The rows that stand in the table of ranks are numbered anew, as if they were all the documents there are: a
-document that pairs with none, and has no copy, has no part in any group. Grouping and decisions are the same
-code as in a run.
+The rows in the table of ranks are numbered anew, as if they were all the documents. The other documents have no
+pair and no copy, so they are in no group. Grouping and decisions use the same code as a run.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Result = TypeVar("Result", bound=ResultRecord)
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """The rows of a table of ranks, numbered by their order in it, which is input order."""
+    """The rows of a table of ranks, numbered in the order of the table, which is input order."""
 
     ranks: pa.Table
 
@@ -62,7 +61,7 @@ class StoredRows:
 
     @cached_property
     def attachments(self) -> Carried:
-        """What rows carry besides their text."""
+        """The attachments that rows carry besides their text."""
         return stored(self.ranks)
 
     @cached_property
@@ -72,7 +71,7 @@ class StoredRows:
 
     @cached_property
     def reference(self) -> int:
-        """How many rows are of the reference set; they come first."""
+        """The number of rows of the reference set, which come first."""
         return int(pc.sum(self.ranks["reference"]).as_py() or 0)
 
     @cached_property
@@ -89,7 +88,7 @@ class StoredRows:
         return pc.cast(self.of(rows), pa.string())
 
     def numbers(self, ids: pa.ChunkedArray, in_reference: Bools) -> Int64s:
-        """The document numbers of ``ids``, which may mean another document in the reference set than else."""
+        """The document numbers of ``ids``; an id may name different documents in and outside the reference set."""
         own, old = self.of(self.unique), int(np.searchsorted(self.unique, self.reference))
         numbers = np.full(len(ids), -1, np.int64)
         for first, part, which in ((0, own[:old], in_reference), (old, own[old:], ~in_reference)):
@@ -107,7 +106,7 @@ class StoredRows:
 
 @dataclass(frozen=True, eq=False)
 class Regrouped:
-    """Groups and decisions at some threshold, made from the pairs of a stored result."""
+    """Groups and decisions at a threshold, derived from the pairs of a stored result."""
 
     settings: Settings
     prints: StoredRows
@@ -116,11 +115,11 @@ class Regrouped:
 
 
 def regroup(found: Result, threshold: float) -> Result:
-    """The result at ``threshold``, at or above that of ``found``; at its own threshold it is ``found`` itself.
+    """Return the result at ``threshold``, not below that of ``found``; at the same threshold ``found`` itself.
 
-    What a run at that threshold would find, from the pairs that ``found`` has. Of crowds it has few, and of
-    components it does not have all similarities: the warnings say where that matters. Raises SettingError for
-    a threshold that is not allowed, InputError for tables that do not belong together.
+    It is the result a run at that threshold would have, as far as the pairs in ``found`` allow. Few pairs of
+    crowds are stored, and not all similarities of components: warnings report where that matters. Raises
+    SettingError for a threshold that is not allowed, InputError for tables that do not belong together.
     """
     was = Settings.of(**found.run["settings"])
     now = Settings.of(**{**found.run["settings"], "threshold": threshold})
@@ -180,7 +179,7 @@ def _stored_rows(found: ResultRecord) -> StoredRows:
 
 
 def _document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.Table, pa.Table]:
-    """The VERIFIED tables of pairs by id, as the measure counts them and on shingles; b is never an old one."""
+    """The VERIFIED tables of pairs by id, by the measure and on shingles; b is never in the reference set."""
     nowhere = np.zeros(pairs.num_rows, np.bool_)
     known = "a_in_reference" in pairs.column_names
     in_reference = pairs["a_in_reference"].to_numpy() if known else nowhere
@@ -196,14 +195,14 @@ def _document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa
 def _regrouped(
     rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Settings, shingles: pa.Table
 ) -> Regrouped:
-    """Groups and decisions by those ``pairs`` that reach the threshold; ``far`` are more known similarities.
+    """Derive groups and decisions from the ``pairs`` that reach the threshold; ``far`` adds known similarities.
 
-    ``shingles`` are the pairs counted on shingles, which say what is contained.
+    ``shingles`` are the pairs counted on shingles, which determine containment.
     """
     criterion = criterion_of(settings.search)
     near = pairs.filter(pa.array(at_least(pairs, criterion)))
     reference = int(np.searchsorted(rows.unique, rows.reference))
-    # crowds had their pairs thinned out before they were stored; what is left is kept whole
+    # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
     every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
     grouped = group(near, no_hubs(len(rows.unique), criterion), rows.documents.rank, reference, every)
     scored = merged(pairs, far)
@@ -215,16 +214,16 @@ def _regrouped(
 
 
 def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Settings) -> pa.Table:
-    """The pairs of documents with their representatives that a chain joins, from the table of groups.
+    """The pairs of documents with representatives that only a chain connects, from the table of groups.
 
-    That table has the similarity alone, from which the sizes of both sets, which other pairs tell, make the
-    whole number of shared shingles.
+    That table holds only the similarity. The sizes of both sets are known from other pairs, and with them the
+    similarity yields the exact number of shared shingles.
     """
     nothing, features = pairs.slice(0, 0), MEASURES[was.search.measure].features
     if was.grouping.groups != "components":
         return nothing
     if was.keep.only_contained > 0 and features != "shingles":
-        return nothing  # what of a shingle set is held there is not stored, and nothing else would explain it
+        return nothing  # containment on shingles is not stored for these pairs, and nothing else could explain it
     decisions = _regrouped(rows, pairs, nothing, was, pairs).decisions
     require(pa.chunked_array([rows.of(decisions.rows)]).equals(found.groups["id"]))
     similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
@@ -239,7 +238,7 @@ def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Sett
 
 
 def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
-    """The account of the stored run, with all that another threshold changes."""
+    """The account of the stored run, with everything that the other threshold changes."""
     run, settings, rows = found.run, made.settings, made.prints
     dropped = bytes_removed(found.not_judged)
     gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
@@ -277,9 +276,9 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
 
 
 def _recall(run: dict[str, Any], made: Regrouped, pairs: int) -> dict[str, Any]:
-    """The recall at the stricter threshold: at least what LSH by itself would have, for chains are closed, too.
+    """The recall at the stricter threshold: at least that of LSH alone, since chains are closed too.
 
-    How families fall apart, and which of the pairs were joined exactly, is not stored.
+    The result does not store how families fall apart, or which pairs were joined exactly.
     """
     method, plan, missing = run["choice"]["method"], _plan_of(run), None
     if method == "lsh" and isinstance(plan, Plan):
@@ -297,7 +296,7 @@ def _plan_of(run: dict[str, Any]) -> Plan | HammingPlan:
 
 
 def _left_out(source: dict[str, Any]) -> list[str]:
-    """Crowds: of their pairs only some were written."""
+    """Warn that only some pairs of crowds were written."""
     if not source["crowds"] and not source["popular"]:
         return []
     crowds = f"{counted(source['crowds'], 'crowd')} of {counted(source['crowd_members'], 'document')}"
@@ -309,12 +308,14 @@ def _left_out(source: dict[str, Any]) -> list[str]:
 
 
 def _not_stored(decisions: Decisions) -> list[str]:
-    """Components: documents whose representative is another one than at the stored threshold."""
+    """Warn about documents in components that have another representative than at the stored threshold."""
     unknown = np.isnan(decisions.similarity)
     if not unknown.any():
         return []
+    documents = int(unknown.sum())
+    which = "it is" if documents == 1 else "they are"
     return [
-        f"the similarity of {counted(int(unknown.sum()), 'document')} with the representative is not stored, "
-        "for only a chain of pairs joins them at this threshold: it is null in the table of groups. Run neardup "
-        "on the documents where that matters"
+        f"similarity to the representative is unknown for {counted(documents, 'document')}: {which} linked only "
+        "through a chain of pairs at this threshold, and the similarity is null in the table of groups. Run "
+        "neardup on the documents where that matters"
     ]

@@ -29,10 +29,10 @@ ANNOTATIONS = ("group", "representative", "similarity")
 
 
 def check_before(documents: Documents, out: Path, action: Action) -> None:
-    """Raise OutputError for what can be known before the work: columns that clash, a disk that is too full.
+    """Raise OutputError for faults that are known before the work: columns that clash, a disk that is too full.
 
-    The rows that are written take at most what the input takes. Half of it must be free for ``dedup``, which
-    rarely removes more, and all of it for ``annotate``.
+    The rows written take at most as much space as the input. Half of that must be free for ``dedup``, which rarely
+    keeps less, and all of it for ``annotate``.
     """
     if action == "annotate":
         check_extra(documents, ANNOTATIONS)
@@ -41,17 +41,18 @@ def check_before(documents: Documents, out: Path, action: Action) -> None:
 
 
 def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False) -> Found:
-    """Write the folder ``out`` whole or not at all; see :func:`fill`. Raises OutputError as well."""
+    """Write the folder ``out`` atomically; see :func:`fill`. Raises OutputError as well."""
     with OutputFolder(out, overwrite=overwrite) as folder:
         return fill(outcome, folder, action)
 
 
 def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> Found:
-    """Write everything into an open folder, and return the result as it was written.
+    """Write everything into an open folder, and return the result as written.
 
-    ``dedup`` writes the rows that stay, ``annotate`` all rows with the columns group, representative and
-    similarity, ``group`` the tables alone. Rows that were judged by their text and cannot be written, because
-    another column of theirs is damaged, are problems of the result. Raises InputError when the input has changed.
+    ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
+    similarity; ``group`` writes only the tables. Rows that were judged by their text but cannot be written,
+    because another of their columns is damaged, become problems of the result. Raises InputError if the input has
+    changed.
     """
     found, run = outcome.found, outcome.run
     if action in ("dedup", "annotate"):
@@ -65,7 +66,7 @@ def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> Found:
 
 
 def _without(found: Found, lost: Lost) -> Found:
-    """The result with what could not be written as problems."""
+    """Add the rows that could not be written to the problems of the result."""
     if not lost.problems:
         return found
     counts = found.run["counts"]
@@ -83,7 +84,7 @@ def _without(found: Found, lost: Lost) -> Found:
 
 @dataclass
 class Lost:
-    """Rows that were judged and could not be written: why, and how many of them would have stayed."""
+    """Rows that were judged but could not be written: the problems, and how many of the rows would have stayed."""
 
     problems: list[Problem] = field(default_factory=list)
     kept: int = 0
@@ -110,7 +111,7 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
 
 
 class _Known:
-    """The problems that the first pass found; they are looked up when the writing pass finds some."""
+    """The problems of the first pass, looked up when the writing pass finds problems."""
 
     def __init__(self, outcome: Outcome, part: int) -> None:
         self._outcome, self._part = outcome, part
@@ -132,8 +133,8 @@ def _native(chunk: Chunk) -> tuple[int, NativeRows]:
 def _write_piece(
     writer: KeptWriter, piece: Piece, native: NativeRows, stays: Bools, notes: _Annotations | None
 ) -> int:
-    """Write what stays of a chunk; how many rows could not be written."""
-    # a column that the first pass did not read may be damaged: its rows are missing here
+    """Write the rows of a chunk that stay; return how many rows could not be written."""
+    # a column that the first pass did not read may be damaged: its rows are missing in ``native``
     present = np.isin(piece.row_numbers, native.row_numbers)
     if int(present.sum()) != len(native.row_numbers):
         raise InputError(
@@ -148,7 +149,7 @@ def _write_piece(
 
 
 class _Annotations:
-    """The columns that ``--annotate`` adds: group, representative, similarity; null outside of groups."""
+    """The columns that ``--annotate`` adds: group, representative, similarity; null outside groups."""
 
     def __init__(self, run: Run) -> None:
         decisions = run.decisions

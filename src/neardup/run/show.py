@@ -1,4 +1,4 @@
-"""How numbers, summaries and groups are shown to people: plain data in, lines of text or HTML out."""
+"""Numbers, summaries and groups as users see them: plain data in, lines of text or HTML out."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word document", "office file", "e-book")
-"""Kinds of files that have a plural."""
+"""Kinds of files with a plural."""
 
 
 def summary(run: Mapping[str, Any]) -> list[Line]:
-    """What a run did, as labelled lines; the command line and the notebook both show these."""
+    """Summarise a run as labelled lines; the command line and the notebook both show them."""
     counts = run["counts"]
     lines = [("note", printable(text)) for text in run["notes"]]
     lines += [("documents", _documents(counts)), *_not_judged(run)]
@@ -65,7 +65,7 @@ def _documents(counts: Mapping[str, int]) -> str:
 
 
 def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
-    """What was compared with nothing, by kind, and what becomes of it."""
+    """The documents that were not compared, by kind, and whether they stay."""
     found = run.get("not_judged")
     if not found or not found["total"]:
         return
@@ -79,7 +79,7 @@ def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _kept(run: Mapping[str, Any]) -> str:
-    """How many documents stay, and files that are none."""
+    """The number of documents that stay, and of files that are not documents."""
     kept, aside = number(run["counts"]["kept"]), run.get("not_judged", {}).get("files_left_aside", 0)
     return f"{kept}, and {counted(aside, 'file')} that could not be judged" if aside else kept
 
@@ -94,7 +94,7 @@ def _pairs(run: Mapping[str, Any]) -> str:
 
 
 def unit_of(settings: Mapping[str, Any]) -> str:
-    """What a measure counts that does not count shingles.
+    """The unit that a measure counts, if not shingles.
 
     >>> unit_of({"measure": "chunk-union", "matching": "literal"})
     'tokens'
@@ -111,7 +111,7 @@ def _method(choice: Mapping[str, Any]) -> str:
 
 
 def _audited(run: Mapping[str, Any]) -> Iterator[Line]:
-    """What an audit found, when there was one."""
+    """The result of the audit, if there was one."""
     audit = run["audit"]
     if audit is None:
         return
@@ -136,7 +136,7 @@ def _removed(run: Mapping[str, Any]) -> str:
 
 
 def _unusual(run: Mapping[str, Any]) -> Iterator[Line]:
-    """What is worth a line only when it happened."""
+    """Lines about events that most runs do not have."""
     crowds, chaining = run["crowds"], run["chaining"]
     if crowds:
         left_out = sum(crowd["pairs_left_out"] for crowd in crowds)
@@ -159,7 +159,7 @@ def _weakest(link: Mapping[str, Any] | None) -> str:
 
 
 def group_lines(groups: Sequence[Group], total: int) -> Iterator[str]:
-    """Each group as text, the representative first, a blank line after each; then how many are left."""
+    """Each group as text, the representative first, a blank line after each; then the number of groups left."""
     for group in groups:
         width = max(len(printable(member.id)) for member in group.members)
         for member in group.members:
@@ -176,7 +176,7 @@ def _evidence(member: Member) -> str:
 
 
 def html(run: Mapping[str, Any], groups: Sequence[Group], total: int) -> str:
-    """Summary and groups as two small HTML tables; every text is escaped, for ids come from the documents."""
+    """Summary and groups as two small HTML tables; every text is escaped, because ids come from the documents."""
     facts = "".join(f"<tr><th>{escape(label)}</th><td>{escape(said)}</td></tr>" for label, said in summary(run))
     warnings = "".join(f"<p><strong>warning:</strong> {escape(text)}</p>" for text in run["warnings"])
     head = "".join(f"<th>{name}</th>" for name in ("group", "document", "", "similarity", "evidence"))

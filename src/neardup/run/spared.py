@@ -1,4 +1,4 @@
-"""Why a run that found pairs removes nothing."""
+"""Why a run that found pairs removes no documents."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from neardup.tables import Int64s, column
 def why_nothing_goes(
     settings: Settings, decisions: Decisions, pairs: pa.Table, rows: Int64s, reference: int
 ) -> list[str]:
-    """A sentence for a run that found ``pairs`` and removes nothing though it may; none for any other run.
+    """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
 
-    ``rows`` are those of the document numbers in ``pairs``; the first ``reference`` rows are a reference set.
+    ``rows`` are the rows of the document numbers in ``pairs``; the first ``reference`` rows are a reference set.
     """
     found = int(np.count_nonzero(rows[column(pairs, "b")] >= reference))  # not those within the reference set
     if decisions.none_goes or not found or not decisions.kept.all():

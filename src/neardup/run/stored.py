@@ -1,7 +1,7 @@
 """The folder of a finished run, read back: its tables, its account, the rows that were rejected.
 
-Anybody may have made or changed it. Files are compared with the manifest before they are decoded, they are read
-and not mapped, and everything in them is checked before it is used.
+Anyone may have made or changed the folder. Files are compared with the manifest before they are decoded; they are
+read, not mapped; and all their content is checked before it is used.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from neardup.tables import FORMAT_VERSION, RESULT_TABLES
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
 _MOST_BYTES = 1 << 30
-"""Of run.json; what it lists (crowds, warnings) is short."""
+"""Largest size of run.json; its lists (crowds, warnings) are short."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredResult:
-    """What the folder holds, apart from documents: each table by its name, ``run.json``, the rejected rows."""
+    """The content of the folder except documents: each table by its name, ``run.json``, the rejected rows."""
 
     tables: dict[str, pa.Table]
     run: dict[str, Any]
@@ -47,7 +47,7 @@ class StoredResult:
 def read_result(folder: Path) -> StoredResult:
     """Read a result folder.
 
-    Raises InputError for a folder that is none or was changed, FormatError for another format version.
+    Raises InputError for a folder that is not a result or was changed, FormatError for another format version.
     """
     run = _run(folder)
     try:

@@ -1,4 +1,4 @@
-"""What ``run.json`` must hold for everything that reads it: types and ranges, checked before anything is used."""
+"""The fields that every reader of ``run.json`` relies on: types and ranges, checked before anything is used."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def decoded(data: bytes) -> Any:
 
 
 def check_run(run: dict[str, Any]) -> Settings:
-    """The settings of a run, when everything in its account can be used. Raises ChangedError."""
+    """Return the settings of a run if everything in its account can be used. Raises ChangedError otherwise."""
     lacking = [key for key in _Run.__annotations__ if key not in run]
     if lacking:
         raise ChangedError(f"run.json cannot be used: it lacks {', '.join(lacking)}")

@@ -1,4 +1,4 @@
-"""The tables of a stored result: columns, types, ranges, and that they belong together."""
+"""The tables of a stored result: checks of columns, types and ranges, and that the tables belong together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neardup.settings import Search
 from neardup.tables import Int64s, column
 
 _MOST = 1 << 40
-"""No document has more shingles or tokens: with more, thresholds could not be compared in 64 bits."""
+"""A document has at most this many shingles or tokens: with more, 64 bits could not compare thresholds."""
 
 _COUNTS = ("shared", "size_a", "size_b")
 _MEASURED = ("common", "total_a", "total_b")
@@ -57,7 +57,7 @@ _NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
 
 
 def decode_table(name: str, data: bytes, search: Search) -> pa.Table:
-    """A table of a result from the bytes of its file, each column of its type. Raises ChangedError."""
+    """Decode a table of a result from the bytes of its file, each column with its type. Raises ChangedError."""
     table = decoded_table(name, data)
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
@@ -78,7 +78,7 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
     _check_ranks(ranks)
     _check_not_judged(tables["not_judged"])
     for name, table in tables.items():
-        if name == "not_judged":  # it names documents that are nowhere else
+        if name == "not_judged":  # its documents are in no other table
             continue
         for key in ("id", "id_a", "id_b", "group", "copy_of"):
             if key in table.column_names:
@@ -163,7 +163,7 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
     known = pc.drop_null(groups["similarity"])
     similarity = known.to_numpy()
     _require(bool(((similarity >= 0) & (similarity <= 1)).all()), "similarities in groups are not between 0 and 1")
-    if not reference:  # a document of the reference set may have the id of another one
+    if not reference:  # a document of the reference set may have the same id as another one
         leads = pc.equal(groups["id"], groups["group"])
         _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
         _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")

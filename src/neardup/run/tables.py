@@ -1,4 +1,4 @@
-"""Decisions about rows → the tables people read, with the ids of their documents and the reasons."""
+"""Decisions about rows → the tables that people read, with the ids of the documents and the reasons."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from neardup.tables import Bools, Int64s, column
 
 COUNTS = ("shared", "size_a", "size_b")
 MEASURED = ("common", "total_a", "total_b")
-"""What a measure counts that does not count shingles: in both documents, and in each."""
+"""The columns of a measure that does not count shingles: common to both documents, and in each of them."""
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
 
 class Named(Protocol):
-    """Whatever knows the ids of rows."""
+    """Anything that can look up the ids of rows."""
 
     def of(self, rows: Int64s) -> pa.Array:
         """The ids of ``rows``, in that order."""
@@ -83,7 +83,7 @@ class Ids:
 
 
 def check_ids(prints: Fingerprints, number: int, name: str) -> str | None:
-    """What is wrong with the id column of a part, or None when it names every row once."""
+    """Describe the fault in the id column of a part; None if it names every row once."""
     ids = prints.ids[number]
     if ids.null_count:
         return f'the id column "{name}" is empty in {ids.null_count:,} rows'
@@ -109,11 +109,11 @@ def require_ids(fault: str | None) -> None:
 def pair_table(
     pairs: pa.Table, shingles: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str
 ) -> pa.Table:
-    """The pairs as users see them, from two VERIFIED tables: as the measure counts them, and on the shingle sets.
+    """The pairs as users see them, from two VERIFIED tables: counted by the measure, and on the shingle sets.
 
-    A measure that is not among the columns yet gets its own, behind its integers where it does not count shingles.
-    Where documents carry attachments a column says whether those of the two differ. With a reference set (the
-    first rows) a last column says whether document a is in it.
+    A measure without a column of its own gets one, after its integers if it does not count shingles. If documents
+    carry attachments, a column shows whether those of the two differ. With a reference set (the first rows), a
+    last column shows whether document a is in it.
     """
     unique, (features, formula) = prints.unique, MEASURES[measure]
     a, b = column(pairs, "a"), column(pairs, "b")
@@ -164,14 +164,14 @@ def rank_table(
 
 
 def _with_attachments(table: pa.Table, rows: Int64s, prints: Streams) -> pa.Table:
-    """The table with the column ``attachments``, if any document of the run carries some."""
+    """Append the column ``attachments``, if any document of the run carries some."""
     if not prints.attachments:
         return table
     return table.append_column(ATTACHMENTS, column_for(rows, prints.attachments))
 
 
 def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
-    """The rows (ascending) of documents in a pair, and of those that a new row is a copy of; with all copies."""
+    """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies."""
     rows = np.arange(prints.rows)
     first = np.zeros(prints.rows, np.bool_)
     for end in ("a", "b"):
@@ -181,9 +181,9 @@ def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
 
 
 def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
-    """id, group, representative, similarity, kept, reason: one row a member; a similarity not known is null.
+    """id, group, representative, similarity, kept, reason: one row per member; an unknown similarity is null.
 
-    ``measure`` is what the reasons call it. Where documents carry attachments a last column lists them.
+    ``measure`` is its name in the reasons. If documents carry attachments, a last column lists them.
     """
     heads = ids.of(decisions.representative_row)
     columns = {
@@ -227,7 +227,7 @@ def _similarities(decisions: Decisions, measure: str) -> pa.Array:
 
 
 def _carried(decisions: Decisions, prints: Streams, ids: Named) -> tuple[pa.Array, Bools]:
-    """What is said of attachments, "" where there are none; and whether it says why a document stays."""
+    """The remark on attachments for each row, "" without any; and whether it explains why the document stays."""
     rows, heads, carried = decisions.rows, decisions.representative_row, prints.attachments
     said, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
     if not carried:
@@ -246,7 +246,7 @@ def _carried(decisions: Decisions, prints: Streams, ids: Named) -> tuple[pa.Arra
 
 
 def _spared(decisions: Decisions, said: Bools) -> pa.Array:
-    """Why other near copies stay than those of which it was ``said``."""
+    """The reasons why other near copies stay, except those already explained (``said``)."""
     spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
     unknown = "; kept, for it is not stored how much of it stands there"
     told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")

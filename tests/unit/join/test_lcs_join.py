@@ -356,7 +356,7 @@ def test_what_is_not_counted_in_full_is_counted_along_chunks_and_said(monkeypatc
     found = nd.find([texts[1], moved], measure="lcs", threshold=0.3)
     assert found.run["counts"]["capped"] == 1
     (warning,) = found.run["warnings"]
-    assert warning == f"of 1 pair the common text may be more than was counted: {matching.LCS_CAP}"
+    assert warning == f"common text may be undercounted for 1 pair: {matching.LCS_CAP}"
     monkeypatch.setattr("neardup.comparison.matching.lcs.__defaults__", (0,))
     compared = nd.compare(texts[1], moved)
     assert matching.LCS_CAP in compared.caps

@@ -1,1 +1,1 @@
-"""Fingerprints that differ in few bits: all pairs of them, or those near one. Nothing is missed."""
+"""Fingerprints that differ in few bits: all pairs, or the neighbours of one. Nothing is missed."""

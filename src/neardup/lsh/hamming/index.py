@@ -1,8 +1,8 @@
-"""An index of fingerprints that answers which of them differ from a given one in few bits; it can grow.
+"""A growing index of fingerprints that finds those that differ from a given one in few bits.
 
-Additions wait in a short list that every query reads. When it is full it becomes a *segment* with tables of its
-own, and segments of like size are merged, so that n fingerprints are in at most log₂ n segments and each was
-sorted at most log₂ n times. Tables hold places only: about 6 bytes a fingerprint each.
+Additions wait in a short list that every query reads. When the list is full it becomes a *segment* with its own
+tables, and segments of similar size are merged. Thus n fingerprints are in at most log₂ n segments, and each was
+sorted at most log₂ n times. Tables hold positions only: about 6 bytes per fingerprint each.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from neardup.simhash_rules import check
 from neardup.tables import NEIGHBOURS, Int32s, Int64s, UInt64s
 
 WAITING = 1024
-"""Additions that are read one by one before they become a segment."""
+"""The most additions that are read one by one; then they become a segment."""
 
 _IN_A_CELL = 4
 
 
 class HammingIndex:
-    """Fingerprints of ``bits`` bits (64 or 128), to be asked which are within ``distance`` of one.
+    """Fingerprints of ``bits`` bits (64 or 128), searched for those within ``distance`` of a given one.
 
-    Answers are complete. Fingerprints get the numbers 0, 1, 2 … in the order in which they are added; equal ones
-    are all kept and all found. Raises SettingError for a distance above a quarter of the bits.
+    Results are complete. Fingerprints are numbered 0, 1, 2 … in the order of addition; equal fingerprints are all
+    kept and all found. Raises SettingError for a distance above a quarter of the bits.
 
     >>> index = HammingIndex(distance=2)
     >>> index.add([0b1111, 0b0000, 0b0111]).tolist()
@@ -52,7 +52,7 @@ class HammingIndex:
         return f"HammingIndex({self._size} fingerprints of {self.bits} bits, distance {self.distance})"
 
     def add(self, fingerprints: Any) -> Int64s:
-        """Add one fingerprint (a whole number) or many (what ``SimHash.sketch`` gives); their numbers int64[n]."""
+        """Add one fingerprint (an integer) or many (from ``SimHash.sketch``); return their numbers, int64[n]."""
         rows = self._rows(fingerprints)
         if self._size + len(rows) >= MOST:
             raise InputError(f"The index would hold {self._size + len(rows)} fingerprints", "Fewer than 2^31")
@@ -65,7 +65,7 @@ class HammingIndex:
         return numbers
 
     def query(self, fingerprint: Any) -> Int64s:
-        """The numbers (int64, ascending) of all fingerprints within the distance of one (a whole number)."""
+        """Return the numbers (int64, ascending) of all fingerprints within the distance of one (an integer)."""
         rows = self._rows(fingerprint)
         if len(rows) != 1:
             raise InputError(f"There are {len(rows)} fingerprints", "A single one", "Ask neighbours() for many")
@@ -73,7 +73,7 @@ class HammingIndex:
         return found
 
     def neighbours(self, fingerprints: Any) -> pa.Table:
-        """For many fingerprints all within the distance: a table (query, number, distance), sorted by both."""
+        """The neighbours of many fingerprints: a table (query, number, distance), sorted by the first two."""
         rows = self._rows(fingerprints)
         queries = np.zeros((len(rows), 2), np.uint64)
         queries[:, : rows.shape[1]] = rows
@@ -98,7 +98,7 @@ class HammingIndex:
         return _Segment(self._waiting[0], self._size - len(self._waiting[0]), None)
 
     def _settle(self) -> None:
-        """Make the waiting additions a segment, with the last ones that are not at least twice as large."""
+        """Merge the waiting additions and the last segments less than twice as large into a new segment."""
         rows = self._waiting
         while self._segments and len(self._segments[-1].rows) < 2 * sum(map(len, rows)):
             rows = [self._segments.pop().rows, *rows]
@@ -108,9 +108,9 @@ class HammingIndex:
 
 
 class _Segment:
-    """Fingerprints that do not change any more: ``rows`` uint64[n, words], numbered from ``first`` on.
+    """Immutable fingerprints: ``rows`` uint64[n, words], numbered from ``first`` on.
 
-    Without a ``distance`` there are no tables: every query is compared with all of them.
+    Without a ``distance`` there are no tables, and every query is compared with all fingerprints.
     """
 
     def __init__(self, rows: UInt64s, first: int, distance: int | None) -> None:
@@ -125,7 +125,7 @@ class _Segment:
         self._tables = (masks, orders, cells, np.uint64(64 - cell_bits))
 
     def near(self, queries: UInt64s, distance: int) -> tuple[Int64s, Int64s, UInt64s]:
-        """(query, number, distance) of all fingerprints here that are within the distance of a query."""
+        """(query, number, distance) of all fingerprints in the segment that are within the distance of a query."""
         words = self._classes.words
         query, found, apart = near_queries(words.low, words.high, self._tables, queries, distance)
         number, which = self._classes.members(found)
@@ -133,6 +133,6 @@ class _Segment:
 
 
 def _cells(keys: UInt64s, bits: int) -> Int32s:
-    """Where the keys of each value of the top bits begin, and the last end: int32[2ᵇ + 1]."""
+    """The start of the keys of each value of the top bits, then the end of the last: int32[2ᵇ + 1]."""
     counts = np.bincount((keys >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
     return np.append(0, np.cumsum(counts)).astype(np.int32)

@@ -1,9 +1,9 @@
-"""All pairs of fingerprints that differ in few bits: none is missed, whatever the fingerprints are.
+"""All pairs of fingerprints that differ in few bits: none is missed, for any fingerprints.
 
-One table after the other (one in each thread) is sorted and scanned, so that the memory is that of a table. A pair
-is reported by the first table that holds it together. Where a run is long, its members differ in fewer bits, and
-fewer of them: they are cut into tables of their own, if these promise to halve the comparisons. So there are never
-more comparisons than pairs.
+Tables are sorted and scanned one after the other (one in each thread), so the memory is that of one table. A pair
+is reported by the first table that has both fingerprints in one run. The members of a long run differ in fewer
+bits, and there are fewer of them: they are cut into tables of their own if these promise to halve the comparisons.
+Thus there are never more comparisons than pairs.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from neardup.simhash_rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
 
 LONG = 2048
-"""Runs of more members are cut again: 2 million comparisons cost more than a few tables of 2 048."""
+"""Longer runs are cut again: their 2 million comparisons cost more than a few tables of 2,048."""
 
 NO_LIMIT = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True)
 class HammingPairs:
-    """What :func:`hamming_pairs` found among ``documents`` fingerprints.
+    """The result of :func:`hamming_pairs` for ``documents`` fingerprints.
 
     ``copies`` (row, first): each row whose fingerprint equals that of an earlier row, and the first such row.
-    ``pairs`` (a, b, distance): the pairs of different fingerprints within the distance, a < b, each fingerprint
-    standing there by its first row; sorted.
+    ``pairs`` (a, b, distance): the pairs of different fingerprints within the distance, a < b, sorted; the first
+    row with a fingerprint represents it.
     """
 
     documents: int
@@ -43,9 +43,10 @@ class HammingPairs:
         return f"HammingPairs({self.pairs.num_rows} pairs, {self.copies.num_rows} copies, {self.documents} rows)"
 
     def expanded(self) -> pa.Table:
-        """All pairs of rows, copies included (at distance 0, and for every pair of their first row).
+        """Return all pairs of rows, copies included (at distance 0, and with every pair of their first row).
 
-        m equal fingerprints make m(m − 1)/2 pairs: on collections with crowds of them this is what does not fit.
+        m equal fingerprints make m(m − 1)/2 pairs; for collections with crowds of them the result may not fit in
+        memory.
         """
         first = np.arange(self.documents)
         first[self.copies.column("row").to_numpy()] = self.copies.column("first").to_numpy()
@@ -60,13 +61,13 @@ class HammingPairs:
 
 
 def hamming_pairs(fingerprints: object, distance: int = 3, threads: int = 0) -> HammingPairs:
-    """All pairs of fingerprints that differ in at most ``distance`` bits; none is missed.
+    """Find all pairs of fingerprints that differ in at most ``distance`` bits; none is missed.
 
-    ``fingerprints`` is what ``SimHash.sketch`` gives: uint64[n], or uint64[n, 2] for 128 bits; or a list of whole
-    numbers below 2⁶⁴. Equal fingerprints are put together first: they are listed once, as copies of the first
-    (``.copies``), and not as all pairs among them, of which a crowd of m has m(m − 1)/2; ``.expanded()`` writes
-    these out. Rows are numbered from 0. ``threads``: 0 for one on each core; the result is the same for any
-    number. Raises SettingError for a distance above a quarter of the bits, InputError for no fingerprints.
+    ``fingerprints`` is the result of ``SimHash.sketch``, uint64[n] or uint64[n, 2] for 128 bits, or a list of
+    integers below 2⁶⁴. Equal fingerprints are listed once, as copies of the first (``.copies``), rather than as
+    all pairs among them, since a crowd of m has m(m − 1)/2; ``.expanded()`` writes these out. Rows are numbered
+    from 0. ``threads``: 0 for one on each core; the result is the same for any number. Raises SettingError for a
+    distance above a quarter of the bits, InputError for input that is not fingerprints.
 
     >>> found = hamming_pairs([0b1111, 0b0111, 0b1111, 0b110000], distance=2)
     >>> found.pairs.to_pylist(), found.copies.to_pylist()
@@ -91,7 +92,7 @@ class Near:
 
 
 Part = tuple[Words, Int32s]
-"""Fingerprints, and the position of each among all."""
+"""Fingerprints, and the position of each in the whole input."""
 
 
 def near_pairs(
@@ -101,10 +102,10 @@ def near_pairs(
     most: int = NO_LIMIT,
     advance: Callable[[int], None] | None = None,
 ) -> Near:
-    """All pairs of different fingerprints within the distance, in no particular order, a and b likewise.
+    """All pairs of different fingerprints within the distance; neither the pairs nor a and b are in any order.
 
-    A fingerprint that gets more than ``most`` pairs from one table is *crowded*, and so are those near it: further
-    pairs of the crowded are left out. ``advance`` is called with 1 for each table.
+    A fingerprint with more than ``most`` pairs from one table is *crowded*, and so are those near it; further
+    pairs of crowded fingerprints are left out. ``advance`` is called with 1 for each table.
     """
     masks = _masks(words, distance)
     everyone: Part = (words, np.arange(len(words), dtype=np.int32))
@@ -126,7 +127,7 @@ def near_pairs(
 
 
 def _masks(words: Words, distance: int) -> UInt64s:
-    """The prefixes of the tables, or a single empty one when tables would not halve the comparisons."""
+    """The prefixes of the tables, or a single empty prefix if tables would not halve the comparisons."""
     if len(words) > LONG:
         masks = cut(words, distance)
         left = len(words) * (len(words) - 1) // 4
@@ -140,10 +141,10 @@ def _masks(words: Words, distance: int) -> UInt64s:
 
 
 def _in_table(part: Part, masks: UInt64s, at: int, outer: UInt64s, wanted: tuple[int, int]) -> Iterator[Near]:
-    """The pairs that table ``at`` is the first to hold together, and those of the tables inside its long runs.
+    """The pairs that table ``at`` is the first to bring together, and those from the tables within its long runs.
 
-    ``outer`` uint64[1 + k, 2]: the bits in which the tables around agree, and the masks of those before them.
-    ``wanted`` = (distance, most pairs of one fingerprint).
+    ``outer`` uint64[1 + k, 2]: the bits in which the enclosing tables agree, and the masks of the tables before
+    those. ``wanted`` = (distance, most pairs of one fingerprint).
     """
     words, positions = part
     conditions = np.concatenate((outer[:1] | masks[at], outer[1:], masks[:at]))
@@ -171,7 +172,7 @@ def _scanned(part: Part, ends: Int32s, conditions: UInt64s, wanted: tuple[int, i
 
 
 def products(rows: Int64s, starts: Int64s, a: Int64s, b: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Every row of class a[k] with every row of class b[k]: (row of a, row of b, k), one entry for each.
+    """Combine every row of class a[k] with every row of class b[k]: (row of a, row of b, k), one entry for each.
 
     Class c has the rows ``rows[starts[c]:starts[c + 1]]``.
     """
@@ -183,7 +184,7 @@ def products(rows: Int64s, starts: Int64s, a: Int64s, b: Int64s) -> tuple[Int64s
 
 
 def pairs_table(a: Int64s, b: Int64s, distances: UInt64s) -> pa.Table:
-    """The HAMMING table of pairs in any order, each there once."""
+    """The HAMMING table of pairs that come in any order, each of them once."""
     a, b = np.minimum(a, b), np.maximum(a, b)
     order = np.argsort(a.astype(np.uint64) << np.uint64(32) | b.astype(np.uint64))
     columns = [a[order].astype(np.uint32), b[order].astype(np.uint32), distances[order].astype(np.uint8)]

@@ -1,10 +1,11 @@
 """Blocks and tables for a Hamming distance: how a search that misses nothing looks at few fingerprints.
 
 The bits are cut into d + m blocks. Two fingerprints that differ in at most d bits differ in at most d blocks, so
-they agree in some m of them. One table for each choice of m blocks, sorted by the bits of these, holds such a pair
-next to each other; in a table with a prefix of p bits, n fingerprints leave about n / 2ᵖ to look at. More blocks
-mean longer prefixes and more tables. A design of two levels cuts the bits that are not in the first prefix once
-more (Manku, Jain and Das Sarma, Detecting Near-Duplicates for Web Crawling, 2007, section 3).
+they agree in at least m of them. There is one table for each choice of m blocks, sorted by the bits of the
+chosen blocks, and in one table such a pair is adjacent. In a table with a prefix of p bits, about n / 2ᵖ of n
+fingerprints remain to be looked at. More blocks mean longer prefixes and more tables. A design of two levels cuts
+the bits outside the first prefix once more (Manku, Jain and Das Sarma, Detecting Near-Duplicates for Web Crawling,
+2007, section 3).
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from neardup.errors import SettingError
 from neardup.simhash_rules import check
 
 PROBE = 32
-"""What it costs to enter a fingerprint into a table, or to find its place in one, in comparisons of two."""
+"""Cost of entering a fingerprint into a table, or finding its place in one, in comparisons of two fingerprints."""
 
 MOST_DOCUMENTS = 10**15
 
 _DEARER = 2
-"""Alternatives that are listed beyond the one with the least work."""
+"""Number of alternatives listed beyond the one with the least work."""
 
 MOST_TABLES = 1000
 MOST_OF_TWO_LEVELS = 100
 
 POINTS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 1.0)
-"""Resemblances at which the curve is told."""
+"""Resemblances at which the curve is evaluated."""
 
 Level = tuple[int, int]
-"""(blocks, chosen): the bits are cut into so many blocks, and a table is made for each choice."""
+"""(blocks, chosen): the number of blocks the bits are cut into, and how many of them each table chooses."""
 
 
 @dataclass(frozen=True)
 class Design:
     """One way to cut ``bits`` bits for ``documents`` fingerprints.
 
-    ``levels``: blocks and how many of them are chosen, at each level (none: compare all with all).
+    ``levels``: the number of blocks and how many are chosen, at each level (none: compare all with all).
     ``prefixes``: (bits of the prefix, tables that have it), the shortest first.
     """
 
@@ -58,16 +59,16 @@ class Design:
 
     @property
     def candidates(self) -> float:
-        """Fingerprints that a query looks at, expected over all tables, if the bits are random."""
+        """Expected number of fingerprints that a query looks at in all tables, for random bits."""
         return sum(tables * self.documents * 2.0**-prefix for prefix, tables in self.prefixes)
 
     @property
     def work(self) -> float:
-        """Expected cost of a query in comparisons of two fingerprints."""
+        """Expected cost of a query, in comparisons of two fingerprints."""
         return self.tables * PROBE + self.candidates
 
     def masks(self, positions: Sequence[int]) -> list[int]:
-        """The prefix of each table as a number whose bits are set; cuts the given bit positions.
+        """Cut the given bit positions, and return the prefix of each table as a bit mask.
 
         >>> [f"{mask:04b}" for mask in designs(4, 1, 1)[1].masks(range(4))]
         ['0011', '1100']
@@ -91,11 +92,11 @@ class Design:
 
 @dataclass(frozen=True)
 class HammingPlan:
-    """What a search within ``distance`` of ``bits`` bits costs for so many ``documents``, and what it can find.
+    """The cost of a search within ``distance`` of ``bits`` bits among ``documents``, and the pairs it can find.
 
-    ``design`` has the least expected work. ``alternatives`` are the designs that no other beats both in tables
-    (memory) and in candidates (time), the fewest tables first, up to two that have more than ``design``, which is
-    one of them.
+    ``design`` has the least expected work. ``alternatives`` are the designs that no other design beats in both
+    tables (memory) and candidates (time), the fewest tables first. They include ``design`` and up to two designs
+    with more tables.
     """
 
     documents: int
@@ -107,8 +108,8 @@ class HammingPlan:
     def probability(self, resemblance: float) -> float:
         """Probability that a pair of this resemblance is within the distance.
 
-        For two feature sets of one size, in which no feature repeats: cos θ = 2J / (1 + J), and each bit differs
-        with probability θ / π (Charikar 2002); bits are taken as independent.
+        For two feature sets of the same size, in which no feature repeats: cos θ = 2J / (1 + J), and each bit
+        differs with probability θ / π (Charikar 2002); bits are assumed independent.
 
         >>> round(hamming_plan(10**6).probability(0.97), 2), round(hamming_plan(10**6).probability(0.8), 2)
         (0.52, 0.01)
@@ -153,7 +154,7 @@ def expected_share(cosine: float) -> float:
 
 
 def hamming_plan(documents: int, bits: int = 64, distance: int = 3) -> HammingPlan:
-    """The tables with the least expected work for so many fingerprints. Raises SettingError.
+    """Plan the tables with the least expected work for this many fingerprints. Raises SettingError.
 
     >>> [(p.design.tables, p.design.prefixes) for p in (hamming_plan(2**34, 64, 2), hamming_plan(2**33, 64, 3))]
     [(6, ((32, 6),)), (20, ((31, 4), (32, 12), (33, 4)))]
@@ -177,7 +178,7 @@ def best_design(bits: int, distance: int, documents: int) -> Design:
 
 
 def designs(bits: int, distance: int, documents: int) -> list[Design]:
-    """Every design of one level and of two with not too many tables; comparing all with all is the first."""
+    """All designs of one and two levels without too many tables; the first compares all with all."""
     most = bits if distance else 1  # equal fingerprints agree in all blocks, however many there are
     one = [
         (blocks, blocks - distance)
@@ -195,7 +196,7 @@ def designs(bits: int, distance: int, documents: int) -> list[Design]:
 
 
 def even_blocks(bits: int, blocks: int) -> tuple[int, ...]:
-    """``bits`` dealt to ``blocks`` blocks as evenly as they go; the larger ones come first.
+    """Distribute ``bits`` over ``blocks`` blocks as evenly as possible; the larger blocks come first.
 
     >>> even_blocks(64, 6)
     (11, 11, 11, 11, 10, 10)
@@ -206,7 +207,7 @@ def even_blocks(bits: int, blocks: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _prefixes(bits: int, levels: tuple[Level, ...]) -> tuple[tuple[int, int], ...]:
-    """(bits of the prefix, tables that have it); nothing when there are not bits enough for all blocks."""
+    """(bits of the prefix, tables that have it); empty if there are too few bits for all blocks."""
     if not levels:
         return ((0, 1),)
     (blocks, chosen), *rest = levels
@@ -226,7 +227,7 @@ def _prefixes(bits: int, levels: tuple[Level, ...]) -> tuple[tuple[int, int], ..
 
 
 def _choices(positions: Sequence[int], taken: int, blocks: int, chosen: int) -> Iterator[int]:
-    """One mask for each choice of blocks of the positions that are not taken."""
+    """One mask for each choice of blocks from the positions that are not taken."""
     free = [position for position in positions if not taken >> position & 1]
     cut, at = [], 0
     for size in even_blocks(len(free), blocks):

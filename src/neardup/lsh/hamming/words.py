@@ -1,4 +1,4 @@
-"""Fingerprints as the search takes them: two words each, equal ones put together, and cut into tables."""
+"""Fingerprints in the form the search uses: two words each, grouped if equal, and cut into tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True)
 class Words:
-    """``low`` and ``high`` uint64[n]; ``high`` is uint64[0] where fingerprints have 64 bits."""
+    """``low`` and ``high`` words, uint64[n]; ``high`` is uint64[0] if fingerprints have 64 bits."""
 
     low: UInt64s
     high: UInt64s
@@ -40,11 +40,11 @@ class Words:
         return len(self.low)
 
     def take(self, which: NDArray[Any] | slice) -> Words:
-        """Those at the given positions."""
+        """The words at the given positions."""
         return Words(self.low[which], self.high[which] if len(self.high) else self.high)
 
     def keys(self, mask: UInt64s) -> UInt64s:
-        """uint64[n]: equal where the bits of ``mask`` (uint64[2]) are equal, and well mixed."""
+        """uint64[n]: well-mixed keys, equal where the bits of ``mask`` (uint64[2]) are equal."""
         keys = np.empty(len(self), np.uint64)
         prefix_keys(self.low, self.high, mask, keys)
         return keys
@@ -52,7 +52,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Distinct:
-    """The different fingerprints: of class k are the rows ``rows[starts[k]:starts[k + 1]]``, ascending."""
+    """The different fingerprints: class k has the rows ``rows[starts[k]:starts[k + 1]]``, ascending."""
 
     words: Words
     rows: Int64s
@@ -65,11 +65,11 @@ class Distinct:
 
     @property
     def sizes(self) -> Int64s:
-        """The rows of each class."""
+        """The number of rows of each class."""
         return np.diff(self.starts)
 
     def members(self, classes: Int64s) -> tuple[Int64s, Int64s]:
-        """The rows of the given classes, one class after the other, and for each row which of them it is of."""
+        """The rows of the given classes, one class after the other, and the index of its class for each row."""
         begins = self.starts[classes]
         counts = self.starts[classes + 1] - begins
         which = np.repeat(np.arange(len(classes)), counts)
@@ -78,7 +78,7 @@ class Distinct:
 
 
 def distinct(words: Words) -> Distinct:
-    """Put equal fingerprints together."""
+    """Group equal fingerprints."""
     wide = len(words.high) > 0
     order = np.lexsort((words.low, words.high)) if wide else np.argsort(words.low, kind="stable")
     ordered = words.take(order)
@@ -93,8 +93,8 @@ def distinct(words: Words) -> Distinct:
 def cut(words: Words, distance: int) -> UInt64s:
     """The prefixes of the tables for these fingerprints, uint64[tables, 2]; a single 0: compare all with all.
 
-    Only bits in which they differ are cut into blocks: the others tell nothing apart. The number of documents
-    counts as the next power of two, so that a plan serves many alike parts.
+    Only bits in which the fingerprints differ are cut into blocks, since the others do not separate any. The
+    number of documents is rounded up to a power of two, so that one plan serves many similar parts.
     """
     bits = int(varying(words.low)) | int(varying(words.high)) << 64 if len(words) else 0
     positions = [position for position in range(128) if bits >> position & 1]
@@ -104,7 +104,7 @@ def cut(words: Words, distance: int) -> UInt64s:
 
 
 def in_order(words: Words, mask: UInt64s) -> tuple[Int32s, int]:
-    """(int32 order by the key of the masked bits, by how many top bits of it they are sorted)."""
+    """(int32 order by the key of the masked bits, number of top bits of the key that are sorted)."""
     passes = 1 + (len(words) > 1 << _DIGIT) + (len(words) > 1 << 2 * _DIGIT + 4)
     return sorted_by_key(words.keys(mask), passes), _DIGIT * passes
 

@@ -1,1 +1,1 @@
-"""An audit of a run: drawn documents are compared exactly with all others, and missed pairs are listed."""
+"""An audit of a run: a sample of documents is compared exactly with all others, and missed pairs are listed."""

@@ -1,4 +1,4 @@
-"""Drawn documents against all that stream by: their true pairs, and which of them the run found."""
+"""Sampled documents against all documents that stream by: their true pairs, and which the run found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, column, verified_table
 
 _ENOUGH = 1 << 20
-"""Pairs that a thread holds before it looks which of them were found."""
+"""Pairs that a thread collects before it checks which of them were found."""
 
 _OFTEN = 16
 """A shingle in more drawn documents than this is boilerplate, and costs less if it is counted last."""
@@ -22,10 +22,10 @@ _OFTEN = 16
 
 @dataclass(frozen=True)
 class Reported:
-    """What a run reports: the pairs of some VERIFIED tables, and those it left out because there are too many.
+    """The pairs a run reports, in some VERIFIED tables, and those it omits because there are too many.
 
-    Pairs of two ``joined`` documents (bool[documents]) were joined exactly; with a ``limited`` one they are not
-    all written.
+    Pairs of two ``joined`` documents (bool[documents]) were joined exactly; not all pairs with a ``limited``
+    document are written.
     """
 
     pairs: tuple[pa.Table, ...]
@@ -46,14 +46,14 @@ class Reported:
         return np.unique(np.concatenate(keys))
 
     def left_out(self, a: Int64s, b: Int64s) -> Bools:
-        """Which pairs the run knew how to find, but need not have written."""
+        """Which pairs the run could find, but need not have written."""
         left_out: Bools = self.joined[a] & self.joined[b] & (self.limited[a] | self.limited[b])
         return left_out
 
 
 @dataclass(frozen=True)
 class Known:
-    """Of all documents: their rows, how many are reference documents, the criterion, what was reported."""
+    """All documents: their rows, the number of reference documents, the criterion, the reported pairs."""
 
     rows: Int64s
     reference: int
@@ -63,10 +63,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Tally:
-    """Pairs counted: for each drawn document (int64[drawn]) and, each pair once, for each stratum and in all.
+    """Counts of pairs: for each drawn document (int64[drawn]), and for each stratum and in all, each pair once.
 
-    ``of`` counts true pairs and ``hits`` found ones; a pair with a reference document counts twice there, for
-    it has but one end by which it can be drawn. ``missed`` is a VERIFIED table.
+    ``of`` counts true pairs and ``hits`` found ones. In these two, a pair with a reference document counts twice,
+    because only one of its ends can be drawn. ``missed`` is a VERIFIED table.
     """
 
     documents: int
@@ -81,13 +81,13 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         mine, others = vars(self), vars(other)
         counts = {name: mine[name] + others[name] for name in mine if name != "missed"}
-        # most tallies have none: thousands of empty chunks would be dragged along
+        # most tallies have none, and thousands of empty chunks would slow everything down
         missed = [table for table in (self.missed, other.missed) if table.num_rows]
         return Tally(**counts, missed=pa.concat_tables(missed) if missed else self.missed)
 
 
 class Count:
-    """Counts the pairs of the drawn documents with those that stream by."""
+    """Counts the pairs of the drawn documents with the documents that stream by."""
 
     def __init__(self, drawn: DocumentSets, stratum: Int64s, known: Known) -> None:
         self._order = np.argsort(drawn.sets.sizes, kind="stable")
@@ -98,7 +98,7 @@ class Count:
         self._known, self._keys = known, known.reported.keys(self._place >= 0)
 
     def of_chunk(self, rows: Int64s, sets: ShingleSets) -> Tally:
-        """The tally of the documents of some rows."""
+        """The tally of the documents in some rows."""
         numbers, at = np.searchsorted(self._known.rows, rows), 0
         tally = self._tally(len(rows), np.empty((0, 3), np.int64), numbers, sets.sizes)
         while at < len(rows):
@@ -114,7 +114,7 @@ class Count:
         other, drawn, shared = numbers[pairs[:, 0]], pairs[:, 1], pairs[:, 2]
         number, stratum, place = self._numbers[drawn], self._stratum[drawn], self._place[other]
         found = self._found(np.minimum(other, number), np.maximum(other, number))
-        # the pair of two drawn documents comes from both; in all, and in a stratum that has both, it counts once
+        # the pair of two drawn documents comes from both; it counts once in all, and once in a stratum with both
         once = (place < 0) | (other > number)
         once_there = once | (self._stratum[place] != stratum)
         adds = np.where(other < self._known.reference, 2, 1)
@@ -141,7 +141,7 @@ class Count:
         return found
 
     def _by_drawn(self, drawn: Int64s, amounts: Int64s) -> Int64s:
-        """Sums by drawn document, in the order in which they were handed over."""
+        """Sums by drawn document, in the original order of the drawn documents."""
         sums = np.zeros(len(self._order), np.int64)
         np.add.at(sums, self._order[drawn], amounts)
         return sums
@@ -151,7 +151,7 @@ class Count:
 
 
 def _in_order(ends: tuple[Int64s, Int64s], shared: Int64s, sizes: tuple[Int64s, Int64s]) -> pa.Table:
-    """The VERIFIED table of pairs whose ends come in any order."""
+    """The VERIFIED table of pairs whose two ends come in any order."""
     swap = ends[0] > ends[1]
     a, b = (np.where(swap, ends[1 - k], ends[k]) for k in (0, 1))
     size_a, size_b = (np.where(swap, sizes[1 - k], sizes[k]) for k in (0, 1))

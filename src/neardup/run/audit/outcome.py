@@ -1,4 +1,4 @@
-"""The audit itself, and what it says of the run."""
+"""The audit itself, and its conclusions about the run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from neardup.tables import VERIFIED, Int64s, column, verified_table
 
 @dataclass(frozen=True)
 class Stratum:
-    """What was seen of one stratum: documents in it, drawn of them, their true pairs, found ones among these.
+    """The counts of one stratum: its documents, those drawn, the true pairs of the drawn, and the found pairs.
 
-    ``with_partners`` of the drawn documents have a true pair, ``reached`` of those a found one.
+    ``with_partners`` of the drawn documents have a true pair, and ``reached`` of the documents have a found one.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Stratum:
     reached: int
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data, with the recall and its Wilson interval; of a stratum drawn whole it is no estimate."""
+        """As plain data, with the recall and its Wilson interval; exact if the stratum was drawn whole."""
         trials = inf if self.drawn == self.documents else self.pairs
         recall = wilson(self.found / self.pairs, trials) if self.pairs else None
         return {**vars(self), **_plain(recall)}
@@ -44,10 +44,10 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Audit:
-    """The outcome: ``pairs`` true pairs of the drawn documents, of which the run ``found`` some.
+    """The outcome: the drawn documents have ``pairs`` true pairs, and the run ``found`` some of them.
 
-    ``recall`` of pairs and ``reach`` of documents (those with a partner to which the run found one) are estimates
-    for the whole input; None where there is no pair to find. ``missed`` is a VERIFIED table.
+    ``recall`` of pairs and ``reach`` of documents (the share with a partner that have at least one found pair) are
+    estimates for the whole input; None if there are no pairs to find. ``missed`` is a VERIFIED table.
     """
 
     strata: tuple[Stratum, ...]
@@ -58,7 +58,7 @@ class Audit:
     missed: pa.Table
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``run.json`` holds."""
+        """The data for ``run.json``."""
         totals = {
             name: sum(getattr(stratum, name) for stratum in self.strata)
             for name in ("documents", "drawn", "with_partners", "reached")
@@ -75,10 +75,10 @@ class Audit:
 
 
 def audit(corpus: Corpus, prints: Fingerprints, reported: Reported, advance: Advance) -> Audit:
-    """Draw as many documents as the setting says and compare them with all; ``advance`` counts documents.
+    """Draw the number of documents in the settings and compare them with all; ``advance`` counts documents.
 
-    Every pair that the run looks for has an end in the new input, so only documents of it are drawn. The same
-    documents are drawn whatever the number of threads.
+    Every pair that the run looks for has an end in the new input, so only documents of the new input are drawn.
+    The choice does not depend on the number of threads.
     """
     reference = prints.documents_before(prints.part_first(len(corpus.parts) - 1))
     units = prints.units[prints.unique[reference:]]
@@ -94,7 +94,7 @@ def audit(corpus: Corpus, prints: Fingerprints, reported: Reported, advance: Adv
 
 
 def _total(tallies: Iterable[Tally], advance: Advance) -> Tally:
-    """The sum of the tallies of all chunks, of which there is one at least."""
+    """The sum of the tallies of all chunks; there is at least one chunk."""
     found: Tally | None = None
     for tally in tallies:
         advance(tally.documents)
@@ -104,7 +104,7 @@ def _total(tallies: Iterable[Tally], advance: Advance) -> Tally:
 
 
 def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
-    """The audit of drawn documents, each with its ``stratum``; ``most``: what a pair may add to one of them."""
+    """The audit of drawn documents, each with its ``stratum``; a pair adds up to ``most`` to one of them."""
     partnered, reached = (tally.of > 0).astype(np.int64), (tally.hits > 0).astype(np.int64)
     members = [stratum == k for k in range(len(strata.names))]
     sizes = strata.sizes.tolist()

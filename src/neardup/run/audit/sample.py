@@ -1,4 +1,4 @@
-"""Which documents an audit looks at: drawn by strata, the same ones in every run."""
+"""The sample of documents for an audit: drawn by strata, and the same in every run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.tables import Bools, Int64s
 
 SEED = 0x6E6561726475700A
-"""Decides which documents are drawn; fixed, so that an audit can be repeated."""
+"""Seed of the sample; fixed, so that an audit can be repeated."""
 
 _SIZES = ("short", "medium", "long")
 
@@ -29,7 +29,7 @@ class Strata:
 
 
 def strata_of(units: Int64s, has_pair: Bools, wanted: int) -> Strata:
-    """Thirds by size (``units``) × has a reported pair or has none; one stratum of all if few are ``wanted``."""
+    """Thirds by size (``units``) × with or without a reported pair; a single stratum if few are ``wanted``."""
     ordered = np.sort(units)
     thirds = [ordered[(len(units) * k + 2) // 3 - 1] for k in (1, 2)]
     by_size = (units > thirds[0]).astype(np.int64) + (units > thirds[1])
@@ -40,7 +40,7 @@ def strata_of(units: Int64s, has_pair: Bools, wanted: int) -> Strata:
 
 
 def allocate(sizes: Int64s, wanted: int) -> Int64s:
-    """How many documents to draw of each stratum: equally many, and what small ones lack from the others.
+    """How many documents to draw from each stratum: equal numbers; others make up for strata that are too small.
 
     >>> allocate(np.array([10, 500, 300]), 100)
     array([10, 45, 45])
@@ -54,7 +54,7 @@ def allocate(sizes: Int64s, wanted: int) -> Int64s:
 
 
 def draw(strata: Strata, wanted: int, seed: int = SEED) -> Int64s:
-    """The drawn documents, ascending: of each stratum those whose numbers have the smallest hashes."""
+    """The drawn documents, ascending: in each stratum, those whose numbers have the smallest hashes."""
     numbers = np.arange(len(strata.of)).astype(np.uint64)
     hashes = np.empty(len(numbers), np.uint64)
     mix_all(numbers + np.uint64(seed), hashes)
