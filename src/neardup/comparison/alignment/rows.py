@@ -21,7 +21,7 @@ from neardup.text.units import Units
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A matching chunk: its number in the order of A, its size in units, its [begin, end) characters in A and B."""
+    """A matching chunk: its number in the order of A, its size in units, its [begin, end) characters in each."""
 
     number: int
     units: int
