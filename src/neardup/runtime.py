@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 Advance = Callable[[int], None]
-"""Reports the amount of work done since the last call, in the unit of the stage."""
+"""A callback that receives the amount of work done since the last call, in the unit of the stage."""
 
 
 class Progress(Protocol):
