@@ -47,8 +47,8 @@ Places = NDArray[np.int64]
 class Units:
     """The tokens or characters of a text: ``hashes`` uint64[n] and ``spans`` int64[n, 2].
 
-    ``hashes`` use the key the text was read with; they serve for counting. ``published`` (uint64[n]) are the same
-    in every installation; signatures are made of them.
+    ``hashes`` use the key the text was read with; all counts use them. ``published`` (uint64[n]) are the same in
+    every installation; signatures are made of them, and no counts.
 
     Unit k comes from ``text[spans[k, 0]:spans[k, 1]]``. Spans never go backwards; they overlap only if one
     character of the text contains several units (½ contains the tokens 1 and 2).
