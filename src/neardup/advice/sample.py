@@ -31,7 +31,7 @@ class Sample:
 
     @property
     def sizes(self) -> Int64s:
-        """Return int64[n]: bytes of each text; 0 for a missing one."""
+        """The bytes of each text, int64[n]; 0 for a missing one."""
         return _lengths(self.texts)
 
     def first(self, most_bytes: int) -> pa.Array:

@@ -51,7 +51,7 @@ class ShingleFamily:
 
 
 def mixed(ids: Ids) -> UInt64s:
-    """Return the ids, mixed so that consecutive ids work as well as random ones. Raises InputError for non-ids."""
+    """Mix the ids, so that consecutive ids work as well as random ones. Raises InputError for anything else."""
     values = whole_numbers(ids)
     out = np.empty(len(values), np.uint64)
     mix_all(np.ascontiguousarray(values), out)

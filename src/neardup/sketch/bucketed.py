@@ -111,7 +111,7 @@ class BucketMinHash(SlotFamily):
         """Return the most rows a band may have to find pairs of ``similarity`` with ``probability``.
 
         Counts the bands as :meth:`lsh` makes them: slots // rows, and one more that is filled up with the first
-        slots. Raises SettingError if even one row a band misses the probability, and for bands of sets.
+        slots. Raises SettingError if even one row per band misses the probability, and for bands of sets.
 
         >>> BucketMinHash().band_rows(0.8, 0.99), BucketMinHash(bucket_count=100).band_rows(0.8, 0.9995)
         (10, 5)

@@ -243,7 +243,7 @@ class MinHashSketch:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> MinHashSketch:
-        """Read the output of ``bytes(sketch)``. Raises FormatError for anything else, and says what it is."""
+        """Read the output of ``bytes(sketch)``. Raises FormatError for anything else, naming any other version."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise FormatError("These bytes are not a MinHash sketch", "What bytes(sketch) gives")
         _, made_by, sketch, unit, length, slots, unicode_version = _HEADER.unpack_from(data)

@@ -9,7 +9,7 @@ below the limit, or ``floor`` if that is more. K depends on the hash values but 
 the K hashes are drawn from the union at random without replacement. Among them,
 
   (in both) / K          is an unbiased estimate of the resemblance |A∩B| / |A∪B|,
-  (in both) / (in A)     is one of the containment |A∩B| / |A|, provided that any of the K is in A.
+  (in both) / (in A)     is an unbiased estimate of the containment |A∩B| / |A|, if any of the K is in A.
 
 The 95 % interval is Wilson's for the number of independent trials in the denominator, divided by 1 − 1/scale: the
 unseen share of the union is at most 1 − 1/scale, and drawing without replacement reduces the variance by that
@@ -196,7 +196,7 @@ class Samples:
         return np.where(union == 0, 1.0, counts[:, 0] / np.maximum(union, 1))
 
     def containments(self, pairs: Any, other: Samples | None = None) -> Floats:
-        """Return the estimated share of a that is in b for each pair (a, b); NaN if the samples have no answer."""
+        """Return the estimated share of a that is in b for each pair (a, b); NaN if no compared hash is in a."""
         both, in_a, _ = self.counts(pairs, other).T
         a, b = np.asarray(pairs, np.int64).reshape(-1, 2).T
         empty_b = np.diff((self if other is None else other).offsets)[b] == 0

@@ -1,6 +1,6 @@
 """SimHash: texts, or weighted features, as 64 or 128 bits that differ little if the texts differ little.
 
-SimHash sorts out texts that are almost identical; it does not measure resemblance. With 64 bits, two texts that
+SimHash selects texts that are almost identical; it does not measure resemblance. With 64 bits, two texts that
 share .8 of their features still differ in about 10 bits, and unrelated ones in about 32. ``hamming`` finds the
 fingerprints that differ in few bits.
 """
@@ -39,10 +39,10 @@ _INT64 = 1 << 62
 class SimHash:
     """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
 
-    ``features`` are hashed and weighted by frequency: ``char:4`` (windows of 4 characters of the normalised text
-    without white space), ``joined:4`` (the same without punctuation, made of the joined tokens, the classic
-    example of the field), ``word`` (tokens), or ``shingle:5`` (5 tokens in a row); other lengths from 1 to 64
-    likewise. A text shorter than one window has one feature, the whole text. Bit i of the fingerprint is 1 if the
+    ``features`` names the features to hash, weighted by frequency: ``char:4`` (windows of 4 characters of the
+    normalised text without white space), ``joined:4`` (the same without punctuation, made of the joined tokens, the
+    classic example of the field), ``word`` (tokens), or ``shingle:5`` (5 tokens in a row), with any length from 1
+    to 64. A text shorter than one window has one feature, the whole text. Bit i of the fingerprint is 1 if the
     features whose hash has bit i outweigh the others (Charikar 2002). The first 64 of 128 bits are the fingerprint
     of 64 bits. Raises SettingError for other values.
 

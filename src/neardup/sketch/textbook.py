@@ -251,7 +251,7 @@ class BBit(SlotFamily):
     ) -> Bools:
         """Return which ``pairs`` of rows agree in enough slots to reach the ``threshold``, bool[m].
 
-        A pair at the threshold is missed once in 10⁶; see :meth:`least_agreeing`.
+        A pair at the threshold is missed with a probability of at most 10⁻⁶; see :meth:`least_agreeing`.
         """
         enough: Bools = self.counts(signatures, pairs, other)[:, 0] >= self.least_agreeing(threshold)
         return enough

@@ -61,7 +61,7 @@ class Pieces:
 
     @cached_property
     def spans_of_rows(self) -> Int64s:
-        """Return int64[rows, 2]: the characters of each row; an empty span for a row without any."""
+        """The characters [begin, end) of each row, int64[rows, 2]; an empty span for a row without any."""
         ends = np.concatenate(([0], self.spans[:, 1]))[self.first]
         return np.column_stack((ends[:-1], ends[1:]))
 

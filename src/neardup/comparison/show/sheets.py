@@ -49,7 +49,7 @@ class Sheet:
         return some
 
     def strings(self, lines: Int64s) -> Iterator[str]:
-        """Yield the lines with these numbers."""
+        """Return the lines with these numbers."""
         chosen = self._lines[lines]
         return self._painted(chosen) if self._codes else self._plain(chosen)
 
