@@ -40,11 +40,11 @@ class SimHash:
     """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
 
     ``features`` names the features to hash, weighted by frequency: ``char:4`` (windows of 4 characters of the
-    normalised text without white space), ``joined:4`` (the same without punctuation, made of the joined tokens, the
-    classic example of the field), ``word`` (tokens), or ``shingle:5`` (5 tokens in a row), with any length from 1
-    to 64. A text shorter than one window has one feature, the whole text. Bit i of the fingerprint is 1 if the
-    features whose hash has bit i outweigh the others (Charikar 2002). The first 64 of 128 bits are the fingerprint
-    of 64 bits. Raises SettingError for other values.
+    normalised text without white space), ``joined:4`` (the same without punctuation, made of the joined tokens,
+    the classic example of the field), ``word`` (tokens), or ``shingle:5`` (5 tokens in a row), with any length
+    from 1 to 64. A text shorter than one window has one feature, the whole text. Bit i of the fingerprint is 1 if
+    the features whose hash has bit i outweigh the others (Charikar 2002). The first 64 of 128 bits are the
+    fingerprint of 64 bits. Raises SettingError for other values.
 
     >>> SimHash().sketch(["The night is dark.", "THE NIGHT  IS DARK."]).tolist()
     [15011219663113816106, 15011219663113816106]

@@ -14,7 +14,7 @@ from neardup.tables import Bools, Int64s
 MOST_CELLS = 1 << 22
 """Stretches between two tiles are aligned word by word up to 2,048 × 2,048 cells (tokens of A × tokens of B)."""
 MOST_CELLS_IN_ALL = 1 << 28
-"""The same limit for all stretches of two documents together."""
+"""The limit in cells for all such stretches of two documents together."""
 
 WORDS_CAP = (
     "alignment: a stretch between two matches is too long to be aligned word by word; shown as replaced whole, "

@@ -21,7 +21,7 @@ from neardup.text.units import Units
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A matching chunk: its number in the order of A, its size in units, its [begin, end) characters in each."""
+    """A matching chunk: its number in the order of A, its units, its characters [begin, end) in both texts."""
 
     number: int
     units: int
