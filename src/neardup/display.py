@@ -1,4 +1,4 @@
-"""Numbers, sizes and untrusted text as people read them, and the width of text on a terminal."""
+"""Format numbers, sizes and untrusted text for people, and measure the width of text on a terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TypeAlias
 from unicodedata import category, east_asian_width
 
 Line = tuple[str, str]
-"""A label and what is said under it."""
+"""A label and its text."""
 
 
 WITHOUT_TEXT = "without text"
-"""The kind of documents without a token."""
+"""The label for documents without a token."""
 
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 
 
-# Controls but tab and end of line; marks that turn the direction of text or are not seen at all; what is no
-# character. Joiners, soft hyphens and variation selectors stay: scripts and emoji need them.
+# Controls other than tab and line feed; marks that change the direction of text or are invisible; code points that
+# are not characters. Joiners, soft hyphens and variation selectors stay: scripts and emoji need them.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
@@ -29,7 +29,7 @@ _UNSEEN = re.compile(
 
 
 def printable(id: object) -> str:
-    r"""An id on one line, without the control characters with which a document could rule the terminal.
+    r"""Return an id on one line, with escapes for the control characters that could control the terminal.
 
     >>> printable("a\x1b[2Jb")
     'a\\x1b[2Jb'
@@ -38,10 +38,10 @@ def printable(id: object) -> str:
 
 
 def escaped_parts(text: str) -> Iterator[tuple[str, bool]]:
-    r"""A text of several lines in parts, each with whether it is an escape.
+    r"""Split a text of several lines into parts, each with a flag: whether it is an escape.
 
-    What cannot be seen, would rule the terminal or turn the direction of the text is written as an escape. Ends
-    of lines become a line feed.
+    Characters that are invisible, control the terminal or change the direction of text become escapes. Line ends
+    become line feeds.
 
     >>> list(escaped_parts("pay\u202e 12\r\n"))
     [('pay', False), ('\\u202e', True), (' 12\n', False)]
@@ -57,7 +57,7 @@ def escaped_parts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def visible(text: str) -> str:
-    r"""A text of several lines as text that is safe to print: see ``escaped_parts``.
+    r"""Return a text of several lines in a form that is safe to print: see ``escaped_parts``.
 
     >>> visible("pay\u202e 12\x1b[2J\r\nnow")
     'pay\\u202e 12\\x1b[2J\nnow'
@@ -66,7 +66,7 @@ def visible(text: str) -> str:
 
 
 def number(count: int) -> str:
-    """An integer with thousands separators.
+    """Return an integer with thousands separators.
 
     >>> number(1234567)
     '1,234,567'
@@ -75,7 +75,7 @@ def number(count: int) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """An integer and what it counts.
+    """Return an integer followed by the noun it counts.
 
     >>> counted(1, "group"), counted(2048, "near copy", "near copies")
     ('1 group', '2,048 near copies')
@@ -84,9 +84,9 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def similarity(value: float, digits: int = 3) -> str:
-    """A similarity rounded down: .9997 is not shown as 1, nor anything below a threshold as reaching it.
+    """Return a similarity rounded down: .9997 is not shown as 1, nor a value below a threshold as reaching it.
 
-    The decimal that is cut is the shortest one that names the float, so that 57/100 stays .570.
+    The shortest decimal that identifies the float is cut, so 57/100 stays .570.
 
     >>> similarity(0.99999), similarity(0.57), similarity(1)
     ('0.999', '0.570', '1.000')
@@ -95,7 +95,7 @@ def similarity(value: float, digits: int = 3) -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """A share in per cent with one decimal; a share that is not all is never shown as 100.
+    """Return a share in per cent with one decimal; only a full share is shown as 100.
 
     >>> percent(1, 3), percent(999_999, 1_000_000), percent(0, 0)
     ('33.3 %', '99.9 %', '0.0 %')
@@ -104,7 +104,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def size(amount: int) -> str:
-    """An amount of bytes in decimal units.
+    """Return an amount of bytes in decimal units.
 
     >>> size(999), size(1_500_000)
     ('999 bytes', '1.5 MB')
@@ -118,7 +118,7 @@ def size(amount: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span in the unit that suits it.
+    """Return a time span in a suitable unit.
 
     >>> duration(0.0123), duration(4.21), duration(3723)
     ('0.01 s', '4.2 s', '1 h 02 min')
@@ -130,7 +130,7 @@ def duration(seconds: float) -> str:
 
 
 def aligned(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:
-    """Labelled lines as text, the labels in a column of their own; long lines are folded to ``width``."""
+    """Yield labelled lines as text, the labels in a column of their own; long lines are folded to ``width``."""
     column = max((len(label) for label, _ in lines), default=0) + 2
     for label, said in lines:
         line = f"{label:<{column}}{said}"
@@ -147,11 +147,11 @@ TAB = "    "
 _RESET = "\x1b[0m"
 
 
-_SOFT_HYPHEN = "\u00ad"  # a format character, but terminals give it a column
+_SOFT_HYPHEN = "\u00ad"  # a format character that terminals nevertheless give a column
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: wide letters two, marks and joiners none.
+    """Return the number of terminal columns a text needs: two for wide letters, none for marks and joiners.
 
     >>> columns("東京 e\\u0301")
     6
@@ -161,7 +161,7 @@ def columns(text: str) -> int:
 
 @lru_cache(1 << 12)
 def _column(char: str) -> int:
-    if "\u1160" <= char <= "\u11ff":  # vowels and finals of Hangul are written into the syllable before
+    if "\u1160" <= char <= "\u11ff":  # vowels and finals of Hangul join the syllable before them
         return 0
     if category(char) in ("Mn", "Me", "Cf"):
         return int(char == _SOFT_HYPHEN)
@@ -169,7 +169,7 @@ def _column(char: str) -> int:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text, cut to ``width`` columns where it is longer.
+    """Return the text, cut to ``width`` columns if it is longer.
 
     >>> shortened("the night is dark", 12), shortened("dark", 12)
     ('the night i…', 'dark')
@@ -182,7 +182,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def tail(text: str, width: int) -> str:
-    """The end of a text, where names of files differ.
+    """Return the end of a text, because file names differ there.
 
     >>> tail("reports/2001/march.txt", 12)
     '…1/march.txt'
@@ -191,7 +191,7 @@ def tail(text: str, width: int) -> str:
 
 
 def painted(line: Iterable[Fragment], codes: Mapping[str, str]) -> Iterator[str]:
-    r"""A line as strings, styles made colours (``codes``: SGR parameters by style; none: no colour).
+    r"""Yield a line as strings with styles as colours (``codes``: SGR parameters by style; empty: no colour).
 
     >>> "".join(painted([("gone", "removed"), (" stays", "")], {"removed": "31"}))
     '\x1b[31mgone\x1b[0m stays'

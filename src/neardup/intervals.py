@@ -1,4 +1,4 @@
-"""Counts → shares with their 95 % intervals."""
+"""Turn counts into shares with their 95 % intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Z95 = 1.959963984540054
 
 _TAIL = 0.05
 _NO_SPREAD = 1e-18
-"""A variance that is nothing but the rounding of equal numbers."""
+"""Variances up to this are rounding errors of equal numbers."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Sampled:
-    """One stratum: ``documents`` in it, of which some were drawn at random without replacement.
+    """One stratum of ``documents`` documents, some of them drawn at random without replacement.
 
-    ``hits`` and ``of`` are int64[drawn]: what each drawn document adds to the numerator and to the
+    ``hits`` and ``of`` are int64[drawn]: the contributions of each drawn document to the numerator and to the
     denominator of a share over all documents.
     """
 
@@ -41,19 +41,19 @@ class Sampled:
 
     @property
     def drawn(self) -> int:
-        """How many were drawn."""
+        """The number of documents drawn."""
         return len(self.of)
 
     @property
     def weight(self) -> float:
-        """How many documents a drawn one stands for."""
+        """The number of documents that each drawn one represents."""
         return self.documents / self.drawn
 
 
 def wilson(share: float, trials: float) -> Share:
-    """The interval of a ``share`` seen in so many independent trials (Wilson 1927); trials need not be whole.
+    """Return the interval of a ``share`` seen in independent trials (Wilson 1927).
 
-    Infinitely many make the interval a point.
+    The number of ``trials`` need not be whole; infinitely many reduce the interval to a point.
 
     >>> print("%.3f %.3f" % (wilson(0.9, 100).low, wilson(0.9, 100).high))
     0.826 0.945
@@ -61,14 +61,14 @@ def wilson(share: float, trials: float) -> Share:
     z2 = Z95 * Z95
     centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = Z95 * sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
-    # rounding must not put an end on the wrong side of the share
+    # rounding must not move an end past the share
     low = 0.0 if share == 0 else min(share, centre - half)
     high = 1.0 if share == 1 else max(share, centre + half)
     return Share(share, low, high)
 
 
 def least_share(trials: float) -> float:
-    """The share above which 95 % confidence holds when so many independent trials saw no miss: .05^(1/trials).
+    """Return the share exceeded with 95 % confidence if ``trials`` independent trials saw no miss: .05^(1/trials).
 
     About 1 − 3 / trials, the rule of three (Hanley and Lippman-Hand 1983).
 
@@ -79,26 +79,26 @@ def least_share(trials: float) -> float:
 
 
 def share_of_totals(strata: Sequence[Sampled], adds: int = 1) -> Share | None:
-    """A share over all documents of some strata, estimated from those drawn; None where nothing is counted.
+    """Estimate a share over all documents of some strata from those drawn; None if nothing was counted.
 
-    Each drawn document stands for N/n of its stratum; the share is the ratio of the two weighted sums, and its
-    variance that of a combined ratio estimator (Cochran 1977, section 6.11), from what the documents
-    drawn add: Σ N² (1 − n/N) s² / n, s² the variance of hits − share·of. The interval is Wilson's for as many
-    independent trials as would have that variance (Korn and Graubard 1998).
+    Each drawn document represents N/n documents of its stratum. The share is the ratio of the two weighted sums;
+    its variance is that of a combined ratio estimator (Cochran 1977, section 6.11) over the drawn documents:
+    Σ N² (1 − n/N) s² / n, with s² the variance of hits − share·of. The interval is Wilson's for the number of
+    independent trials that would have the same variance (Korn and Graubard 1998).
 
-    That variance knows nothing of misses in strata where none was seen. A thing to be counted that adds
-    ``adds`` or less to each of its documents, and t to all of them, is seen with a probability of at least
-    1 − (1 − f)^(t/adds), where f is the smallest n/N of those strata: so the sample is worth
-    M = −ln(1 − f) · total / adds trials of the rarest kind, and at least .05^(1/M) of the total is there to be
-    seen. M is about the total seen if there is one stratum, and infinite if all documents were drawn. Both
-    distances are added as squares (Zou and Donner 2008). Where all strata were drawn whole, nothing is estimated.
+    That variance ignores misses in strata in which none was seen. Consider an event that adds at most ``adds`` to
+    each of its documents, and t in total. The sample shows it with a probability of at least 1 − (1 − f)^(t/adds),
+    where f is the smallest n/N of those strata. The sample is therefore worth M = −ln(1 − f) · total / adds trials
+    of the rarest kind, and with 95 % confidence the unseen share is at most 1 − .05^(1/M). M is about the total
+    seen if there is one stratum, and infinite if all documents were drawn. The two distances are combined as the
+    root of their sum of squares (Zou and Donner 2008). If all strata were drawn whole, the share is exact.
     """
     total = sum(part.weight * int(part.of.sum()) for part in strata)
     if not total:
         return None
     misses = [not np.array_equal(part.hits, part.of) for part in strata]
     hits = sum(part.weight * int(part.hits.sum()) for part in strata)
-    share = hits / total if any(misses) else 1.0  # not a quotient of two sums that may be rounded
+    share = hits / total if any(misses) else 1.0  # avoids the quotient of two rounded sums
     unseen = [part for part, missed in zip(strata, misses, strict=True) if not missed]
     least = least_share(_trials(unseen, total / adds))
     if share == 0:
@@ -111,16 +111,16 @@ def share_of_totals(strata: Sequence[Sampled], adds: int = 1) -> Share | None:
 
 
 def _trials(strata: Sequence[Sampled], total: float) -> float:
-    """How many trials of the rarest kind a sample is worth, of a ``total``; see :func:`share_of_totals`."""
+    """Return the number of trials of the rarest kind a sample is worth; see :func:`share_of_totals`."""
     fraction = min((part.drawn / part.documents for part in strata), default=1.0)
     return inf if fraction == 1 else -log1p(-fraction) * total
 
 
 def _variance(part: Sampled, share: float) -> float:
-    """Variance of the weighted sum of hits − share·of over one stratum."""
+    """Return the variance of the weighted sum of hits − share·of over one stratum."""
     rest = part.hits - share * part.of
     if part.drawn == part.documents:
         return 0.0
-    # a single document tells nothing of the spread: its distance from nothing is taken for it
+    # one document has no spread of its own: use its distance from 0
     spread = float(rest.var(ddof=1)) if part.drawn > 1 else float(rest[0] ** 2)
     return part.documents**2 * (1 - part.drawn / part.documents) * spread / part.drawn

@@ -1,4 +1,4 @@
-"""What every stage of a run needs of the machine: progress, threads, memory."""
+"""Machine services that every stage of a run shares: progress, threads, memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 Advance = Callable[[int], None]
-"""Called with the amount of work done since the last call, in the unit of the stage."""
+"""A callback that receives the amount of work done since the last call, in the unit of the stage."""
 
 
 class Progress(Protocol):
-    """A watcher of the stages of a run."""
+    """An observer of the stages of a run."""
 
     def stage(self, name: str, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         """Open a stage of ``total`` units ("bytes", "bands", "pairs", …; None: unknown)."""
@@ -27,11 +27,11 @@ class Progress(Protocol):
 
 
 class Silent:
-    """The watcher that shows nothing."""
+    """The observer that shows nothing."""
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
-        """A stage nobody sees."""
+        """Open a stage that is not shown."""
         yield lambda amount: None
 
 
@@ -42,17 +42,17 @@ Result = TypeVar("Result")
 
 
 def worker_count(threads: int) -> int:
-    """``threads``, or one for each core this process may use when it is 0."""
+    """Return ``threads``, or, if it is 0, the number of cores available to this process."""
     if threads:
         return threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """``work(item)`` for every item in worker threads; results come in the order of the items.
+    """Yield ``work(item)`` for every item, computed in worker threads, in the order of the items.
 
-    At most ``threads + 2`` items are taken ahead of the consumer, so a slow consumer bounds the memory. The
-    first error of an item is raised when its turn comes, and nothing after it is started.
+    At most ``threads + 2`` items are read ahead of the consumer, so a slow consumer bounds the memory. The first
+    error of an item is raised when its turn comes; no further item is started after it.
     """
     workers = worker_count(threads)
     waiting: deque[Future[Result]] = deque()
@@ -69,7 +69,7 @@ def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: 
                 future.cancel()
 
 
-# How libraries say it where they raise no MemoryError: C++, the loader of shared objects, threads.
+# Messages of libraries that report lack of memory without MemoryError: C++, the loader of shared objects, threads.
 _SAID = (
     "bad_alloc",
     "failed to map segment",
@@ -87,7 +87,7 @@ _ASKED = re.compile(r"alloc of size (\d+)")
 
 
 _MOST_ASKED = 1 << 40
-"""No data of ours need so many bytes in one piece: a damaged file has asked for them."""
+"""No valid input needs this many bytes in one piece; a request for more comes from a damaged file."""
 
 
 _LOADING = "Could not find/load shared object file"
@@ -99,26 +99,26 @@ STATUS = Path("/proc/self/status")
 def release_memory() -> None:
     """Return freed memory to the system, where the C library can.
 
-    Arrays of a few megabytes each, freed after a stage, otherwise stay with the allocators, and the next stage's
-    come on top of them.
+    Without this, arrays of a few megabytes each stay with the allocators after a stage, and the arrays of the next
+    stage add to them.
     """
-    import pyarrow as pa  # who asks whether memory was short may have none left to load it
+    import pyarrow as pa  # imported late: a caller that tests for memory failure may lack the memory to load it
 
     pa.default_memory_pool().release_unused()
-    # where there is no glibc; Windows has no library without a name
+    # not every platform has glibc, and Windows cannot load a library without a name
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def is_memory_failure(error: BaseException | None, limited: bool = False) -> bool:
-    """Whether an error, or what it was raised from, says that there was not enough memory.
+    """Return whether an error, or one that it was raised from, reports a lack of memory.
 
-    ``limited``: the process has a limit of memory, and a library that cannot be loaded did not fit into it.
+    ``limited``: the process has a memory limit, so a library that fails to load is taken as a lack of memory.
 
     >>> is_memory_failure(RuntimeError("can't start new thread")), is_memory_failure(KeyError("x"))
     (True, False)
 
-    More than any machine has is what a damaged file asks for:
+    A request for more memory than any machine has comes from a damaged file:
 
     >>> is_memory_failure(MemoryError("malloc of size 2594077280951176000 failed"))
     False
@@ -146,8 +146,8 @@ def _says_so(error: BaseException, limited: bool) -> bool:
 
 
 def peak_memory() -> int:
-    """Largest resident size of this process so far, in bytes; 0 where the system does not say."""
-    try:  # what getrusage says, a process inherits from the one that started it
+    """Return the largest resident size of this process so far, in bytes; 0 if the system does not report it."""
+    try:  # preferred, because a process inherits the getrusage peak of its parent
         lines = STATUS.read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):

@@ -1,7 +1,7 @@
-"""The tables that stages hand over: column names and types, in one place.
+"""The tables passed between stages: column names and types, in one place.
 
-Documents are numbered: a *row* is a document of the input in input order; a *document number* counts only the
-documents that stand for themselves (not empty, and not an exact copy of an earlier one).
+A *row* is a document of the input, numbered in input order. A *document number* counts only documents with text
+that are not exact copies of an earlier one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 FORMAT_VERSION = 1
-"""Version of the fingerprint: tokens, hashes, coefficients and slot rule together."""
+"""Version of the fingerprint: covers tokens, hashes, coefficients and the slot rule."""
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 
 
 def fingerprint_schema(slots: int) -> pa.Schema:
-    """One row a document: units (tokens or characters), the 128-bit stream key, signature, invalid UTF-8."""
+    """Return the schema, one row per document: units, 128-bit stream key, signature, invalid UTF-8 sequences."""
     return pa.schema(
         [
             ("units", pa.int64()),
@@ -37,10 +37,10 @@ def fingerprint_schema(slots: int) -> pa.Schema:
 
 
 RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
-"""The tables of a result, by the names of their files."""
+"""The tables of a result; their files have the same names."""
 
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
-"""Document numbers of a candidate pair, a < b; sorted and without repeats."""
+"""Document numbers of a candidate pair, a < b; sorted and distinct."""
 
 VERIFIED = pa.schema(
     [
@@ -51,22 +51,22 @@ VERIFIED = pa.schema(
         ("size_b", pa.int64()),
     ]
 )
-"""A pair with its exact integers: |A∩B|, |A|, |B|, counted on the shingle sets of the texts."""
+"""A pair with its exact counts |A∩B|, |A|, |B|, taken from the shingle sets of the texts."""
 
 
 HAMMING = pa.schema([("a", pa.uint32()), ("b", pa.uint32()), ("distance", pa.uint8())])
-"""Rows whose fingerprints differ in so many bits, a < b; sorted and without repeats."""
+"""Rows whose fingerprints differ in ``distance`` bits, a < b; sorted and distinct."""
 
 COPIES_OF = pa.schema([("row", pa.uint32()), ("first", pa.uint32())])
-"""A row whose fingerprint equals that of an earlier row, and the first such row; sorted by row."""
+"""A row whose fingerprint equals that of an earlier row, with the first such row; sorted by row."""
 
 
 NEIGHBOURS = pa.schema([("query", pa.uint32()), ("number", pa.uint32()), ("distance", pa.uint8())])
-"""What an index holds near each query, by its number there; sorted and without repeats."""
+"""Entries of an index near each query, by their number in the index; sorted and distinct."""
 
 
 def verified_table(a: Int64s, b: Int64s, shared: Int64s, size_a: Int64s, size_b: Int64s) -> pa.Table:
-    """The VERIFIED table of the given columns, sorted by (a, b)."""
+    """Return the VERIFIED table of the given columns, sorted by (a, b)."""
     order = np.lexsort((b, a))
     ends = [numbers[order].astype(np.uint32) for numbers in (a, b)]
     counts = [numbers[order] for numbers in (shared, size_a, size_b)]
@@ -74,6 +74,6 @@ def verified_table(a: Int64s, b: Int64s, shared: Int64s, size_a: Int64s, size_b:
 
 
 def column(table: pa.Table, name: str) -> Int64s:
-    """A whole-number column of a table as int64 numpy."""
+    """Return a whole-number column of a table as int64 numpy."""
     values: Int64s = table.column(name).to_numpy().astype(np.int64, copy=False)
     return values

@@ -1,4 +1,4 @@
-"""Advice on the user's own documents: what a threshold does to them, what other settings find, what misleads."""
+"""Advice on the user's own documents: the effect of a threshold, of other settings, and misleading patterns."""
 
 from neardup.advice.adviser import Advice, advise, advise_on
 

@@ -1,4 +1,4 @@
-"""The adviser: one exact join of a sample far below the threshold, and everything counted from its pairs."""
+"""The adviser: one exact join of a sample far below the threshold; all advice is computed from its pairs."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from neardup.settings import Settings
 
 NOT_TOLD = ("encoding", "delimiter", "threads")
 ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *NOT_TOLD)
-"""The settings that advice can be asked for."""
+"""The settings that ``advise`` accepts."""
 
 LEAST_THRESHOLD = 0.1
 
 
 class Advice(AdviceRecord):
-    """What :func:`advise` returns: the record, which prints as text and shows itself in a notebook."""
+    """The result of :func:`advise`: a record that prints as text and renders in a notebook."""
 
     def svg(self) -> str:
-        """Pairs by resemblance and documents removed by threshold, as an SVG image."""
+        """Return an SVG image: pairs by resemblance, and documents removed by threshold."""
         return svg(self)
 
     def __str__(self) -> str:
@@ -57,14 +57,14 @@ def advise(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Advice:
-    """Look at a sample of the documents and say what the settings would do to them.
+    """Read a sample of the documents and report the effect of the settings on them.
 
-    ``documents``, ``text`` and ``id`` as for :func:`neardup.find`; ``settings`` are threshold, recall, slots,
-    sketch, unit, length, groups, encoding, delimiter and threads. Reads at most the first 100,000 documents or
-    200 MB (40 MB for character shingles) and says so when it stopped there. Pairs are joined exactly down to
+    ``documents``, ``text`` and ``id`` are those of :func:`neardup.find`; ``settings`` are threshold, recall,
+    slots, sketch, unit, length, groups, encoding, delimiter and threads. Reads at most the first 100,000 documents
+    or 200 MB (40 MB for character shingles), and reports if it stopped there. Pairs are joined exactly down to
     resemblance .3.
 
-    Raises SettingError for settings out of range and InputError for documents that cannot be used.
+    Raises SettingError for settings out of range, and InputError for documents that cannot be used.
 
     >>> text = "please hand in your travel costs for march with all receipts by friday noon at the latest"
     >>> advice = advise([text, text.replace("friday", "monday"), "lunch"], threshold=0.7, length=3)
@@ -80,7 +80,7 @@ def advise(
 
 
 def checked(values: dict[str, Any]) -> Settings:
-    """The settings to advise on. Raises SettingError for others than ADVISED, and for impossible plans."""
+    """Return the settings to advise on. Raises SettingError for names outside ADVISED and for impossible plans."""
     strange = [name for name in values if name not in ADVISED]
     if strange:
         raise SettingError(
@@ -109,7 +109,7 @@ def checked(values: dict[str, Any]) -> Settings:
 def advise_on(
     documents: Documents, columns: Chosen, settings: Settings, words: Sequence[str], progress: Progress
 ) -> Advice:
-    """Advice on opened documents; ``words`` stand for them on the recommended command line."""
+    """Return advice on opened documents; ``words`` name them on the recommended command line."""
     sample = take(documents, columns, settings.shingles.unit, progress)
     if not len(sample.texts):
         way = _first_problem(sample) or "Check that this is the right file"
@@ -161,7 +161,7 @@ def _taken(sample: Sample, found: Found) -> Taken:
 
 
 def _stock(found: Found, sample: Sample, units: Any, settings: Settings) -> Boilerplate | None:
-    """Boilerplate of the documents that would stay: what versions of one document share is none."""
+    """Find boilerplate in the documents to keep: text shared by versions of one document does not count."""
     first = len(sample.first(TRIED_BYTES))
     full = np.flatnonzero(units[:first] > 0)
     kept = np.setdiff1d(full, found.removed["id"].to_numpy())

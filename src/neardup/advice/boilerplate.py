@@ -1,4 +1,4 @@
-"""Passages that stand in a large share of all documents: letterheads, disclaimers, licence headers."""
+"""Passages that appear in a large share of all documents: letterheads, disclaimers, licence headers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from neardup.tables import UInt64s
 from neardup.text.normalise import tokens
 
 COMMON = 0.2
-"""A passage in a larger share of the documents is boilerplate."""
+"""A passage in more than this share of the documents is boilerplate."""
 
 FEW = 20
-"""Among fewer documents nothing is called common."""
+"""With fewer documents than this, no passage counts as common."""
 
 SHOWN_WORDS = 40
 
 
 def boilerplate(texts: pa.Array, settings: Settings) -> Boilerplate | None:
-    """The boilerplate of texts (large_binary[n]) of which no two are near copies; None where they are few.
+    """Find the boilerplate of texts (large_binary[n]) without near copies; None if there are too few texts.
 
-    Counted in words even where shingles are characters: a run of letters that is common is no passage.
+    Counts words even if shingles are characters: a common run of letters is not a passage.
     """
     if len(texts) < FEW:
         return None
@@ -43,11 +43,11 @@ def boilerplate(texts: pa.Array, settings: Settings) -> Boilerplate | None:
 
 
 def _passage(text: str, seeds: UInt64s, common: UInt64s, settings: Settings) -> str:
-    """The tokens of the stretch of common shingles around the first of the ``seeds``; cut when it is long."""
+    """Return the tokens of the run of common shingles around the first of the ``seeds``, cut if it is long."""
     found, length = tokens(text), settings.shingles.length
     windows = [" ".join(found[k : k + length]) for k in range(max(len(found) - length, 0) + 1)]
     in_order = sets_of(pa.array([window.encode() for window in windows], pa.large_binary()), settings)
-    if (in_order.sizes != 1).any():  # tokens that are read otherwise when they stand alone
+    if (in_order.sizes != 1).any():  # some tokens tokenise differently on their own
         return ""
     at = np.flatnonzero(np.isin(in_order.hashes, seeds))
     if not len(at):

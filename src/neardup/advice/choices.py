@@ -1,4 +1,4 @@
-"""Other settings on the same documents: what they would find, and what they would cost."""
+"""Other settings on the same documents: the pairs they would find, and their cost."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ RECALLS = (0.9, 0.99, 0.999)
 SHINGLES = (("word", 3), ("word", 5), ("word", 8), ("char", 5), ("char", 9))
 
 TRIED_BYTES = 20_000_000
-"""Other shingles are tried on the first documents only: characters make five times as many."""
+"""Other shingles are tried only on the first documents: characters make five times as many shingles."""
 
 RANDOM_PAIRS = 2000
 HIGH = 0.95
-"""Of the random pairs this share is no more alike than ``random_high``."""
+"""This share of the random pairs is at most as similar as ``random_high``."""
 
 LETTERS = 5
-"""Letters in a word, where a changed word is counted in characters."""
+"""Letters per word, for counting a changed word in characters."""
 
 
 def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
-    """What LSH would find with 64, 128 and 256 slots (and the given number) and usual recalls."""
+    """Yield the expected results of LSH with 64, 128 and 256 slots (and the given number) at the usual recalls."""
     threshold, sketch = settings.search.threshold, settings.sketch.sketch
     enough = alike(pairs, ratio(threshold))
     wanted, unwanted = pairs.filter(pa.array(enough)), pairs.filter(pa.array(~enough))
@@ -60,13 +60,13 @@ def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
 
 
 def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
-    """The probability that LSH misses each pair: that its two signatures agree in no band."""
+    """Return the probability that LSH misses each pair, because its signatures agree in no band."""
     shared = column(pairs, "shared")
     return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
 def shingle_choices(sample: Sample, settings: Settings) -> Iterator[ShingleChoice]:
-    """What words and characters of several lengths (and the given ones) would find at the threshold."""
+    """Yield the results of words and characters of several lengths (and the given ones) at the threshold."""
     texts = sample.first(TRIED_BYTES)
     own = (settings.shingles.unit, settings.shingles.length)
     for unit, length in dict.fromkeys((own, *SHINGLES)):
@@ -75,7 +75,7 @@ def shingle_choices(sample: Sample, settings: Settings) -> Iterator[ShingleChoic
 
 
 def shingle_choice(texts: pa.Array, settings: Settings) -> ShingleChoice:
-    """What the shingles of ``settings`` find in the texts (large_binary[n])."""
+    """Return the results of the shingles of ``settings`` on the texts (large_binary[n])."""
     unit, length, threshold = settings.shingles.unit, settings.shingles.length, settings.search.threshold
     found = exactly(texts, threshold, settings)
     units, sets = unit_counts(texts, settings), sets_of(texts, settings)
@@ -98,10 +98,11 @@ def shingle_choice(texts: pa.Array, settings: Settings) -> ShingleChoice:
 
 
 def sturdy_from(settings: Settings) -> float:
-    """The number of shingles from which a document stays at the threshold when one of its words is changed.
+    """Return the number of shingles from which a document stays at the threshold if one of its words changes.
 
-    The word takes x shingles with it and brings x new ones, so n shingles keep resemblance (n − x)/(n + x) ≥ t,
-    or n ≥ x (1 + t)/(1 − t). x is the shingle length; in characters, a word's letters less one more.
+    The word destroys x shingles and adds x new ones, so n shingles keep resemblance (n − x)/(n + x) ≥ t,
+    or n ≥ x (1 + t)/(1 − t). For words, x is the shingle length; for characters, the shingle length plus the
+    letters of a word less one.
 
     >>> sturdy_from(Settings()), sturdy_from(Settings.of(unit="char", threshold=0.5))
     (45.0, 27.0)
@@ -112,21 +113,21 @@ def sturdy_from(settings: Settings) -> float:
 
 
 def unit_counts(texts: pa.Array, settings: Settings) -> Int64s:
-    """int64[n]: the tokens (characters) of each text."""
+    """Return int64[n]: the tokens (characters) of each text."""
     least = Settings.of(unit=settings.shingles.unit, length=settings.shingles.length, slots=1)
     units, _ = sign(texts, least, np.empty((len(texts), 1), np.uint32), np.empty((0, 2), np.uint64))
     return units
 
 
 def sets_of(texts: pa.Array, settings: Settings) -> ShingleSets:
-    """The shingle set of every text, in order; an empty one of a text without a token."""
+    """Return the shingle set of every text, in order; the set of a text without a token is empty."""
     return shingle_sets(texts, np.arange(len(texts)), settings, process_key())
 
 
 def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:
-    """The resemblance of pairs of sets taken at random, the same at every call; of all pairs when they are few.
+    """Return the resemblance of random pairs of sets, the same at every call; of all pairs if they are few.
 
-    ``among`` are the numbers of the sets, none of them empty. Gives one 0 when there is no pair.
+    ``among`` are the numbers of the sets, none of them empty. Returns a single 0 if there is no pair.
     """
     n = len(among)
     if n < 2:

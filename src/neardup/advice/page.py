@@ -1,4 +1,4 @@
-"""``Advice`` as HTML for notebooks: the image, then the sections; every text is escaped."""
+"""``Advice`` as HTML for notebooks: the image, then the sections; all text is escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from neardup.advice.sections import Section, sections
 
 
 def html(advice: AdviceRecord) -> str:
-    """One ``div`` with everything."""
+    """Return one ``div`` with all advice."""
     body = "".join(part for section in sections(advice) for part in _section(section))
     return f"<div>{svg(advice)}{body}<pre>{escape(advice.recommended.command)}</pre></div>"
 

@@ -1,7 +1,7 @@
 """``Advice`` as one SVG image: pairs by resemblance, and documents removed by threshold.
 
-Self-contained: no script, no font, no link. Colours follow the reader's light or dark scheme; every bar carries
-its number, so nothing is said by colour alone.
+Self-contained: no script, no font, no link. Colours follow the reader's light or dark scheme. Every bar shows its
+number, so no information depends on colour alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from neardup.advice.sections import scale, shingle_words
 from neardup.display import counted, number, percent
 
 WIDTH, PANEL, HEIGHT = 760, 240, 170
-"""Width of the image, height of a panel and of its longest bar."""
+"""Width of the image, height of a panel, height of its longest bar."""
 
 LEFT, TOP = 24, 92
 
@@ -45,7 +45,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Bars:
-    """One panel: a heading, and bars with their label, number, share of the longest, and whether marked."""
+    """One panel: a heading, and bars with their label, number, share of the longest bar, and whether marked."""
 
     head: str
     axis: str
@@ -53,7 +53,7 @@ class Bars:
 
 
 def svg(advice: AdviceRecord) -> str:
-    """The image as text."""
+    """Return the image as text."""
     near = advice.near
     panels = (_pairs(advice), _removed(advice))
     height = TOP + len(panels) * (PANEL + 40)
@@ -106,7 +106,7 @@ def _removed(advice: AdviceRecord) -> Bars:
 
 
 def _table(panels: tuple[Bars, ...]) -> str:
-    """The numbers of the image in words, for those who do not see it."""
+    """Return the numbers of the image in words, for readers who cannot see it."""
     return " ".join(
         f"{panel.head}: " + ", ".join(f"{label}: {number(count)}" for label, count, _, _ in panel.bars) + "."
         for panel in panels

@@ -1,4 +1,4 @@
-"""The command line to copy, and the reasons for it."""
+"""The recommended command line, and the reasons for it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from neardup.display import counted, percent, similarity
 from neardup.settings import FIELDS, Settings
 
 MOSTLY = 0.5
-"""From this share of short documents on other shingles are recommended."""
+"""From this share of short documents on, other shingles are recommended."""
 
 NOT_FAR, MANY = 0.1501, 10
-"""How far a quieter threshold may be away, and from how many doubtful pairs on it is worth a word."""
+"""Largest distance to a quieter threshold, and the number of doubtful pairs from which it is worth mentioning."""
 
 TOLD = ("threshold", "unit", "length", "method")
 """Settings that a recommended command always names."""
@@ -29,9 +29,9 @@ def recommend(
     settings: Settings,
     words: Sequence[str],
 ) -> Recommendation:
-    """The settings to use with these documents; ``words`` name the documents on the command line.
+    """Return the settings to use with these documents; ``words`` name the documents on the command line.
 
-    The threshold stays the one that was asked for: how alike is too alike is not a matter of statistics.
+    The threshold stays as given: statistics cannot decide how similar is too similar.
     """
     shingles, bands = choices
     chosen = _shingles(shingles, settings)
@@ -42,7 +42,7 @@ def recommend(
 
 
 def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
-    r"""``neardup dedup`` with the given arguments and settings, quoted for a POSIX shell.
+    r"""Return ``neardup dedup`` with the given arguments and settings, quoted for a POSIX shell.
 
     >>> command_line(["my mails.jsonl"], {"threshold": 0.9, "keep": "longest"})
     "neardup dedup 'my mails.jsonl' -o cleaned --threshold 0.9"
@@ -59,7 +59,7 @@ def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word as a shell reads it; control characters by their number, so that none reaches the terminal."""
+    """Return a word quoted for the shell, control characters escaped, so that none reaches the terminal."""
     if word.isprintable():
         return shlex.quote(word)
     escaped = "".join(
@@ -70,7 +70,7 @@ def quoted(word: str) -> str:
 
 
 def _shingles(choices: Sequence[ShingleChoice], settings: Settings) -> ShingleChoice:
-    """The shingles to use: the given ones (first of ``choices``) unless these documents defeat them."""
+    """Return the shingles to use: the given ones (first of ``choices``) unless they fail on these documents."""
     own = choices[0]
     mixed = own.unit == "char" and own.random_median >= ALIKE_AT_RANDOM
     if not mixed and (own.fragile < MOSTLY or settings.search.threshold == 1):
@@ -119,7 +119,7 @@ def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -
 
 
 def expected(pairs: float) -> str:
-    """An expected number of pairs; a small one is not shown as none.
+    """Return an expected number of pairs; a small number is not shown as none.
 
     >>> expected(0.0), expected(0.01), expected(12.34)
     ('none', 'fewer than 0.1', 'about 12.3')
@@ -130,7 +130,7 @@ def expected(pairs: float) -> str:
 
 
 def quieter(near: Near, histogram: Sequence[Bin]) -> tuple[float, int] | None:
-    """A threshold not far away with at most half as many pairs within .05 of it, and how many those are."""
+    """Return a nearby threshold with at most half as many pairs within .05 of it, and their number."""
     around = {
         high.low: low.pairs + high.pairs
         for low, high in pairwise(histogram)

@@ -1,4 +1,4 @@
-"""What the adviser says, as plain frozen records; ``AdviceRecord`` is the whole."""
+"""The results of the adviser as plain frozen records; ``AdviceRecord`` contains all of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Taken:
-    """What was read of the documents; ``complete`` is False where the adviser stopped at its limit.
+    """The part of the documents that was read; ``complete`` is False if the adviser stopped at its limit.
 
-    ``first_problem`` says why the first of the ``rejected`` rows could not be read.
-    ``pairs_left_out``: about so many pairs within crowds (more than 1,000 documents all alike) are in no count of
-    pairs, so that these counts are lower bounds.
+    ``first_problem`` explains why the first of the ``rejected`` rows could not be read. ``pairs_left_out`` is the
+    approximate number of pairs within crowds (more than 1,000 documents all alike). No count of pairs includes
+    them, so those counts are lower bounds.
     """
 
     documents: int
@@ -28,7 +28,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Bin:
-    """So many pairs with ``low`` ≤ resemblance < ``high``; the last bin holds those at exactly 1."""
+    """The number of ``pairs`` with ``low`` ≤ resemblance < ``high``; the last bin holds those at exactly 1."""
 
     low: float
     high: float
@@ -37,9 +37,9 @@ class Bin:
 
 @dataclass(frozen=True)
 class Step:
-    """What a run at this threshold would do: pairs of different documents, groups, documents removed.
+    """The effect of a run at this threshold: pairs of different documents, groups, documents removed.
 
-    Exact copies are in groups and among the removed, but are no pairs.
+    Exact copies belong to groups and count as removed, but not as pairs.
     """
 
     threshold: float
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """One pair with every measure: ``measures`` is that of :func:`neardup.compare`, by the same names."""
+    """One pair with every measure; ``measures`` has the names and values of :func:`neardup.compare`."""
 
     id_a: str
     id_b: str
@@ -61,7 +61,7 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class Near:
-    """The pairs within ``width`` of the threshold: from it upwards, below it, and a few of them."""
+    """The pairs within ``width`` of the threshold: the numbers at or above it and below it, and some examples."""
 
     threshold: float
     width: float
@@ -72,11 +72,12 @@ class Near:
 
 @dataclass(frozen=True)
 class BandChoice:
-    """What LSH with so many slots and such a recall would find of the pairs of the sample.
+    """The expected results of LSH with these ``slots`` and this ``recall`` on the pairs of the sample.
 
-    ``bands``: rows of each band, None where no bands reach the recall. ``expected_recall`` is the expected share
-    of the pairs at or above the threshold (None without any), ``missed`` the others; ``false_candidates`` those
-    below the threshold that would be compared in vain, counted from the lowest resemblance of the histogram.
+    ``bands``: rows of each band, None if no bands reach the recall. ``expected_recall`` is the expected share
+    found of the pairs at or above the threshold (None without any), ``missed`` the expected number of the others.
+    ``false_candidates`` are pairs below the threshold that would be compared in vain, counted from the lowest
+    resemblance of the histogram.
     """
 
     slots: int
@@ -90,11 +91,11 @@ class BandChoice:
 
 @dataclass(frozen=True)
 class ShingleChoice:
-    """What another shingle would find, on the first ``documents`` of the sample.
+    """The results of another shingle, on the first ``documents`` of the sample.
 
-    ``shorter``: share of documents with fewer tokens (characters) than one shingle; ``fragile``: share that one
-    changed word takes below the threshold; ``random_median`` and ``random_high``: resemblance of two documents
-    taken at random, the median and the value that 1 in 20 such pairs reaches.
+    ``shorter``: share of documents with fewer tokens (characters) than one shingle; ``fragile``: share that falls
+    below the threshold if one word changes; ``random_median`` and ``random_high``: resemblance of two random
+    documents, the median and the value that 1 in 20 such pairs reaches.
     """
 
     unit: str
@@ -111,10 +112,10 @@ class ShingleChoice:
 
 @dataclass(frozen=True)
 class Boilerplate:
-    """Passages of ``length`` words that stand in more than a fifth of the ``documents`` that would be kept.
+    """Passages of ``length`` words that appear in more than a fifth of the ``documents`` that would be kept.
 
-    ``share`` of an average document is made of them; ``passage`` is the stretch around the most common one,
-    which stands in ``passage_documents`` of them.
+    They make up ``share`` of an average document. ``passage`` is the text around the most common one, which
+    appears in ``passage_documents`` documents.
     """
 
     documents: int
@@ -126,7 +127,7 @@ class Boilerplate:
 
 @dataclass(frozen=True)
 class Trap:
-    """Something that misleads with these documents and settings, said in words."""
+    """A misleading property of these documents and settings, explained in ``text``."""
 
     name: str
     share: float
@@ -135,7 +136,7 @@ class Trap:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A command line to copy, its settings, and why."""
+    """A command line to copy, its settings, and the reasons."""
 
     command: str
     settings: dict[str, Any]
@@ -144,10 +145,10 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class AdviceRecord:
-    """All the adviser says about a sample of documents. Counts are exact, expectations are called so.
+    """All advice on a sample of documents. Counts are exact; expected values are labelled as such.
 
-    ``histogram`` pairs by resemblance; ``thresholds`` what a run at each would do; ``near`` the pairs close to the
-    threshold; ``bands`` and ``shingles`` what other choices would find and cost; ``traps``; ``recommended``.
+    ``histogram``: pairs by resemblance; ``thresholds``: the effect of a run at each; ``near``: the pairs close to
+    the threshold; ``bands`` and ``shingles``: the results and costs of other choices; ``traps``; ``recommended``.
     """
 
     settings: dict[str, Any]
@@ -162,5 +163,5 @@ class AdviceRecord:
     recommended: Recommendation
 
     def as_dict(self) -> dict[str, Any]:
-        """The advice as plain data."""
+        """Return the advice as plain data."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""The first documents of an input, held in memory; what is left unread is said."""
+"""The first documents of an input, held in memory, with a record of whether the input was read completely."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from neardup.tables import Int64s
 
 MOST_DOCUMENTS = 100_000
 MOST_BYTES = {"word": 200_000_000, "char": 40_000_000}
-"""Where the adviser stops reading, by unit: a shingle a token, or a character, of 16 bytes in the exact join."""
+"""Bytes at which the adviser stops, by unit: the exact join needs 16 bytes per shingle (token or character)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Texts (large_binary[n]) with the names people know them by (string[n])."""
+    """Texts (large_binary[n]) with their display names (string[n])."""
 
     texts: pa.Array
     ids: pa.Array
@@ -31,11 +31,11 @@ class Sample:
 
     @property
     def sizes(self) -> Int64s:
-        """int64[n]: bytes of each text; 0 where there is none."""
+        """The bytes of each text, int64[n]; 0 for a missing one."""
         return _lengths(self.texts)
 
     def first(self, most_bytes: int) -> pa.Array:
-        """The first texts, of at most so many bytes together, but at least one."""
+        """Return the first texts, of at most ``most_bytes`` bytes together, but at least one."""
         return self.texts.slice(0, max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right"))))
 
 
@@ -53,7 +53,7 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
             totals = np.cumsum(_lengths(found))
             fits = min(int(np.searchsorted(totals, room, side="right")), rows_left)
             if len(found) and not fits and rows_left == MOST_DOCUMENTS:
-                fits = 1  # one huge document is better than none
+                fits = 1  # one huge document is better than an empty sample
             texts.append(found.slice(0, fits))
             ids.append(_names(rows, columns, chunk.source, documents.format == "arrow").slice(0, fits))
             read = int(totals[fits - 1]) if fits else 0
@@ -68,7 +68,7 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
 
 
 def _names(rows: Rows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:
-    """The ids of the rows; without an id column source#row, or the row number alone for data in memory."""
+    """Return the ids of the rows; without an id column source#row, or only the row number for data in memory."""
     if columns.id:
         found = pc.fill_null(pc.cast(rows.table.column(columns.id), pa.large_string()), "")
         return _one(found)

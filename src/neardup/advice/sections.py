@@ -1,4 +1,4 @@
-"""``Advice`` → sections of words and small tables, the same for terminal and notebook."""
+"""``Advice`` as sections of sentences and small tables, shared by terminal and notebook."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ MEASURES = {
     "tokens_a": "length of A",
     "tokens_b": "length of B",
 }
-"""The measures that are shown side by side, and what they are called there."""
+"""The measures shown side by side, with their labels."""
 
 NOUNS = {"word": "words", "char": "characters"}
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, what is said before and after a table, and the table; the last column may be drawn as bars.
+    """A heading, text before and after a table, and the table with optional bars and marks.
 
-    ``bars`` gives for each row the share (0 to 1; above 1: longer than there is room for) of the longest bar,
-    ``marks`` what is written behind it. Cells are plain text: nothing in them is escaped yet.
+    ``bars`` is, for each row, its share of the longest bar (0 to 1; above 1: too long to show in full); ``marks``
+    follow the bars. Cells are plain text, not yet escaped.
     """
 
     title: str
@@ -46,7 +46,7 @@ class Section:
 
 
 def sections(advice: AdviceRecord) -> Iterator[Section]:
-    """Everything the adviser says, in the order in which it is read."""
+    """Yield all sections of the advice, in reading order."""
     yield _sample(advice)
     yield _histogram(advice)
     yield _thresholds(advice)
@@ -59,12 +59,12 @@ def sections(advice: AdviceRecord) -> Iterator[Section]:
 
 
 def shingle_words(advice: AdviceRecord) -> str:
-    """What a shingle is, for a sentence."""
+    """Return a description of a shingle for use in a sentence."""
     return f"{advice.settings['length']} {NOUNS[advice.settings['unit']]} in a row"
 
 
 def scale(counts: list[int], weighty: list[bool]) -> list[float]:
-    """Counts as shares of the largest of the ``weighty`` ones, so that a crowd elsewhere does not flatten these.
+    """Return counts as shares of the largest ``weighty`` one, so that a crowd elsewhere does not flatten them.
 
     >>> scale([900, 20, 10], [False, True, True])
     [45.0, 1.0, 0.5]
@@ -176,13 +176,13 @@ def _near(advice: AdviceRecord) -> Section:
 
 
 def _measured(name: str, shown: str, pairs: tuple[SideBySide, ...]) -> tuple[str, ...]:
-    """One measure of all pairs."""
+    """Return one measure of all pairs."""
     values = [pair.measures[name] for pair in pairs]
     return (shown, *(number(value) if isinstance(value, int) else similarity(value) for value in values))
 
 
 def _cut(name: str, width: int = 36) -> str:
-    """A name on one line; a long one without its middle, for names differ at their ends."""
+    """Return a name on one line; a long one loses its middle, because names differ at their ends."""
     name = printable(name)
     return name if len(name) <= width else f"{name[: width // 2 - 2]}…{name[-width // 2 + 1 :]}"
 
@@ -249,5 +249,5 @@ def _band_row(choice: BandChoice) -> tuple[str, ...]:
 
 
 def _few(pairs: float) -> str:
-    """An expected number of pairs; a small one is not shown as none."""
+    """Return an expected number of pairs; a small number is not shown as none."""
     return "<0.1" if 0 < pairs < 0.1 else f"{pairs:,.1f}"

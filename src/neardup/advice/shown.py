@@ -1,4 +1,4 @@
-"""``Advice`` as text: sections, small tables and bars that fit a terminal of 80 columns, without colour."""
+"""``Advice`` as text: sections, small tables and bars for a terminal of 80 columns, without colour."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST, SHORTEST = 40, 10
 
 
 def lines(advice: AdviceRecord) -> Iterator[str]:
-    """The advice, line by line; the recommended command is the last and the only one that is not folded."""
+    """Yield the advice line by line; the recommended command comes last and is the only unfolded line."""
     for section in sections(advice):
         yield from _section(section)
     yield f"  {advice.recommended.command}"
@@ -35,7 +35,7 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _table(section: Section) -> Iterator[str]:
-    """Columns flush right but for the first, then the bars."""
+    """Yield the rows: columns flush right except for the first, then the bars."""
     widths = [max(map(len, column)) for column in zip(section.head, *section.rows, strict=True)]
     used = sum(widths) + 2 * len(widths)
     room = min(LONGEST, max(WIDTH - used - max(map(len, section.marks), default=0) - 2, SHORTEST))
@@ -58,7 +58,7 @@ def _row(cells: tuple[str, ...], widths: list[int]) -> str:
 
 
 def bar(share: float, room: int) -> str:
-    """A bar of ``room`` characters for 1; anything above 0 is seen, anything above 1 ends in >.
+    """Return a bar of ``room`` characters for 1; any share above 0 is visible, a share above 1 ends in >.
 
     >>> bar(0.5, 8), bar(0.001, 8), bar(0, 8), bar(2, 8)
     ('####', '#', '', '#######>')

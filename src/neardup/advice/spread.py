@@ -1,4 +1,4 @@
-"""Exact pairs → how they are spread: by resemblance, over thresholds, around the threshold."""
+"""The distribution of exact pairs: by resemblance, over thresholds, around the threshold."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column
 
 PARTS = 20
-"""Bins of the histogram between 0 and 1: a step is .05."""
+"""Bins of the histogram between 0 and 1, each .05 wide."""
 
 LOWEST = 6
-"""The bin a histogram begins with, unless the threshold is lower: .3."""
+"""The first bin of a histogram, .3, unless the threshold is lower."""
 
 STEPS = tuple(part / PARTS for part in range(10, PARTS + 1))
-"""The thresholds that are tried: .5, .55 … 1."""
+"""The thresholds tried: .5, .55 … 1."""
 
 WIDTH = Fraction(1, PARTS)
-"""Pairs are close to the threshold within this."""
+"""A pair is close to the threshold within this distance."""
 
 EXAMPLES = 5
 
 MOST_PAIRS = 5_000_000
-"""More pairs than this are not listed only to be counted."""
+"""More pairs than this are not listed merely for counting."""
 
 EXACT: dict[str, Any] = {"method": "exact", "slots": 16, "recall": 0.5}
-"""The engine without a miss. It plans bands all the same: 16 slots are the fewest it accepts from .05 up."""
+"""The engine that misses no pair. It still plans bands: 16 slots are the fewest it accepts from .05 up."""
 
 
 def lowest(threshold: float) -> float:
-    """Where the histogram begins: .3, or below a low threshold.
+    """Return where the histogram begins: .3, or below a low threshold.
 
     >>> lowest(0.8), lowest(0.3), lowest(0.1)
     (0.3, 0.25, 0.05)
@@ -51,7 +51,7 @@ def lowest(threshold: float) -> float:
 
 
 def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
-    """The number of pairs in each step of .05 from ``low`` (a multiple of .05) up, and at exactly 1."""
+    """Count the pairs in each step of .05 from ``low`` (a multiple of .05) up, and those at exactly 1."""
     shared = column(pairs, "shared")
     union = column(pairs, "size_a") + column(pairs, "size_b") - shared
     counts = np.bincount(shared * PARTS // union, minlength=PARTS + 1)
@@ -62,7 +62,7 @@ def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
 
 
 def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
-    """Every pair from ``low`` up; where crowds make them too many, only those a run would report."""
+    """Return every pair from ``low`` up; if crowds make them too many, only those that a run would report."""
     found = exactly(sample.texts, low, settings)
     if 0 < left_out(found) <= MOST_PAIRS:
         return exactly(sample.texts, low, settings, pairs="all")
@@ -70,7 +70,7 @@ def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
 
 
 def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Found:
-    """The result a run at this stricter threshold would have; run anew where ``found`` lacks pairs."""
+    """Return the result of a run at this stricter threshold; runs again if ``found`` lacks pairs."""
     if not left_out(found):
         stricter: Found = found.at(threshold)
         return stricter
@@ -78,26 +78,26 @@ def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Fo
 
 
 def left_out(found: Found) -> int:
-    """About how many pairs ``found`` does not hold: those within crowds."""
+    """Return the approximate number of pairs that ``found`` lacks: those within crowds."""
     crowds: int = sum(crowd["pairs_left_out"] for crowd in found.run["crowds"])
     return crowds + int(found.run["popular"]["pairs_left_out_at_least"])
 
 
 def exactly(texts: pa.Array, threshold: float, settings: Settings, **named: Any) -> Found:
-    """Every pair of the texts, named by their numbers, joined exactly."""
+    """Join the texts exactly and return every pair, named by document numbers."""
     given = {name: settings.as_dict()[name] for name in ("unit", "length", "groups", "threads")}
     return find(pa.table({"text": texts}), threshold=threshold, **{**given, **EXACT, **named})
 
 
 def alike(pairs: pa.Table, least: tuple[int, int]) -> Bools:
-    """bool[pairs]: whether the resemblance is at least ``least`` (p, q), in whole numbers."""
+    """Return bool[pairs]: whether the resemblance is at least ``least`` (p, q), in whole numbers."""
     return at_least(pairs, Criterion(*least, RESEMBLANCE))
 
 
 def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
-    """What each threshold would do, from the ``results`` at each, highest first.
+    """Yield the effect of each threshold, from the ``results`` at each, highest first.
 
-    Pairs that crowds left out of ``found`` may stand in a stricter result; a lower threshold has no fewer.
+    Pairs that crowds left out of ``found`` may appear in a stricter result; a lower threshold never has fewer.
     """
     most = 0
     for threshold, stricter in sorted(results.items(), reverse=True):
@@ -114,7 +114,7 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
 
 
 def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
-    """The pairs within .05 of the threshold, both ends included, and the closest of them side by side."""
+    """Return the pairs within .05 of the threshold, both ends included, and the closest ones side by side."""
     threshold = settings.search.threshold
     middle = Fraction(repr(float(threshold)))
     low, high = max(middle - WIDTH, Fraction(0)), middle + WIDTH
@@ -134,7 +134,7 @@ def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
 
 
 def _closest(pairs: pa.Table, among: Int64s, threshold: float) -> list[int]:
-    """The pairs closest to the threshold, each document in at most one, so that several cases are seen."""
+    """Return the pairs closest to the threshold, each document in at most one, to show different cases."""
     away = np.abs(pairs["resemblance"].to_numpy()[among] - threshold)
     a, b = column(pairs, "id_a"), column(pairs, "id_b")
     chosen: list[int] = []

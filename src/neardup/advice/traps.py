@@ -1,4 +1,4 @@
-"""What misleads with these documents and these settings, each with its numbers."""
+"""Properties of these documents and settings that mislead, each with its numbers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from neardup.display import counted, number, percent, similarity
 from neardup.settings import Settings
 
 ALIKE_AT_RANDOM = 0.1
-"""Resemblance of random pairs from which the lower part of the scale means nothing."""
+"""From this resemblance of random pairs on, the lower part of the scale is meaningless."""
 
 SHORTER, FRAGILE, BOILERPLATE, COPIES = 0.01, 0.1, 0.1, 0.1
-"""Shares of documents (of an average document) from which each trap is worth a sentence."""
+"""Shares of documents (of an average document) from which each trap is mentioned."""
 
 
 def traps(
     taken: Taken, own: ShingleChoice, words: ShingleChoice, stock: Boilerplate | None, settings: Settings
 ) -> Iterator[Trap]:
-    """The traps; ``own`` are the shingles of ``settings``, ``words`` those of five words."""
+    """Yield the traps; ``own`` are the shingles of ``settings``, ``words`` those of five words."""
     unit, length = settings.shingles.unit, settings.shingles.length
     noun = "words" if unit == "word" else "characters"
     if unit == "char" and own.random_median >= ALIKE_AT_RANDOM:
@@ -57,7 +57,7 @@ def traps(
 
 
 def numbers_only(texts: pa.Array, full: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Iterator[Trap]:
-    """Documents with tokens (``full``, bool[n]) but without a letter, in any script."""
+    """Report documents with tokens (``full``, bool[n]) but without a letter, in any script."""
     as_text = pa.array([None if row is None else row.decode("utf-8", "replace") for row in texts.to_pylist()])
     letters = pc.fill_null(pc.match_substring_regex(as_text.cast(pa.large_string()), r"\p{L}"), False)
     bare = int((full & ~letters.to_numpy(zero_copy_only=False)).sum())

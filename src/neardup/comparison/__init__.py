@@ -1,1 +1,1 @@
-"""Two documents: every measure of them, what they have in common, and how that is shown."""
+"""Compare two documents: every measure, the text they have in common, and views of both."""

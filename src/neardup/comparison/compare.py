@@ -1,8 +1,8 @@
-"""Every measure of two documents, and the evidence: what is common, where it stands, what is only estimated.
+"""Every measure of two documents, and the evidence: the common text, its places, and which numbers are estimates.
 
-The names, here and everywhere: *resemblance*, *containment*, *overlap*, *bag of words* and *multiset* compare
-sets; *chunk-longest* and *chunk-union* compare text that matches in runs of w or more tokens, each counted in two
-ways (``matching.py``); *lcs* compares text in order; *minhash* and *simhash* are what a sketch would say.
+*Resemblance*, *containment*, *overlap*, *vocabulary* (``bag_of_words``) and *multiset* compare sets.
+*Chunk-longest* and *chunk-union* compare text that matches in runs of w or more tokens, each counted in two ways
+(``matching.py``). *Lcs* compares text in order. *Minhash* and *simhash* are the estimates of a sketch.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 SLOTS = 128
-"""Slots of the MinHash that is compared."""
+"""Slots of the MinHash signatures compared."""
 
 
 class Comparison(ComparisonRecord):
-    """What :func:`compare` returns: the record, which prints as text and shows itself in a notebook."""
+    """The result of :func:`compare`: a record that prints as text and renders in a notebook."""
 
     def text(self, width: int = 80, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
-        """Both texts with their differences and the measures, in lines of at most ``width`` columns (60 or more).
+        """Return both texts with their differences and the measures, in lines of at most ``width`` columns.
 
-        Two columns from 100 columns on. ``full``: long equal stretches are not folded. ``print`` shows it.
+        ``width`` is 60 or more; from 100 on, the texts are side by side. ``full`` shows long equal stretches
+        unfolded. ``print`` uses the defaults.
         """
         return "\n".join(as_text(self, names, width, colour=False, full=full))
 
     def html(self, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
-        """A page that needs nothing else: both texts side by side, the list of differences, the measures."""
+        """Return a self-contained page: both texts side by side, the list of differences, the measures."""
         return as_page(self, names, full=full)
 
     def _repr_html_(self) -> str:
@@ -72,13 +73,14 @@ def compare(
 ) -> Comparison:
     """Compare two texts by every measure, with the evidence.
 
-    A shingle is ``length`` units (``word``: tokens; ``char``: characters); a matching chunk has at least
-    ``min_chunk`` of them (``length`` when not given). ``stop_words``, a language ("en") or the words, are left out
-    of the bag of words, which always is of words. ``ignore_numbers`` leaves out tokens that are only digits,
-    before everything else. Two texts without a token are equal; one without is like nothing else.
+    A shingle is ``length`` units (``word``: tokens; ``char``: characters). A matching chunk has at least
+    ``min_chunk`` units (default: ``length``). ``stop_words``, a language code ("en") or a collection of words, are
+    excluded from the vocabulary, which always consists of words. ``ignore_numbers`` drops tokens that consist of
+    digits only, before anything else. Two texts without a token are equal; a text without a token resembles no
+    other text.
 
-    Raises SettingError for a setting that is not possible, InputError for what is no str, LimitError when it takes
-    longer than ``seconds``: it is stopped between two steps, of which there are fourteen.
+    Raises SettingError for an invalid setting, InputError if a text is not a str, and LimitError if the comparison
+    takes longer than ``seconds``. The time is checked before each of fourteen steps.
 
     >>> found = compare("The night is dark and the moon is red.", "I can see: the moon is red; the night is dark")
     >>> found.measures["shared"], found.measures["shingles_a"], found.measures["shingles_b"]
@@ -106,7 +108,7 @@ def compare(
 
 
 class _Clock:
-    """Begins a step only while there is time. Raises LimitError."""
+    """Starts a step only if time is left; otherwise raises LimitError."""
 
     def __init__(self, seconds: float | None) -> None:
         self._seconds, self._begun = seconds, monotonic()
@@ -154,7 +156,7 @@ def _compare(
 
 
 def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]:
-    """The measures on two sets of anything: features of one's own, row numbers, ids.
+    """Return the measures of two sets of any hashable elements: custom features, row numbers, ids.
 
     >>> set_measures({1, 2, 3, 4}, {2, 4, 5})["resemblance"]
     0.4
@@ -167,13 +169,13 @@ def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]
 
 
 def _ratio(part: int, whole: int) -> float:
-    """The share, 1 of nothing: two documents without a token are equal."""
+    """Return part / whole, or 1 if whole is 0: two documents without a token are equal."""
     return part / whole if whole else 1.0
 
 
 def _set_measures(counts: matching.SetCounts, tokens_a: int, tokens_b: int) -> dict[str, Any]:
     a, b, shared = counts.size_a, counts.size_b, counts.shared
-    alike = a == b == 0  # an empty set is contained in every set, but an empty document is like no other
+    alike = a == b == 0  # an empty set is contained in every set, but an empty document resembles no other
     return {
         "tokens_a": tokens_a,
         "tokens_b": tokens_b,
@@ -217,7 +219,7 @@ def _bag_of_words(a: Reading, b: Reading, left_out: UInt64s) -> float:
 
 
 def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:
-    """The estimate of the signatures that ``MinHash(slots=128, length=…)`` gives; of empty ones, what is true."""
+    """Return the estimate from the signatures of ``MinHash(slots=128, length=…)``; 0 or 1 if a text is empty."""
     sets = []
     for units in (a, b):
         hashes = np.empty(max(len(units), 1), np.uint64)

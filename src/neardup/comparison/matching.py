@@ -1,8 +1,8 @@
-"""Matching text of two token sequences: chunks of w or more tokens in a row, counted in two ways, and in order.
+"""Matching text of two token sequences: chunks of w or more tokens in a row, counted in two ways, and the LCS.
 
-*Literal*: disjoint one-to-one tiles by greedy string tiling; a token is matched once. *Information*: text repeated
-inside a document adds nothing, wherever the other document holds it. *LCS*: the longest common subsequence, which
-is blind to moved text. Tokens are compared by their 64-bit hashes, windows of tokens in full.
+*Literal*: disjoint one-to-one tiles found by greedy string tiling; each token is matched once. *Information*: text
+that repeats inside a document adds nothing, and may match anywhere in the other document. *LCS*: the longest
+common subsequence, which ignores moved text. Tokens are compared by their 64-bit hashes, windows in full.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Literal:
-    """Tiles int64[k, 3] (start in A, start in B, length in tokens) in text order of A, and what is known of them.
+    """Tiles int64[k, 3] (start in A, start in B, length in tokens) in text order of A, and their bounds.
 
-    ``common`` is their total length; no literal match has more than ``upper_bound``. ``capped``: the tiles are
-    valid, but may not be those of the greedy definition.
+    ``common`` is their total length; no literal match exceeds ``upper_bound``. ``capped``: the tiles are valid,
+    but may differ from those of the greedy definition.
     """
 
     tiles: Int64s
@@ -40,15 +40,14 @@ class Literal:
 
     @property
     def proven(self) -> bool:
-        """Whether no other literal match has more common text."""
+        """Whether no other literal match can have more common text."""
         return self.common == self.upper_bound
 
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """For each token (bool[tokens of A], bool[tokens of B]): does it repeat earlier text; is it in the other one.
-
-    ``new_a``, ``new_b``: tokens that are not redundant; ``common``: the smaller number of those that are matched.
+    """Whether each token repeats earlier text, and whether it is in the other document: bool[tokens of A], of B.
+    ``new_a``, ``new_b``: tokens that are not redundant; ``common``: the smaller number of matched ones among them.
     """
 
     redundant_a: Bools
@@ -68,14 +67,14 @@ class Information:
 
     @property
     def common(self) -> int:
-        """Tokens that are not redundant and in the other document; of the two counts the smaller one."""
+        """Tokens that are not redundant and are in the other document: the smaller of the counts for A and B."""
         matched = (self.covered_a & ~self.redundant_a, self.covered_b & ~self.redundant_b)
         return min(int(np.count_nonzero(flags)) for flags in matched)
 
 
 @dataclass(frozen=True)
 class SetCounts:
-    """|A|, |B|, |A∩B| of the distinct shingles, and Σ min, Σ max of how often each occurs."""
+    """|A|, |B|, |A∩B| of the distinct shingles, and Σ min, Σ max of their multiplicities."""
 
     size_a: int
     size_b: int
@@ -86,7 +85,7 @@ class SetCounts:
 
 @dataclass(eq=False)
 class TokenPair:
-    """Two token sequences under common names, the one that stands first in front: see :func:`pair_of`."""
+    """Two token sequences under common names, in the order of :func:`pair_of`."""
 
     tokens: NDArray[np.int32]
     first_size: int
@@ -96,29 +95,29 @@ class TokenPair:
     _covered: dict[int, tuple[Bools, Bools]] = field(default_factory=dict)
 
     def windows(self, length: int) -> tuple[NDArray[np.int32], int]:
-        """Names of all windows of ``length`` tokens, and how many; worked out once."""
+        """Return the names of all windows of ``length`` tokens, and the number of names; computed once."""
         if length not in self._windows:
             self._windows[length] = kernels.window_names(self.tokens, length, salt())
         return self._windows[length]
 
     def covered(self, length: int) -> tuple[Bools, Bools]:
-        """Which tokens of each are in some window of ``length`` tokens that the other one has; worked out once."""
+        """Return which tokens of each are in a window of ``length`` tokens that the other has; computed once."""
         if length not in self._covered:
             names = self.windows(length)
             self._covered[length] = kernels.cover_both(self.tokens, self.first_size, length, *names)
         return self._covered[length]
 
     def in_order(self, first: T, second: T) -> tuple[T, T]:
-        """What was found for the first and the second sequence, as (A's, B's)."""
+        """Return the results for the first and the second sequence as (A's, B's)."""
         return (second, first) if self.swapped else (first, second)
 
 
 def pair_of(a: UInt64s, b: UInt64s, ranks: tuple[int, int] | None = None) -> TokenPair:
-    """Two sequences of token hashes or ids (uint64) made ready to be matched.
+    """Prepare two sequences of token hashes or ids (uint64) for matching.
 
-    The shorter one is put first, of equal lengths the one of the smaller rank, so that nothing depends on the
-    order in which they are given. Without ``ranks`` ids are compared one by one; hashes, which have another order
-    under another key, come with ranks that have not (``Units.rank``).
+    The shorter sequence comes first; at equal lengths, the one of smaller rank. The result is therefore
+    independent of the argument order. Without ``ranks``, ids are compared one by one. The order of hashes depends
+    on the key, so hashes need ranks that do not depend on it (``Units.rank``).
 
     >>> a, b = (np.array(ids, np.uint64) for ids in ([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6]))
     >>> literal(pair_of(a, b), 5).tiles.tolist()
@@ -136,11 +135,11 @@ def pair_of(a: UInt64s, b: UInt64s, ranks: tuple[int, int] | None = None) -> Tok
 
 
 def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> Literal:
-    """Greedy string tiling with tiles of at least ``min_chunk`` tokens (Wise 1993), and its upper bound.
+    """Compute greedy string tiling with tiles of at least ``min_chunk`` tokens (Wise 1993), and its upper bound.
 
     Longest first; ties: smaller |i − j|, smaller i, smaller j, with the sequences in the order of ``pair_of``.
-    A sequence shorter than ``min_chunk`` matches an identical one only. ``most_runs`` bounds the
-    common runs that are held at a time.
+    A sequence shorter than ``min_chunk`` matches only an identical one. ``most_runs`` bounds the number of common
+    runs held at a time.
     """
     names, n_names = pair.windows(min_chunk)
     m = pair.first_size
@@ -159,10 +158,10 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
 
 
 def information(pair: TokenPair, min_chunk: int = 5) -> Information:
-    """Which tokens repeat their own document, and which are in the other one, by windows of ``min_chunk`` tokens.
+    """Find the tokens that repeat their own document and those in the other one, by ``min_chunk``-token windows.
 
-    A window is a repeat when an equal one begins at least ``min_chunk`` tokens earlier in the same sequence; a
-    token in a repeat is redundant. A token is matched when some window over it is in the other sequence.
+    A window is a repeat if an equal one begins at least ``min_chunk`` tokens earlier in the same sequence; every
+    token in a repeat is redundant. A token is matched if a window that covers it is in the other sequence.
     """
     names, n_names = pair.windows(min_chunk)
     redundant = kernels.redundant_both(pair.tokens, pair.first_size, min_chunk, names, n_names)
@@ -170,13 +169,13 @@ def information(pair: TokenPair, min_chunk: int = 5) -> Information:
 
 
 def shingle_counts(pair: TokenPair, length: int = 5) -> SetCounts:
-    """Counts of the shingles of ``length`` tokens; fewer tokens, but at least one, make one shingle."""
+    """Count the shingles of ``length`` tokens; a shorter sequence of at least one token is a single shingle."""
     names, n_names = pair.windows(length)
     m, n = pair.first_size, len(pair.tokens) - pair.first_size
     first = count_names(names, 0, max(0, m - length + 1), n_names)
     second = count_names(names, m, m + max(0, n - length + 1), n_names)
     size_first, size_second, shared, least, most = map(int, set_counts(first, second))
-    if 0 < m < length:  # one shingle, the whole; nothing equals it but the same whole
+    if 0 < m < length:  # the whole sequence is one shingle, equal only to an identical sequence
         alike = int(kernels.same(pair.tokens, m))
         size_first, shared, least, most = 1, alike, alike, most + 1
     if 0 < n < length:
@@ -185,10 +184,11 @@ def shingle_counts(pair: TokenPair, length: int = 5) -> SetCounts:
 
 
 def lcs(pair: TokenPair, tiles: Int64s, steps: int = MOST_STEPS) -> tuple[int, bool]:
-    """Length of the longest common subsequence, and whether it is only a lower bound (Hyyrö 2004).
+    """Return the length of the longest common subsequence, and whether it is only a lower bound (Hyyrö 2004).
 
-    ``tiles`` are those of ``literal``; where more than ``steps`` words of 64 tokens would have to be touched, the
-    heaviest chain of tiles in the same order stands for it, or what a narrower band has in common.
+    ``tiles`` are those of ``literal``. If the computation would touch more than ``steps`` words of 64 tokens, the
+    result is the larger of two lower bounds: the heaviest chain of tiles in the same order, and the common
+    subsequence in a narrower band.
     """
     length, capped = lcs_kernels.common_in_order(pair.tokens, pair.first_size, 0, steps)
     if not capped:
@@ -199,7 +199,7 @@ def lcs(pair: TokenPair, tiles: Int64s, steps: int = MOST_STEPS) -> tuple[int, b
 
 @dataclass(frozen=True, eq=False)
 class ChunkCounts:
-    """Counts of many pairs, int64[pairs] each: what every chunk measure is made of."""
+    """The counts that all chunk measures derive from, for many pairs: int64[pairs] each."""
 
     tokens_a: Int64s
     tokens_b: Int64s
@@ -211,12 +211,12 @@ class ChunkCounts:
     common_information: Int64s
 
     def longest(self, matching: str = "literal") -> NDArray[np.float64]:
-        """chunk-longest of each pair: common text / the longer document."""
+        """Return chunk-longest of each pair: common text / longer document."""
         a, b, common = self._of(matching)
         return _ratio(common, np.maximum(a, b), (self.tokens_a == 0) & (self.tokens_b == 0))
 
     def union(self, matching: str = "literal") -> NDArray[np.float64]:
-        """chunk-union of each pair: common text / all text."""
+        """Return chunk-union of each pair: common text / all text."""
         a, b, common = self._of(matching)
         return _ratio(common, a + b - common, (self.tokens_a == 0) & (self.tokens_b == 0))
 
@@ -234,11 +234,12 @@ def _ratio(part: Int64s, whole: Int64s, equal: Bools) -> NDArray[np.float64]:
 
 
 def chunk_measures(tokens: UInt64s, offsets: Int64s, a: Int64s, b: Int64s, *, min_chunk: int = 5) -> ChunkCounts:
-    """The chunk counts of the pairs (a[k], b[k]) of documents ``tokens[offsets[d]:offsets[d + 1]]``.
+    """Count the chunks of the pairs (a[k], b[k]) of documents ``tokens[offsets[d]:offsets[d + 1]]``.
 
     ``tokens`` uint64 (hashes or ids, equal for equal tokens), ``offsets`` int64[documents + 1], a and b
-    int64[pairs]. One kernel call that releases the GIL: give it slices of the pairs from several threads. The
-    figures are those of ``literal`` and ``information``. Raises InputError for a pair that names no document.
+    int64[pairs]. A single kernel call that releases the GIL: to use several threads, pass each a slice of the
+    pairs. The counts equal those of ``literal`` and ``information``. Raises InputError if a pair refers to a
+    document that does not exist.
 
     >>> ids = np.array([1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 6], np.uint64)
     >>> counts = chunk_measures(ids, np.array([0, 5, 11]), np.array([0]), np.array([1]))
@@ -269,18 +270,20 @@ def chunk_measures(tokens: UInt64s, offsets: Int64s, a: Int64s, b: Int64s, *, mi
 
 
 def least_shared_shingles(common: int, min_chunk: int, *, matching: str = "literal", repeats: int = 1) -> int:
-    """How many distinct shingles of ``min_chunk`` tokens two documents share at least, given their common text C.
+    """Return the least number of distinct ``min_chunk``-token shingles that documents with common text C share.
 
-    *Literal*: ⌈C / (w·r)⌉. A tile of ℓ ≥ w tokens holds ℓ − w + 1 ≥ ℓ/w windows, and tiles overlap in neither
-    document, so their windows are at least C/w places of A, paired one to one with as many of B. One shingle takes
-    up at most r of these pairs, where r = ``repeats`` is how often a shared shingle occurs in that one of the two
-    documents that has it more rarely, at most; r = 1 where no shingle repeats in one of the documents. Without
-    knowing r nothing more than 1 follows from C: "a" × 20 and itself have C = 20 and one shingle, so that ⌈C/w⌉
-    does not hold for distinct shingles. With their multiplicity it does: Σ min(count) ≥ ⌈C/w⌉ always.
+    *Literal*: ⌈C / (w·r)⌉. A tile of ℓ ≥ w tokens contains ℓ − w + 1 ≥ ℓ/w windows, and tiles overlap in neither
+    document. Their windows therefore occupy at least C/w places of A, paired one to one with as many places of B.
+    One shingle accounts for at most r of these pairs, where r = ``repeats``. For each shared shingle, take the
+    document in which it occurs less often: r is the largest such count, and r = 1 if no shingle repeats in one of
+    the documents. Without r, C implies no more than 1 shared shingle: "a" × 20 compared with itself has C = 20 and
+    one shingle, so ⌈C/w⌉ does not hold for distinct shingles. It does hold with multiplicity: always
+    Σ min(count) ≥ ⌈C/w⌉.
 
-    *Information*: ⌈C / (2w − 1)⌉, whatever repeats. A matched token that is not redundant lies in an occurrence of
-    a shared shingle that is no repeat and so begins less than w tokens after the first one: what one shingle
-    accounts for lies within 2w − 1 tokens. That is sharp: "a" × 9 with w = 5 has 9 such tokens and one shingle.
+    *Information*: ⌈C / (2w − 1)⌉, regardless of repeats. A matched token that is not redundant lies in an
+    occurrence of a shared shingle that is not a repeat, so the occurrence begins less than w tokens after the
+    first one. All tokens due to one shingle lie within 2w − 1 tokens. The bound is sharp: "a" × 9 with w = 5 has 9
+    such tokens and one shingle.
 
     >>> least_shared_shingles(20, 5), least_shared_shingles(20, 5, repeats=16)
     (4, 1)

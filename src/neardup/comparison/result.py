@@ -1,4 +1,4 @@
-"""What a comparison of two documents holds: every measure, and the evidence as places in both texts."""
+"""The record of a comparison of two documents: every measure, and the evidence as places in both texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neardup.text.units import Units
 
 @dataclass(frozen=True)
 class Description:
-    """What a number is: ``kind`` exact, bound or estimate, and one sentence about it."""
+    """A description of a number: its ``kind`` (exact, bound or estimate) and a sentence about it."""
 
     kind: Literal["exact", "bound", "estimate"]
     sentence: str
@@ -76,9 +76,9 @@ _SENTENCES: dict[str, tuple[Literal["exact", "bound", "estimate"], str]] = {
     ),
 }
 DESCRIPTIONS: dict[str, Description] = {name: Description(*about) for name, about in _SENTENCES.items()}
-"""Every measure in the order of ``ComparisonRecord.measures``: whether it is exact, and a sentence about it.
+"""Every measure, in the order of ``ComparisonRecord.measures``: whether it is exact, and a sentence about it.
 
-Where ``ComparisonRecord.caps`` names a measure's matching, the value is not the exact one but what could be found.
+If ``ComparisonRecord.caps`` names the matching of a measure, its value is not exact: the search was incomplete.
 """
 
 _UNFINISHED = {
@@ -92,15 +92,15 @@ _UNFINISHED = {
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRecord:
-    """What two documents have in common: see :func:`compare`.
+    """The result of comparing two documents: see :func:`compare`.
 
     - ``measures``: every number of ``DESCRIPTIONS``, in that order.
-    - ``a``, ``b``: the units compared (tokens, or characters), with their places in the original texts.
+    - ``a``, ``b``: the compared units (tokens or characters), with their places in the original texts.
     - ``tiles`` int64[k, 3]: the literal match, (start in a, start in b, length) in units, in text order of a.
-    - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: which
-      repeat their own document, and which of the rest are in the other document.
-    - ``settings``: those of the call; ``stop_words`` is the language, or the number of different words.
-    - ``caps``: what was not worked out in full, as sentences; empty nearly always.
+    - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: the units
+      that repeat their own document, and those among the others that are in the other document.
+    - ``settings``: the settings of the call; ``stop_words`` is the language, or the number of distinct words.
+    - ``caps``: sentences about matchings that were not completed; nearly always empty.
     """
 
     settings: dict[str, Any]
@@ -116,7 +116,7 @@ class ComparisonRecord:
 
     @property
     def degraded(self) -> bool:
-        """Whether some matching was not worked out in full (``caps`` says which, and why)."""
+        """Whether a matching was not completed (``caps`` names it and the reason)."""
         return bool(self.caps)
 
     @property
@@ -126,13 +126,13 @@ class ComparisonRecord:
 
     @cached_property
     def alignment(self) -> Alignment:
-        """The two texts in rows: equal, changed, only in one, moved (``neardup.comparison.alignment``)."""
+        """The two texts in rows: equal, changed, in one text only, moved (``neardup.comparison.alignment``)."""
         return align(self.a, self.b, self.tiles)
 
     def described(self) -> Iterator[tuple[str, Any, str, str]]:
-        """Every measure: its name, its value, what kind of number that is, and a sentence about it.
+        """Yield every measure: its name, its value, its kind, and a sentence about it.
 
-        The kind is that of ``DESCRIPTIONS``; for what was not worked out in full "lower bound" or "as found".
+        The kind is that of ``DESCRIPTIONS``; for incomplete matchings it is "lower bound" or "as found".
         """
         unfinished = {name: kind for cap in self.caps for name, kind in _UNFINISHED[cap].items()}
         for name, value in self.measures.items():
@@ -140,7 +140,7 @@ class ComparisonRecord:
             yield name, value, unfinished.get(name, about.kind), about.sentence
 
     def chunks(self) -> list[dict[str, Any]]:
-        """The literal tiles as text: units and characters where they begin and end in both, and the two quotes."""
+        """Return the literal tiles as text: tokens, character spans in both texts, and the two quotes."""
         return [
             {
                 "tokens": length,
@@ -153,10 +153,10 @@ class ComparisonRecord:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON.
+        """Return everything as plain data, ready for JSON.
 
-        Spans are [begin, end) in characters of the original texts, one a unit; tiles are [start in a, start in b,
-        length]; the flags of the information match are runs [begin, end) of units.
+        Spans are [begin, end) in characters of the original texts, one per unit; tiles are [start in a, start in
+        b, length]; the flags of the information match are runs [begin, end) of units.
         """
         flags = {name: getattr(self, name) for name in ("redundant_a", "redundant_b", "matched_a", "matched_b")}
         return {
@@ -180,7 +180,7 @@ class ComparisonRecord:
 
 
 def _runs(flags: Bools) -> list[list[int]]:
-    """The runs [begin, end) of True."""
+    """Return the runs [begin, end) of True values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(np.int8), [0]))))
     runs: list[list[int]] = edges.reshape(-1, 2).tolist()
     return runs

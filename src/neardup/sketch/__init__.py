@@ -1,1 +1,1 @@
-"""Sketches of documents: MinHash, SimHash, samples, and where signatures came from."""
+"""Sketches of documents: MinHash, SimHash, samples, and the provenance of signatures."""

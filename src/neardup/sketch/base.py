@@ -1,4 +1,4 @@
-"""What all families share: how texts become sets of shingles, and what is said about it."""
+"""The common base of all families: how texts become sets of shingles, and the provenance of signatures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import PUBLIC
 
 Ids = Sequence[int] | NDArray[np.integer[Any]]
-"""A set of whole numbers from 0 to 2⁶⁴ − 1: row numbers, or hashes of one's own features."""
+"""A set of whole numbers from 0 to 2⁶⁴ − 1: row numbers, or hashes of custom features."""
 
 
 class ShingleFamily:
-    """A way to sketch sets of shingles, or of ids. ``family`` names it where signatures are stored."""
+    """A way to sketch sets of shingles or of ids. ``family`` is its name in stored signatures."""
 
     family: ClassVar[str]
 
@@ -31,11 +31,11 @@ class ShingleFamily:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What makes this family, seeds included, by the name of the argument."""
+        """The parameters that define this family, seeds included, by argument name."""
         raise NotImplementedError
 
     def provenance(self, of_ids: bool = False) -> Provenance:
-        """How its signatures are made: of texts, or of ids."""
+        """Return how its signatures are made: of texts, or of ids."""
         shingles = self.settings.shingles
         made = {"of": "ids"} if of_ids else {"of": "texts", "length": shingles.length, "unit": shingles.unit}
         return Provenance(self.family, {**self.parameters, **made})
@@ -45,13 +45,13 @@ class ShingleFamily:
         return f"{type(self).__name__}({given})"
 
     def sets_of(self, texts: Any) -> Iterator[ShingleSets]:
-        """The shingle sets of texts, some megabytes of text at a time."""
+        """Yield the shingle sets of texts, a few megabytes of text at a time."""
         for array in text_arrays(texts):
             yield shingle_sets(array, np.arange(len(array)), self.settings, PUBLIC)
 
 
 def mixed(ids: Ids) -> UInt64s:
-    """The ids, mixed so that ids that count up do as well as random ones. Raises InputError for other things."""
+    """Mix the ids, so that consecutive ids work as well as random ones. Raises InputError for anything else."""
     values = whole_numbers(ids)
     out = np.empty(len(values), np.uint64)
     mix_all(np.ascontiguousarray(values), out)
@@ -59,13 +59,13 @@ def mixed(ids: Ids) -> UInt64s:
 
 
 def offsets_of(ends: Sequence[Int64s]) -> Int64s:
-    """int64[n + 1] offsets of sets whose sizes come in blocks."""
+    """Return the int64[n + 1] offsets of sets whose sizes come in blocks."""
     sizes = np.concatenate([np.zeros(1, np.int64), *ends])
     return np.cumsum(sizes)
 
 
 def whole_number(name: str, value: Any, low: int, high: int) -> int:
-    """``value`` as an int from ``low`` to ``high``. Raises SettingError."""
+    """Return ``value`` as an int from ``low`` to ``high``. Raises SettingError for anything else."""
     right = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
     if not right:
         raise SettingError(f"{name} is {value!r}", f"a whole number from {low} to {high}")

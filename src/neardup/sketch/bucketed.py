@@ -1,16 +1,16 @@
 """The MinHash filter of full-text engines: ``hash_count``, ``bucket_count``, ``hash_set_size``, ``with_rotation``.
 
-Every hash function deals the shingles to buckets by the top bits of their hash and keeps the smallest of each
-(Li, Owen and Zhang 2012; the filters of Lucene, Solr, Elasticsearch and OpenSearch have these parameters).
-*Rotation* fills an empty bucket with the value of the next one (Shrivastava and Li 2014), so that every
-document has as many values. Engines count values that two documents have in common; read like that, documents with
-few shingles for their buckets come out wrong, since a shingle counts as often as it was copied.
+Every hash function assigns shingles to buckets by the top bits of their hash, and keeps the smallest hashes of
+each bucket (Li, Owen and Zhang 2012; the filters of Lucene, Solr, Elasticsearch and OpenSearch have these
+parameters). *Rotation* copies the value of the next bucket into an empty one (Shrivastava and Li 2014), so every
+document has the same number of values. Engines count the values that two documents have in common. This misjudges
+documents with few shingles for their buckets, because a shingle counts once for each copy.
 
-Here copies are told apart: a hash that stands in another bucket than its own is one. What is left is, in every
-bucket, the smallest hashes of the union of two documents; these are drawn from the union without replacement,
-so that their share in both is an unbiased estimate of resemblance, rotation or not.
+This module detects the copies: a hash that is not in its own bucket is a copy. The remaining values are, in every
+bucket, the smallest hashes of the union of two documents. They are drawn from the union without replacement, so
+the share of them in both documents is an unbiased estimate of resemblance, with or without rotation.
 
-The hashes are those of this program: signatures are not comparable with those that an engine has stored.
+The hashes are those of this program: its signatures are not comparable with those stored by an engine.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ MOST_SLOTS = 1 << 16
 class BucketMinHash(SlotFamily):
     """Signatures uint64[n, hash_count · bucket_count · hash_set_size].
 
-    Warning: :meth:`engine_scores` is what an engine would show, and misstates documents with fewer than about four
-    shingles a bucket (2 000 for 512 buckets) when ``with_rotation`` is set; bands are then found more often than
-    reckoned as well. :meth:`resemblances` has no such bias. The table is on the page on fingerprints.
+    Warning: :meth:`engine_scores` returns the scores of an engine. With ``with_rotation`` it misstates documents
+    with fewer than about four shingles per bucket (2,000 for 512 buckets), and bands then also find such documents
+    more often than calculated. :meth:`resemblances` has no such bias. The fingerprints page has a table.
 
     >>> family = BucketMinHash(bucket_count=16)
     >>> made = family.sketch_ids([1, 2, 3, 4, 3, 4, 5, 6], np.array([0, 4, 8]))
@@ -81,7 +81,7 @@ class BucketMinHash(SlotFamily):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The four of the engines."""
+        """The four parameters of the engines."""
         return {
             "hash_count": self.hash_count,
             "bucket_count": self.bucket_count,
@@ -90,17 +90,17 @@ class BucketMinHash(SlotFamily):
         }
 
     def counts(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Int64s:
-        """(in both, of how many) hashes of the union that both signatures tell of, int64[m, 2]; no copies."""
+        """Count the union's hashes that both signatures cover: (in both, in total), int64[m, 2]; no copies."""
         ours, theirs, rows = self._checked(signatures, pairs, other)
         out = np.empty((len(rows), 2), np.int64)
         read_pairs(ours, theirs, rows, self._form, out)
         return out
 
     def engine_scores(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Floats:
-        """What a search engine scores: the share of the values of a that are among those of b, float64[m].
+        """Return the score of a search engine: the share of the values of a that are among those of b, float64[m].
 
-        Copies made by rotation count. Not symmetric, neither resemblance nor containment, and biased for short
-        documents; for comparison with :meth:`resemblances`.
+        Copies made by rotation count. The score is not symmetric, is neither resemblance nor containment, and is
+        biased for short documents. It serves for comparison with :meth:`resemblances`.
         """
         ours, theirs, rows = self._checked(signatures, pairs, other)
         out = np.empty(len(rows), np.float64)
@@ -108,10 +108,10 @@ class BucketMinHash(SlotFamily):
         return out
 
     def band_rows(self, similarity: float, probability: float) -> int:
-        """The most rows a band with which a pair of that ``similarity`` is found with that ``probability``.
+        """Return the most rows a band may have to find pairs of ``similarity`` with ``probability``.
 
-        The bands are those there really are: slots // rows, and one more that is filled up with the first slots.
-        Raises SettingError where not even one row a band reaches the probability, and for bands of sets.
+        Counts the bands as :meth:`lsh` makes them: slots // rows, and one more that is filled up with the first
+        slots. Raises SettingError if even one row per band misses the probability, and for bands of sets.
 
         >>> BucketMinHash().band_rows(0.8, 0.99), BucketMinHash(bucket_count=100).band_rows(0.8, 0.9995)
         (10, 5)
@@ -123,10 +123,10 @@ class BucketMinHash(SlotFamily):
         return most_rows(similarity, probability, self.slots, wrap=True)
 
     def lsh(self, signatures: NDArray[Any], similarity: float, probability: float) -> LSH:
-        """Bands of as many rows as :meth:`band_rows` says, the last one filled up with the first slots.
+        """Return bands with the rows of :meth:`band_rows`, the last one filled up with the first slots.
 
-        A bucket without a shingle agrees with nothing. So documents with few shingles for their buckets are found
-        less often than the probability says without rotation, and more often with it.
+        An empty bucket agrees with nothing. Documents with few shingles for their buckets are therefore found less
+        often than the probability indicates without rotation, and more often with it.
         """
         rows = self.band_rows(similarity, probability)
         checked = slots_array(signatures, self.slots, np.uint64)
@@ -135,7 +135,7 @@ class BucketMinHash(SlotFamily):
         return LSH(filled, rows, wrap=True)
 
     def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """The signature of the union of two sets, from theirs."""
+        """Return the signature of the union of two sets, from their signatures."""
         cells = np.concatenate([self._own(one), self._own(other)], axis=1)
         cells.sort(axis=1)
         cells[:, 1:][cells[:, 1:] == cells[:, :-1]] = EMPTY
@@ -151,7 +151,7 @@ class BucketMinHash(SlotFamily):
         return self.hash_count, self.bucket_count, self.hash_set_size, np.uint64(width)
 
     def _own(self, signature: NDArray[Any]) -> NDArray[Any]:
-        """The cells [hash_count · bucket_count, hash_set_size], copies made by rotation taken out."""
+        """Return the cells [hash_count · bucket_count, hash_set_size] without the copies made by rotation."""
         cells = signature.reshape(-1, self.hash_set_size).copy()
         own = (cells >> np.uint64(32)) // self._form[3]
         numbers = np.arange(len(cells), dtype=np.uint64) % np.uint64(self.bucket_count)

@@ -1,7 +1,7 @@
 """The published constants of the MinHash families.
 
-Signatures of two installations can be compared only if both used the same numbers, so these come from a
-fixed generator with a fixed seed and never change within a format version.
+Signatures of two installations are comparable only if both use the same numbers. They therefore come from a fixed
+generator with a fixed seed, and never change within a format version.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORD = (1 << 64) - 1
 
 
 def splitmix64(state: int) -> int:
-    """The SplitMix64 output for a state (Steele, Lea and Flood 2014, figure 5)."""
+    """Return the SplitMix64 output for a state (Steele, Lea and Flood 2014, figure 5)."""
     z = (state + _STEP) & _WORD
     z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & _WORD
     z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & _WORD
@@ -27,7 +27,7 @@ def splitmix64(state: int) -> int:
 
 @cache
 def classic_coefficients(slots: int) -> tuple[UInt32s, UInt32s]:
-    """Multipliers a (odd) and offsets b, uint32[slots] each; more slots keep the first ones.
+    """Return multipliers a (odd) and offsets b, uint32[slots] each; more slots keep the first ones.
 
     >>> a, b = classic_coefficients(2)
     >>> [hex(x) for x in a], [hex(x) for x in b]

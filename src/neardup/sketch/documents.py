@@ -1,4 +1,4 @@
-"""Texts → fingerprints, and texts → shingle sets: two pure stages over Arrow arrays."""
+"""Turn texts into fingerprints or shingle sets: two pure stages over Arrow arrays."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from neardup.text.unicode_data import unicode_tables
 
 _UNITS = {"word": kernels.WORD, "char": kernels.CHAR}
 _SKETCHES = {"one-permutation": kernels.ONE_PERMUTATION, "classic": kernels.CLASSIC}
-_NO_SKETCH = kernels.CLASSIC  # of 0 slots: a run by SimHash makes no signatures
+_NO_SKETCH = kernels.CLASSIC  # with 0 slots: a SimHash run makes no signatures
 
 
 @dataclass(frozen=True)
 class ShingleSets:
     """Sorted sets of distinct hashes, or tokens in text order: set k is ``hashes[offsets[k]:offsets[k + 1]]``.
 
-    ``ranks`` (uint64) put documents in an order by what they hold, whatever the key; only of tokens in order.
+    ``ranks`` (uint64) order documents by their content, independently of the key; only set for tokens in order.
     """
 
     hashes: UInt64s
@@ -39,12 +39,12 @@ class ShingleSets:
 
     @property
     def sizes(self) -> Int64s:
-        """Number of elements of each set."""
+        """The number of elements of each set."""
         return np.diff(self.offsets)
 
 
 def text_batch(texts: pa.Array) -> kernels.TextBatch:
-    """The buffers of a string or binary array as the kernels take them; nulls count as empty."""
+    """Return the buffers of a string or binary array in the form the kernels need; nulls count as empty."""
     if texts.null_count:
         texts = pc.fill_null(texts, pa.scalar(b"" if _is_binary(texts.type) else "", texts.type))
     large = pt.is_large_string(texts.type) or pt.is_large_binary(texts.type)
@@ -62,9 +62,9 @@ def text_batch(texts: pa.Array) -> kernels.TextBatch:
 
 
 def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
-    """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row a text, in order.
+    """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row per text, in order.
 
-    All of it is published, and the same everywhere. Releases the GIL while it computes.
+    All columns use the public key, so they are the same in every installation. Releases the GIL while it computes.
     """
     slots = settings.sketch.slots
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
@@ -79,10 +79,10 @@ def sign(
 ) -> tuple[Int64s, Int64s]:
     """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
 
-    Signatures are by the public key, stream keys by ``counting``.
+    Signatures use the public key, stream keys the key ``counting``.
 
     Returns int64[n] units of each text and int64[n] invalid UTF-8 sequences. The row of a text without
-    units means nothing. With 0 slots nothing is sketched. Releases the GIL while it computes.
+    units is meaningless. With 0 slots, no signatures are made. Releases the GIL while it computes.
     """
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     coefficients, out = classic_coefficients(signatures.shape[1]), (units, keys, signatures, invalid)
@@ -94,10 +94,10 @@ def sign(
 def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
     """Write the SimHash fingerprints (uint64[n, 1], or uint64[n, 2]: 128 bits, low bits first) of n texts.
 
-    ``features`` is a name that ``features_of`` knows. A text without a feature gets 0. Releases the GIL
-    while it computes.
+    ``features`` is a name accepted by ``features_of``. A text without a feature gets 0. Releases the GIL while it
+    computes.
     """
-    from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_texts  # other runs need not wait for it
+    from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_texts  # imported late: other runs need none
 
     window = features_of(features)
     assert window is not None
@@ -107,14 +107,14 @@ def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
 
 
 def simhash_words(settings: Settings) -> int:
-    """Words of 64 bits that a run keeps of the SimHash of each text; 0 where it searches without."""
+    """Return the 64-bit words that a run keeps of the SimHash of each text; 0 if it does not use SimHash."""
     return settings.simhash.bits // 64 if settings.by_simhash else 0
 
 
 def shingle_sets(
     texts: pa.Array, rows: Int64s, settings: Settings, key: Key, features: Features = "shingles"
 ) -> ShingleSets:
-    """The shingle set, or other ``features``, of each text named in ``rows``, in that order, hashed by ``key``.
+    """Return the shingle set, or other ``features``, of each text in ``rows``, in that order, hashed by ``key``.
 
     Releases the GIL while it computes.
     """
@@ -132,9 +132,9 @@ def shingle_sets(
 
 
 def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: Key) -> Int64s:
-    """int64[n]: how many of the shingles ``wanted`` (uint64, distinct, by ``key``) each text has.
+    """Return int64[n]: how many of the shingles ``wanted`` (uint64, distinct, by ``key``) each text contains.
 
-    Takes half the time of its set. Releases the GIL while it computes.
+    Needs half the time of making the sets. Releases the GIL while it computes.
     """
     shared = np.empty(len(texts), np.int64)
     count_sharing(text_batch(texts), unicode_tables(), form_of(settings)[:2], key, wanted, shared)
@@ -142,7 +142,7 @@ def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: K
 
 
 def form_of(settings: Settings) -> Int64s:
-    """The settings the kernels need, as the int64[3] they take: unit, shingle length, sketch."""
+    """Return the settings for the kernels as int64[3]: unit, shingle length, sketch."""
     unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)
     return np.array([unit, settings.shingles.length, sketch], np.int64)
 

@@ -1,7 +1,7 @@
-"""Signatures of the package datasketch, taken over as they are: for comparison among themselves.
+"""Signatures imported unchanged from the package datasketch, for comparison among themselves.
 
-Their hash functions are not those of this program, so that they can be compared with each other, banded with
-``LSH`` and stored, but not with any signature made here. The objects are recognised by what they have
+Their hash functions differ from those of this program. They can be compared with each other, banded with ``LSH``
+and stored, but not compared with signatures made here. The objects are recognised by their attributes
 (``hashvalues`` and ``seed``); the package itself is not needed.
 """
 
@@ -20,14 +20,14 @@ from neardup.sketch.slots import SlotFamily
 from neardup.tables import Int64s, UInt64s
 
 _SCHEMES = {"affine32": np.uint32, "affine64": np.uint64, "legacy": np.uint32}
-"""The type that holds the values of each scheme; "legacy" are the 32 bits of versions before 2.0."""
+"""The dtype of the values of each scheme; "legacy" are the 32 bits of versions before 2.0."""
 
 
 class Datasketch(SlotFamily):
-    """The family of datasketch MinHashes of one number of permutations, one seed and one scheme.
+    """The family of datasketch MinHashes with one number of permutations, one seed and one scheme.
 
-    Which hash function made the values the objects do not say in all cases: that it was the same is for
-    the user to see to.
+    The objects do not always record the hash function that made their values. The user must ensure that it was the
+    same.
     """
 
     family = "datasketch minhash"
@@ -45,7 +45,7 @@ class Datasketch(SlotFamily):
         return {"num_perm": self.slots, "seed": self.seed, "scheme": self.scheme}
 
     def provenance(self, of_ids: bool = False) -> Provenance:
-        """How they were made; texts and shingles are the user's affair."""
+        """Return how they were made; texts and shingles are unknown here."""
         return Provenance(self.family, {**self.parameters, "of": "sets"})
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> NDArray[Any]:
@@ -57,9 +57,9 @@ class Datasketch(SlotFamily):
 
 
 def taken_over(minhashes: Sequence[Any]) -> tuple[Datasketch, NDArray[Any]]:
-    """The family of MinHash or LeanMinHash objects, which must be one, and their signatures [n, num_perm].
+    """Return the common family of MinHash or LeanMinHash objects, and their signatures [n, num_perm].
 
-    Raises InputError for objects that are none, FormatError for objects of two families, naming both.
+    Raises InputError for other objects, and FormatError, which names both, for objects of two families.
     """
     family: Datasketch | None = None
     rows = []

@@ -1,4 +1,4 @@
-"""MinHash for those who want just the sketch: signatures in bulk, and one that can be merged and stored."""
+"""MinHash as a plain sketch: signatures in bulk, and a single sketch that can be merged and stored."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _UNITS = ("word", "char")
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated share with its 95 % Wilson interval, from ``slots`` slots (or what else was ``counted``).
+    """An estimated share with its 95 % Wilson interval, from ``slots`` slots (or from the unit in ``counted``).
 
-    ``float()``, ``format()`` and <, <=, > and >= (with numbers and other estimates) read it as ``value``. Two are
-    equal if all of it is.
+    ``float()``, ``format()`` and <, <=, > and >= (with numbers and other estimates) use its ``value``. Two
+    estimates are equal if all fields are equal.
 
     >>> estimate(138, 200) > 0.6, f"{estimate(138, 200):.2f}", float(estimate(1, 2))
     (True, '0.69', 0.5)
@@ -72,7 +72,7 @@ class Estimate:
 
 
 def estimate(matches: int, slots: int) -> Estimate:
-    """The estimate for so many matching slots (Wilson 1927; for one-permutation it is conservative).
+    """Return the estimate for ``matches`` equal slots (Wilson 1927; conservative for one-permutation).
 
     >>> print(estimate(138, 200))
     0.690 (95 % interval 0.623–0.750, 200 slots)
@@ -84,9 +84,9 @@ def estimate(matches: int, slots: int) -> Estimate:
 class MinHash:
     """A MinHash family: how texts become signatures of ``slots`` 32-bit slots.
 
-    ``sketch`` is ``one-permutation`` (one hash per shingle chooses a slot and competes there; a slot that
-    none chose takes its classic value) or ``classic`` (a·x + b mod 2³² for every slot). Signatures can be
-    compared only within one family, format version and Unicode version.
+    ``sketch`` is ``one-permutation`` (one hash per shingle chooses a slot and competes there; a slot chosen by no
+    shingle gets its classic value) or ``classic`` (a·x + b mod 2³² for every slot). Signatures are comparable only
+    within one family, format version and Unicode version.
 
     >>> family = MinHash()
     >>> family.sketch(["the night is dark and the moon is red", "the moon is red"]).shape
@@ -109,7 +109,7 @@ class MinHash:
         return f"MinHash(slots={sketch.slots}, {form})"
 
     def sketch(self, texts: Any) -> UInt32s:
-        """Signatures uint32[n, slots] of n texts: a list of str, or Arrow data (array, table, data frame).
+        """Return signatures uint32[n, slots] of n texts: a list of str, or Arrow data (array, table, data frame).
 
         A text without a token gets all ones. Raises InputError for anything else.
         """
@@ -125,25 +125,26 @@ class MinHash:
         return out
 
     def of(self, text: str) -> MinHashSketch:
-        """The sketch of one text, which can be merged, compared and stored."""
+        """Return the sketch of one text, which can be merged, compared and stored."""
         sets = shingle_sets(text_arrays([text])[0], np.zeros(1, np.int64), self.settings, PUBLIC)
         values, bucketed = self._sketch(sets.hashes, sets.offsets)
         return MinHashSketch(self.settings, values[0], bucketed[0])
 
     def of_ids(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> MinHashSketch:
-        """The sketch of a set of whole numbers (row numbers, hashes of one's own features).
+        """Return the sketch of a set of whole numbers (row numbers, hashes of custom features).
 
-        They are mixed first, so that ids that count up do as well as random ones. Sketches of ids are
-        comparable with each other, not with those of texts. Raises InputError for what is no whole number.
+        They are mixed first, so consecutive ids work as well as random ones. Sketches of ids are comparable with
+        each other, not with those of texts. Raises InputError for anything but whole numbers.
         """
         values = whole_numbers(ids)
         signatures, bucketed = self.sketch_ids(values, np.array([0, len(values)], np.int64))
         return MinHashSketch(self.settings, signatures[0], bucketed[0], of_ids=True)
 
     def sketch_ids(self, ids: UInt64s, offsets: Int64s) -> tuple[UInt32s, Bools]:
-        """Signatures uint32[n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` (uint64, int64[n + 1]).
+        """Return signatures uint32[n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]``, and the slots chosen.
 
-        Also bool[n, slots]: which slots an id chose (what merging needs to know).
+        ``ids`` uint64, ``offsets`` int64[n + 1]. The second array, bool[n, slots], marks the slots that an id
+        chose; merging needs it.
         """
         mixed = np.empty(len(ids), np.uint64)
         mix_all(np.ascontiguousarray(ids, np.uint64), mixed)
@@ -151,26 +152,26 @@ class MinHash:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """sketch, slots, and the published seed."""
+        """The sketch, the slots, and the published seed."""
         sketch = self.settings.sketch
         return {"sketch": sketch.sketch, "slots": sketch.slots, "seed": f"{SEED:#x}"}
 
     def provenance(self, of_ids: bool = False) -> Provenance:
-        """How the signatures are made, of texts or of ids; the seed is that of the published coefficients."""
+        """Return how the signatures are made, of texts or of ids; the seed is that of the public coefficients."""
         shingles = self.settings.shingles
         texts = {"of": "texts", "length": shingles.length, "unit": shingles.unit}
         return Provenance("minhash", {**self.parameters, **({"of": "ids"} if of_ids else texts)})
 
     def resemblances(self, signatures: UInt32s, pairs: Any, other: UInt32s | None = None) -> Floats:
-        """The estimated resemblance (float64[m]) of ``pairs`` of rows of signatures: equal slots / slots.
+        """Return the estimated resemblance (float64[m]) of ``pairs`` of rows of signatures: equal slots / slots.
 
         ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given. Raises InputError for
-        rows that are not there.
+        rows that do not exist.
         """
         return count_equal(signatures, pairs, other) / self.settings.sketch.slots
 
     def to_arrow(self, ids: Any, signatures: UInt32s, *, of_ids: bool = False) -> pa.Table:
-        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+        """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
 
         ``ids`` name the documents (strings or whole numbers); ``of_ids``: the signatures are those of ids.
         """
@@ -187,7 +188,7 @@ class MinHash:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MinHashSketch:
-    """The MinHash of one set: ``values`` uint32[slots], and which slots a shingle chose.
+    """The MinHash of one set: ``values`` uint32[slots], and ``bucketed``, the slots that a shingle chose.
 
     ``bytes(sketch)`` stores it, :meth:`from_bytes` reads it back; ``a | b`` is the sketch of the union.
     """
@@ -203,14 +204,14 @@ class MinHashSketch:
         return bool((self.values == 0xFFFFFFFF).all())
 
     def resemblance(self, other: MinHashSketch) -> Estimate:
-        """Estimated resemblance: matching slots / slots. The empty set is like itself and nothing else."""
+        """Estimate the resemblance: matching slots / slots. The empty set resembles only itself."""
         self._require_same_family(other)
         if self.is_empty != other.is_empty:
             return estimate(0, len(self.values))
         return estimate(int((self.values == other.values).sum()), len(self.values))
 
     def __or__(self, other: MinHashSketch) -> MinHashSketch:
-        """The sketch of the union of both sets, the same as sketching the union itself."""
+        """Return the sketch of the union of both sets, identical to a sketch made from the union."""
         self._require_same_family(other)
         lesser = np.minimum(self.values, other.values)
         values = np.where(self.bucketed & ~other.bucketed, self.values, lesser)
@@ -242,7 +243,7 @@ class MinHashSketch:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> MinHashSketch:
-        """Read what ``bytes(sketch)`` gave. Raises FormatError for anything else, naming what it is."""
+        """Read the output of ``bytes(sketch)``. Raises FormatError for anything else, naming any other version."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
             raise FormatError("These bytes are not a MinHash sketch", "What bytes(sketch) gives")
         _, made_by, sketch, unit, length, slots, unicode_version = _HEADER.unpack_from(data)
@@ -296,7 +297,7 @@ class MinHashSketch:
 
 
 def slots_array(signatures: Any, slots: int, dtype: Any) -> NDArray[Any]:
-    """The signatures, if they are an array [n, slots] of that type. Raises InputError."""
+    """Return the signatures if they are an array [n, slots] of that dtype. Raises InputError otherwise."""
     right = isinstance(signatures, np.ndarray) and signatures.dtype == dtype and signatures.ndim == 2
     if not right or signatures.shape[1] != slots:
         is_array = isinstance(signatures, np.ndarray)
@@ -309,7 +310,7 @@ def slots_array(signatures: Any, slots: int, dtype: Any) -> NDArray[Any]:
 
 
 def pair_rows(pairs: Any, documents: int, others: int) -> Int64s:
-    """``pairs`` as int64[m, 2]; the first are below ``documents``, the second below ``others``, or InputError."""
+    """Return ``pairs`` as int64[m, 2]. Raises InputError for rows not below ``documents`` and ``others``."""
     rows: Int64s = np.ascontiguousarray(pairs, np.int64).reshape(-1, 2)
     if len(rows) and (rows.min() < 0 or rows[:, 0].max() >= documents or rows[:, 1].max() >= others):
         raise InputError(
@@ -320,7 +321,7 @@ def pair_rows(pairs: Any, documents: int, others: int) -> Int64s:
 
 
 def count_equal(signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Int64s:
-    """The number of equal slots (int64[m]) of pairs of rows of ``signatures`` (and ``other``)."""
+    """Return the number of equal slots (int64[m]) of pairs of rows of ``signatures`` (and ``other``)."""
     theirs = signatures if other is None else other
     rows = pair_rows(pairs, len(signatures), len(theirs))
     out = np.empty(len(rows), np.int64)
@@ -333,7 +334,7 @@ def _unicode_bytes() -> bytes:
 
 
 def text_arrays(texts: Any) -> list[pa.Array]:
-    """The texts as Arrow arrays of strings or bytes."""
+    """Return the texts as Arrow arrays of strings or bytes."""
     if isinstance(texts, str):
         raise InputError("The texts are one str", "A list of str, or Arrow data", "Use of() for a single text")
     documents = open_documents(texts)
@@ -343,7 +344,7 @@ def text_arrays(texts: Any) -> list[pa.Array]:
 
 
 def whole_numbers(ids: Any) -> UInt64s:
-    """A list or array of whole numbers as uint64, without numpy's detour over floats."""
+    """Return a list or array of whole numbers as uint64, without numpy's detour through floats."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         if ids.size and int(ids.min()) < 0:
             raise _no_ids(f"the number {int(ids.min())}")

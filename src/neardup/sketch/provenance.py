@@ -1,4 +1,4 @@
-"""How signatures were made: what is stored with them, and what two must have in common to be compared."""
+"""The provenance of signatures: how they were made, and the fields that must match for two to be comparable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neardup.tables import FORMAT_VERSION, Int64s
 from neardup.text.unicode_data import UNICODE_VERSION
 
 KEY = b"neardup"
-"""The key of the schema metadata of an Arrow table under which the provenance of its signatures stands."""
+"""The key in the schema metadata of an Arrow table that holds the provenance of its signatures."""
 
 _NO_TABLE = "A table that to_arrow() of a family gave, with the metadata of its schema"
 
@@ -26,7 +26,7 @@ _NO_TABLE = "A table that to_arrow() of a family gave, with the metadata of its 
 class Provenance:
     """The family of some signatures, its parameters (seeds included) and the versions they depend on.
 
-    ``parameters`` are plain values by name. Signatures can be compared only if all of this is equal.
+    ``parameters`` are plain values by name. Signatures are comparable only if all fields are equal.
 
     >>> print(Provenance("example", {"slots": 8, "of": "ids"}, 1, "15.0.0"))
     example (version 1, Unicode 15.0.0, slots 8, of ids)
@@ -43,13 +43,13 @@ class Provenance:
         return f"{_shown(self.family)} ({', '.join(says)})"
 
     def metadata(self) -> dict[bytes, bytes]:
-        """The schema metadata of a table of such signatures: one key, JSON."""
+        """Return the schema metadata of a table of such signatures: one key, JSON."""
         whole = {"family": self.family, "version": self.version, "unicode": self.unicode, **self.parameters}
         return {KEY: json.dumps(whole, ensure_ascii=False).encode()}
 
     @classmethod
     def of(cls, metadata: Mapping[bytes, bytes] | None) -> Provenance:
-        """Read what :meth:`metadata` gave. Raises FormatError for anything else, and for another version."""
+        """Read the output of :meth:`metadata`. Raises FormatError for anything else, and for another version."""
         try:
             whole = json.loads((metadata or {})[KEY])
             made = cls(whole.pop("family"), whole, whole.pop("version"), whole.pop("unicode"))
@@ -67,7 +67,7 @@ class Provenance:
 
 
 def provenance_of(thing: Any) -> Provenance:
-    """How a signature, sample or table of them was made. Raises InputError for anything else."""
+    """Return how a signature, sample or table of them was made. Raises InputError for anything else."""
     made = thing if isinstance(thing, Provenance) else getattr(thing, "provenance", None)
     if not isinstance(made, Provenance):
         raise InputError(f"The other side is a {type(thing).__name__}", "A signature, sketch or sample")
@@ -75,7 +75,7 @@ def provenance_of(thing: Any) -> Provenance:
 
 
 def require_same(mine: Any, others: Any) -> None:
-    """Raise FormatError, which names both, unless signatures of these two can be compared."""
+    """Raise FormatError, which names both, unless signatures of these two are comparable."""
     one, other = provenance_of(mine), provenance_of(others)
     if one != other:
         raise FormatError(
@@ -86,11 +86,11 @@ def require_same(mine: Any, others: Any) -> None:
 
 
 def signature_table(made: Provenance, ids: Any, values: NDArray[Any], offsets: Int64s | None = None) -> pa.Table:
-    """Signatures as an Arrow table: the columns ``id`` and ``signature``, and how they were made as metadata.
+    """Return signatures as an Arrow table: the columns ``id`` and ``signature``, and the provenance as metadata.
 
-    ``values`` are [n, slots] of an unsigned type, or the elements of n lists that begin at ``offsets``
+    ``values`` are [n, slots] of an unsigned dtype, or the elements of n lists that begin at ``offsets``
     (int64[n + 1]). ``ids`` name the documents: n strings or whole numbers, or Arrow data. Raises InputError
-    where the numbers of the two differ, or where Arrow cannot hold the ids.
+    if the numbers of the two differ, or if Arrow cannot represent the ids.
     """
     try:
         names = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else pa.array(ids)
@@ -107,9 +107,9 @@ def signature_table(made: Provenance, ids: Any, values: NDArray[Any], offsets: I
 
 
 def signature_column(table: pa.Table) -> tuple[NDArray[Any], Int64s | None]:
-    """What :func:`signature_table` was given: values [n, slots] and None, or elements and offsets of lists.
+    """Return the arguments of :func:`signature_table`: values [n, slots] and None, or list elements and offsets.
 
-    Raises FormatError where the column is not there, holds something else, or has gaps.
+    Raises FormatError if the column is missing, has another type, or has gaps.
     """
     if not {"id", "signature"} <= set(table.column_names):
         raise FormatError("The table has no columns id and signature", _NO_TABLE)
@@ -129,6 +129,6 @@ def signature_column(table: pa.Table) -> tuple[NDArray[Any], Int64s | None]:
 
 
 def _shown(value: Any) -> str:
-    """A parameter in a sentence: long lists are cut, and nothing of a foreign file moves the cursor."""
+    """Return a parameter for a sentence: long lists are cut, and no foreign character moves the cursor."""
     words = str(value)
     return "".join(c if c.isprintable() else "?" for c in (words if len(words) <= 60 else words[:57] + "…"))

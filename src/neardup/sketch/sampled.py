@@ -1,19 +1,19 @@
-"""Sampled shingles: of every set those whose hash is small, so that samples of two sets can be compared.
+"""Sampled shingles: the smallest hashes of every set, chosen so that samples of two sets are comparable.
 
-All shingles whose hash falls below 2⁶⁴ / scale are kept (Broder, Glassman, Manasse and Zweig 1997 keep those
+A sample keeps all shingles whose hash is below 2⁶⁴ / scale (Broder, Glassman, Manasse and Zweig 1997 keep those
 with 0 mod m; later *FracMinHash*), and at least the ``floor`` smallest (bottom-k: Broder 1997; Thorup 2013), so
 that short documents have a sample too.
 
-Two samples tell the K smallest hashes of the union, where K is the number of hashes of the union below the limit,
-or ``floor`` if that is more. K depends on the hash values but not on which shingle has which, so the K are drawn
-from the union at random without replacement, and of them
+Two samples together determine the K smallest hashes of the union, where K is the number of hashes of the union
+below the limit, or ``floor`` if that is more. K depends on the hash values but not on which shingle has which, so
+the K hashes are drawn from the union at random without replacement. Among them,
 
   (in both) / K          is an unbiased estimate of the resemblance |A∩B| / |A∪B|,
-  (in both) / (in A)     one of the containment |A∩B| / |A|, wherever any of the K is in A.
+  (in both) / (in A)     is an unbiased estimate of the containment |A∩B| / |A|, if any of the K is in A.
 
-The 95 % interval is Wilson's for that many independent trials, divided by 1 − 1/scale: the share of the union
-that was not seen is at most that, and drawing without replacement varies less by it. Samples of two scales or
-floors are compared by the coarser of each.
+The 95 % interval is Wilson's for the number of independent trials in the denominator, divided by 1 − 1/scale: the
+unseen share of the union is at most 1 − 1/scale, and drawing without replacement reduces the variance by that
+factor. Samples with different scales or floors are compared at the coarser of each.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _COUNTED = "sampled shingles"
 class SampledShingles(ShingleFamily):
     """Samples of shingle sets: every hash below 2⁶⁴ / ``scale``, and at least the ``floor`` smallest.
 
-    A sample holds about 1/scale of a long document, so that a passage of it can be found in one many times
-    longer, which signatures with a fixed number of slots do not allow.
+    A sample contains about 1/scale of the shingles of a long document. A passage can therefore be found in a
+    document many times longer, which is not possible with signatures of a fixed number of slots.
 
     >>> family = SampledShingles(scale=1)
     >>> one, two = family.of_ids(range(100)), family.of_ids(range(25, 400))
@@ -62,16 +62,16 @@ class SampledShingles(ShingleFamily):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """scale and floor."""
+        """The scale and the floor."""
         return {"scale": self.scale, "floor": self.floor}
 
     @property
     def limit(self) -> int:
-        """Every hash below it is in the sample."""
+        """The bound below which all hashes are in the sample."""
         return min((1 << 64) // self.scale, int(ALL))
 
     def sketch(self, texts: Any) -> Samples:
-        """The samples of n texts: a list of str, or Arrow data. Raises InputError for anything else."""
+        """Return the samples of n texts: a list of str, or Arrow data. Raises InputError for anything else."""
         parts = [
             sample_texts(text_batch(array), unicode_tables(), form_of(self.settings), PUBLIC, self._rule())
             for array in text_arrays(texts)
@@ -81,24 +81,24 @@ class SampledShingles(ShingleFamily):
         return Samples(self, hashes, offsets_of(sizes))
 
     def sketch_ids(self, ids: Ids, offsets: Int64s) -> Samples:
-        """The samples of the sets ``ids[offsets[d]:offsets[d + 1]]`` (whole numbers; int64[n + 1])."""
+        """Return the samples of the sets ``ids[offsets[d]:offsets[d + 1]]`` (whole numbers; int64[n + 1])."""
         hashes, ends = sample_sets(mixed(ids), np.ascontiguousarray(offsets, np.int64), self._rule())
         return Samples(self, hashes, offsets_of([np.diff(ends, prepend=0)]), of_ids=True)
 
     def of(self, text: str) -> Sample:
-        """The sample of one text."""
+        """Return the sample of one text."""
         return self.sketch([text])[0]
 
     def of_ids(self, ids: Ids) -> Sample:
-        """The sample of a set of whole numbers; comparable with samples of ids only."""
+        """Return the sample of a set of whole numbers; comparable only with samples of ids."""
         return self.sketch_ids(ids, np.array([0, len(ids)], np.int64))[0]
 
     def resemblances(self, signatures: Samples, pairs: Any, other: Samples | None = None) -> Floats:
-        """The same as ``signatures.resemblances(pairs, other)``, as other families have it."""
+        """Return ``signatures.resemblances(pairs, other)``, for the interface shared with other families."""
         return signatures.resemblances(pairs, other)
 
     def to_arrow(self, ids: Any, signatures: Samples) -> pa.Table:
-        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+        """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
 
         ``ids`` name the documents (strings or whole numbers). Raises FormatError for samples of another family.
         """
@@ -106,11 +106,11 @@ class SampledShingles(ShingleFamily):
         return signature_table(signatures.provenance, ids, signatures.hashes, signatures.offsets)
 
     def coarser(self, other: SampledShingles) -> tuple[int, int]:
-        """(limit, floor) by which samples of this family and of another are compared."""
+        """Return the (limit, floor) by which samples of this family and of another are compared."""
         return min(self.limit, other.limit), min(self.floor, other.floor)
 
     def is_whole(self, size: int) -> bool:
-        """Whether a sample of that size holds all shingles of its document."""
+        """Return whether a sample of that size contains all shingles of its document."""
         return size < self.floor or self.limit == ALL
 
     def _rule(self) -> tuple[np.uint64, np.uint64, np.int64]:
@@ -119,9 +119,9 @@ class SampledShingles(ShingleFamily):
 
 
 class BottomK(SampledShingles):
-    """The ``k`` smallest hashes of every set (Broder 1997): a sample of the same size for every document.
+    """The ``k`` smallest hashes of every set (Broder 1997): samples of equal size for all documents.
 
-    The best estimate of resemblance for its bytes, and not made of slots, so that it has no bands.
+    The best estimate of resemblance for its size in bytes. It is not made of slots, so it has no bands.
 
     >>> family = BottomK(100)
     >>> family.of_ids(range(60)).resemblance(family.of_ids(range(30, 90))).value  # fewer than k: exact
@@ -135,18 +135,18 @@ class BottomK(SampledShingles):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """k."""
+        """The value of k."""
         return {"k": self.floor}
 
     @property
     def limit(self) -> int:
-        """No hash is below it: only the k smallest count."""
+        """Always 0, so that no hash is below it: only the k smallest count."""
         return 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples:
-    """The samples of n documents: number d holds ``hashes[offsets[d]:offsets[d + 1]]``, sorted.
+    """The samples of n documents: sample d is ``hashes[offsets[d]:offsets[d + 1]]``, sorted.
 
     ``hashes`` uint64, ``offsets`` int64[n + 1].
     """
@@ -175,10 +175,10 @@ class Samples:
         return self.family.provenance(self.of_ids)
 
     def counts(self, pairs: Any, other: Samples | None = None) -> Int64s:
-        """Of each of the ``pairs`` (whole numbers [m, 2]): how much of what both tell is in both, in a, in b.
+        """Count the hashes that the samples of each pair cover: those in both, in a, and in b, int64[m, 3].
 
-        int64[m, 3]. The second number of a pair is one of ``other``, if given. Raises FormatError for samples
-        that cannot be compared and InputError for numbers that are none of theirs.
+        ``pairs`` are whole numbers [m, 2]; the second is a sample of ``other``, if given. Raises FormatError for
+        samples that are not comparable, and InputError for numbers out of range.
         """
         theirs = self if other is None else other
         _require_comparable(self, theirs)
@@ -190,13 +190,13 @@ class Samples:
         return counts
 
     def resemblances(self, pairs: Any, other: Samples | None = None) -> Floats:
-        """The estimated resemblance of each pair, float64[m]; unbiased."""
+        """Return the estimated resemblance of each pair, float64[m]; unbiased."""
         counts = self.counts(pairs, other)
         union = counts[:, 1] + counts[:, 2] - counts[:, 0]
         return np.where(union == 0, 1.0, counts[:, 0] / np.maximum(union, 1))
 
     def containments(self, pairs: Any, other: Samples | None = None) -> Floats:
-        """The estimated share of a that is in b, of each pair (a, b); NaN where the samples do not tell."""
+        """Return the estimated share of a that is in b for each pair (a, b); NaN if no compared hash is in a."""
         both, in_a, _ = self.counts(pairs, other).T
         a, b = np.asarray(pairs, np.int64).reshape(-1, 2).T
         empty_b = np.diff((self if other is None else other).offsets)[b] == 0
@@ -224,15 +224,15 @@ class Sample:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds every shingle of the document, so that two such samples are compared exactly."""
+        """Whether it contains every shingle of the document; two such samples are compared exactly."""
         return self.family.is_whole(len(self.hashes))
 
     @property
     def size(self) -> float:
-        """The estimated number of shingles of the document: unbiased, exact if the sample is whole.
+        """The estimated number of shingles of the document: unbiased, and exact if the sample is whole.
 
-        The number of hashes below τ over τ / 2⁶⁴, where τ is the limit, or the largest hash of the sample if that
-        is more (rank conditioning, Cohen and Kaplan 2007).
+        The number of hashes below τ divided by τ / 2⁶⁴, where τ is the limit, or the largest hash of the sample if
+        that is more (rank conditioning, Cohen and Kaplan 2007).
         """
         if self.is_whole:
             return float(len(self.hashes))
@@ -240,21 +240,21 @@ class Sample:
         return float((self.hashes < np.uint64(bound)).sum()) * 2**64 / bound
 
     def resemblance(self, other: Sample) -> Estimate:
-        """|A∩B| / |A∪B| with its interval; two empty sets are like each other."""
+        """Estimate |A∩B| / |A∪B| with its interval; two empty sets resemble each other."""
         both, in_a, in_b = self._common(other)
         return self._estimate(other, both, in_a + in_b - both)
 
     def containment(self, other: Sample) -> Estimate:
-        """|A∩B| / |A|: the share of this document that is in the other, with its interval.
+        """Estimate |A∩B| / |A|, the share of this document that is in the other, with its interval.
 
-        Where the samples tell nothing (no sampled shingle of a short document falls in the range that a long one
-        was sampled in) the value is NaN and the interval 0–1.
+        If no sampled shingle of this document falls in the range in which the other was sampled, which can happen
+        to a short document, the value is NaN and the interval 0–1.
         """
         both, in_a, _ = self._common(other)
         return self._estimate(other, both, in_a)
 
     def __or__(self, other: Sample) -> Sample:
-        """The sample of the union of both sets, the same as sampling the union itself."""
+        """Return the sample of the union of both sets, identical to a sample of the union itself."""
         require_same(self, other)
         union = np.union1d(self.hashes, other.hashes)
         below = len(union) if self.family.limit == ALL else int((union < np.uint64(self.family.limit)).sum())
@@ -281,7 +281,7 @@ class Sample:
         return int(both), int(in_a), int(in_b)
 
     def _estimate(self, other: Sample, hits: int, trials: int) -> Estimate:
-        """The share hits / trials; what is known of empty sets, and of sets known in whole, is no estimate."""
+        """Return the share hits / trials; empty sets and sets known in full give exact shares, not estimates."""
         sizes = len(self.hashes), len(other.hashes)
         if (self.is_whole and other.is_whole) or 0 in sizes:
             share = hits / trials if trials else float(sizes == (0, 0))
@@ -294,7 +294,7 @@ class Sample:
 
 
 def _require_comparable(one: Sample | Samples, other: Sample | Samples) -> None:
-    """Raise FormatError unless all but the scale and the floor agree, which the coarser sample makes up for."""
+    """Raise FormatError unless the families differ only in scale and floor, for which the coarser one is used."""
     if type(one) is type(other) and type(one.family) is type(other.family):
         same_scale = copy(other.family)
         same_scale.scale, same_scale.floor = one.family.scale, one.family.floor

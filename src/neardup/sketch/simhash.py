@@ -1,8 +1,8 @@
-"""SimHash: texts, or weighted features, as 64 or 128 bits that differ little when the texts differ little.
+"""SimHash: texts, or weighted features, as 64 or 128 bits that differ little if the texts differ little.
 
-A triage for texts that are almost identical, not a measure of resemblance: with 64 bits two texts that share .8 of
-their features still differ in about 10 bits, and unrelated ones in about 32. ``hamming`` finds the fingerprints
-that differ in few bits.
+SimHash selects texts that are almost identical; it does not measure resemblance. With 64 bits, two texts that
+share .8 of their features still differ in about 10 bits, and unrelated ones in about 32. ``hamming`` finds the
+fingerprints that differ in few bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from neardup.text.unicode_data import unicode_tables
 from neardup.text.units import read
 
 FEATURE_LENGTH = 4
-"""Characters of a feature, unless something else is asked for."""
+"""The default length of a feature in characters."""
 
 _INT64 = 1 << 62
 
@@ -39,12 +39,12 @@ _INT64 = 1 << 62
 class SimHash:
     """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
 
-    ``features`` are what votes: ``char:4`` (windows of 4 characters of the normalised text without white space),
-    ``joined:4`` (the same without punctuation: of its tokens joined, the classic example of the field),
-    ``word`` (tokens), or ``shingle:5`` (5 tokens in a row); other lengths from 1 to 64 likewise. The weight of a
-    feature is how often it occurs. A text that is shorter than one window has one feature, all of it. Bit i of
-    the fingerprint is 1 where the features whose hash has bit i outweigh the others (Charikar 2002). The first 64
-    of 128 bits are the fingerprint of 64 bits. Raises SettingError for other values.
+    ``features`` names the features to hash, weighted by frequency: ``char:4`` (windows of 4 characters of the
+    normalised text without white space), ``joined:4`` (the same without punctuation, made of the joined tokens,
+    the classic example of the field), ``word`` (tokens), or ``shingle:5`` (5 tokens in a row), with any length
+    from 1 to 64. A text shorter than one window has one feature, the whole text. Bit i of the fingerprint is 1 if
+    the features whose hash has bit i outweigh the others (Charikar 2002). The first 64 of 128 bits are the
+    fingerprint of 64 bits. Raises SettingError for other values.
 
     >>> SimHash().sketch(["The night is dark.", "THE NIGHT  IS DARK."]).tolist()
     [15011219663113816106, 15011219663113816106]
@@ -64,10 +64,10 @@ class SimHash:
         return f"SimHash(bits={self.bits}, features={self.features!r})"
 
     def sketch(self, texts: Any) -> UInt64s:
-        """Fingerprints of n texts: uint64[n], or uint64[n, 2] (low bits first) with 128 bits.
+        """Return fingerprints of n texts: uint64[n], or uint64[n, 2] (low bits first) with 128 bits.
 
-        ``texts`` is a list of str, or Arrow data (array, table, data frame). A text without a feature gets 0,
-        whatever else is in it: keep such texts out of a search. Raises InputError for anything else.
+        ``texts`` is a list of str, or Arrow data (array, table, data frame). A text without a feature gets 0, even
+        if it contains other characters: exclude such texts from searches. Raises InputError for anything else.
         """
         arrays = text_arrays(texts)
         out = np.empty((sum(map(len, arrays)), self.bits // 64), np.uint64)
@@ -79,10 +79,10 @@ class SimHash:
         return out.reshape(-1) if self.bits == 64 else out
 
     def distances(self, fingerprints: UInt64s, pairs: Any, other: UInt64s | None = None) -> Int64s:
-        """In how many bits (int64[m]) the ``pairs`` of rows of fingerprints differ.
+        """Return the number of bits (int64[m]) in which the ``pairs`` of rows of fingerprints differ.
 
         ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given. Raises InputError for
-        rows that are not there.
+        rows that do not exist.
 
         >>> SimHash().distances(np.array([0b1111, 0b0110], np.uint64), [(0, 1)])
         array([2])
@@ -95,12 +95,12 @@ class SimHash:
         return bits
 
     def provenance(self, of_ids: bool = False) -> Provenance:
-        """How the fingerprints are made: of texts, or (``of_ids``) of features that somebody gave."""
+        """Return how the fingerprints are made: of texts, or (``of_ids``) of features that the caller provided."""
         made = {"of": "ids"} if of_ids else {"features": self.features, "of": "texts"}
         return Provenance(self.family, {"bits": self.bits, **made})
 
     def to_arrow(self, ids: Any, fingerprints: UInt64s, *, of_ids: bool = False) -> pa.Table:
-        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+        """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
 
         ``ids`` name the documents (strings or whole numbers); ``of_ids``: the fingerprints are made by
         ``of_features``.
@@ -108,21 +108,21 @@ class SimHash:
         return signature_table(self.provenance(of_ids), ids, self._rows(fingerprints))
 
     def _rows(self, fingerprints: Any) -> UInt64s:
-        """The fingerprints as uint64[n, words]."""
+        """Return the fingerprints as uint64[n, words]."""
         words = self.bits // 64
         is_flat = isinstance(fingerprints, np.ndarray) and fingerprints.ndim == 1 and words == 1
         return slots_array(fingerprints.reshape(-1, 1) if is_flat else fingerprints, words, np.uint64)
 
     def of(self, text: str) -> int:
-        """The fingerprint of one text as a whole number; bit i of it is bit i of the fingerprint."""
+        """Return the fingerprint of one text as an int, whose bit i is bit i of the fingerprint."""
         return _number(self.sketch([text]))
 
     def of_features(self, features: Iterable[tuple[str | int, float]]) -> int:
-        """The fingerprint of pairs (feature, weight), for weights of one's own, such as those of rare words.
+        """Return the fingerprint of pairs (feature, weight), for custom weights such as those of rare words.
 
-        A str as :meth:`features_of` gives it is hashed as in texts, any other by BLAKE2b; a whole number is the
-        hash itself. Weights are finite numbers, negative ones vote against; they are added exactly, so that
-        the order does not matter. No feature gives 0. Raises InputError for what is no such pair.
+        A str in the form that :meth:`features_of` returns is hashed as in texts, any other str by BLAKE2b; a whole
+        number is the hash itself. Weights are finite numbers, negative ones vote against; they are added exactly,
+        so the order does not matter. Without features the result is 0. Raises InputError for anything else.
 
         >>> bin(SimHash().of_features([(0b1001, 1), (0b0101, 1), (0b1101, 1)]))
         '0b1101'
@@ -144,9 +144,9 @@ class SimHash:
         return _signs(rows, weights)
 
     def features_of(self, text: str) -> list[tuple[str, int]]:
-        """The features of a text, each with its weight (how often it occurs), in the order they come first.
+        """Return the features of a text with their weights (frequencies), in the order of their first occurrence.
 
-        Tokens in a row are joined by blanks. ``of_features(features_of(text))`` is ``of(text)``.
+        Tokens in a row are joined by spaces. ``of_features(features_of(text))`` equals ``of(text)``.
 
         >>> SimHash(features="joined:4").features_of("To be, or to be")
         [('tobe', 2), ('obeo', 1), ('beor', 1), ('eort', 1), ('orto', 1), ('rtob', 1)]
@@ -161,13 +161,13 @@ class SimHash:
         return list(Counter(between.join(units[at : at + length]) for at in range(last + 1)).items())
 
     def _hash_as_in_texts(self, feature: str, out: UInt64s) -> None:
-        """Write the hash that texts give this feature; nothing for a str that is no feature of a text."""
+        """Write the hash that texts use for this feature; write nothing for a str that cannot be a feature."""
         kind, length = _require(self.features)
         if kind not in ("char", "joined"):
             if self.features_of(feature) == [(feature, 1)]:
-                out[:] = self.sketch([feature])  # its hash is the fingerprint of a text that has no other
+                out[:] = self.sketch([feature])  # a text of one feature has its hash as fingerprint
             return
-        # not normalised again: characters that stand together here may have been apart in the text
+        # not normalised again: characters that are adjacent here may have been apart in the text
         codepoints = codepoints_of(feature)
         units = np.empty(len(codepoints), np.uint64)
         unit = SOLID if kind == "char" else JOINED
@@ -176,10 +176,10 @@ class SimHash:
 
 
 def simhash(text: str) -> int:
-    """The 64-bit SimHash of a text, 0 for one without a character.
+    """Return the 64-bit SimHash of a text, 0 for a text without a character.
 
-    Features are the substrings of 4 characters of the normalised text without white space (fewer characters make
-    one feature), their weight is how often they occur; the same as ``SimHash().of(text)``.
+    Features are the substrings of 4 characters of the normalised text without white space (a shorter text is one
+    feature), weighted by frequency; the same as ``SimHash().of(text)``.
 
     >>> distance(simhash("The night is dark."), simhash("THE NIGHT  IS DARK."))
     0
@@ -188,7 +188,7 @@ def simhash(text: str) -> int:
 
 
 def of_codepoints(codepoints: UInt32s) -> int:
-    """The 64-bit SimHash of a text that is normalised already (uint32 code points)."""
+    """Return the 64-bit SimHash of text that is already normalised (uint32 code points)."""
     units, out = np.empty(len(codepoints), np.uint64), np.empty(1, np.uint64)
     n = solid_units(codepoints, len(codepoints), unicode_tables(), SOLID, units)
     simhash_units(units, n, FEATURE_LENGTH, PUBLIC.shingles, np.empty(n + 8, np.uint64), out)
@@ -196,7 +196,7 @@ def of_codepoints(codepoints: UInt32s) -> int:
 
 
 def of_features(hashes: UInt64s, weights: Int64s | None = None) -> int:
-    """The 64-bit SimHash of hashed features: uint64[n], with weights int64[n] (1 each when not given).
+    """Return the 64-bit SimHash of hashed features: uint64[n], with weights int64[n] (default: 1 each).
 
     >>> bin(of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64)))
     '0b1101'
@@ -206,7 +206,7 @@ def of_features(hashes: UInt64s, weights: Int64s | None = None) -> int:
 
 
 def distance(a: int, b: int) -> int:
-    """Hamming distance: the number of bits in which two fingerprints differ."""
+    """Return the Hamming distance: the number of bits in which two fingerprints differ."""
     return (a ^ b).bit_count()
 
 
@@ -233,7 +233,7 @@ def _feature_hash(feature: object, bits: int) -> int:
 
 
 def _ratio(weight: Any) -> tuple[int, int]:
-    """The exact value of a weight as numerator and denominator."""
+    """Return the exact value of a weight as numerator and denominator."""
     if isinstance(weight, int | np.integer):
         return int(weight), 1
     if isinstance(weight, float | np.floating) and math.isfinite(weight):
@@ -242,7 +242,7 @@ def _ratio(weight: Any) -> tuple[int, int]:
 
 
 def _signs(words: UInt64s, weights: list[tuple[int, int]]) -> int:
-    """Bit i is 1 where Σ ±weight > 0, + for the hashes that have it: ``words`` uint64[n, words]."""
+    """Set bit i if Σ ±weight > 0, with + for the hashes that have the bit: ``words`` uint64[n, words]."""
     scale = math.lcm(*(denominator for _, denominator in weights))
     whole = [numerator * (scale // denominator) for numerator, denominator in weights]
     fits = sum(map(abs, whole)) < _INT64

@@ -1,4 +1,4 @@
-"""Families whose signatures have a fixed number of slots: one interface, the same as that of ``MinHash``."""
+"""Families whose signatures have a fixed number of slots, with the same interface as ``MinHash``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from neardup.tables import Floats, Int64s, UInt64s
 
 
 class SlotFamily(ShingleFamily):
-    """Sets of shingles or ids → arrays [n, ``slots``] of ``dtype``; a subclass says how, in ``_sketch``.
+    """Turns sets of shingles or ids into arrays [n, ``slots``] of ``dtype``; subclasses implement ``_sketch``.
 
-    An empty set has the largest value of the type in every slot. ``narrows`` tells whether a few bits of every
-    slot are enough for ``BBit``.
+    An empty set has the largest value of the dtype in every slot. ``narrows``: whether ``BBit`` may cut the
+    signatures to a few bits per slot.
     """
 
     slots: int
@@ -27,24 +27,24 @@ class SlotFamily(ShingleFamily):
     narrows: ClassVar[bool] = True
 
     def sketch(self, texts: Any) -> NDArray[Any]:
-        """Signatures [n, slots] of n texts: a list of str, or Arrow data. Raises InputError for anything else."""
+        """Return signatures [n, slots] of n texts: a list of str, or Arrow data. Raises InputError otherwise."""
         blocks = [self._sketch(sets.hashes, sets.offsets) for sets in self.sets_of(texts)]
         return np.concatenate([np.empty((0, self.slots), self.dtype), *blocks])
 
     def sketch_ids(self, ids: Ids, offsets: Int64s) -> NDArray[Any]:
-        """Signatures [n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` of whole numbers."""
+        """Return signatures [n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` of whole numbers."""
         return self._sketch(self._elements(ids), np.ascontiguousarray(offsets, np.int64))
 
     def of(self, text: str) -> Signature:
-        """The signature of one text."""
+        """Return the signature of one text."""
         return Signature(self, self.sketch([text])[0])
 
     def of_ids(self, ids: Ids) -> Signature:
-        """The signature of a set of whole numbers; comparable with signatures of ids only."""
+        """Return the signature of a set of whole numbers; comparable only with signatures of ids."""
         return Signature(self, self.sketch_ids(ids, np.array([0, len(ids)], np.int64))[0], of_ids=True)
 
     def counts(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Int64s:
-        """(agreeing, of how many) slots of ``pairs`` of rows of ``signatures``, int64[m, 2].
+        """Count (agreeing, compared) slots of ``pairs`` of rows of ``signatures``, int64[m, 2].
 
         ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given.
         """
@@ -52,38 +52,38 @@ class SlotFamily(ShingleFamily):
         return np.stack([equal, np.full(len(equal), self.slots)], axis=1)
 
     def resemblances(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Floats:
-        """The estimated resemblance of each pair of rows, float64[m]; arguments as in :meth:`counts`."""
+        """Return the estimated resemblance of each pair of rows, float64[m]; arguments as in :meth:`counts`."""
         agreeing, of = self.counts(signatures, pairs, other).T
-        # two documents of which nothing is told are empty ones
+        # no slots to compare: both documents are empty
         return np.where(of == 0, 1.0, self._corrected(agreeing / np.maximum(of, 1)))
 
     def to_arrow(self, ids: Any, signatures: NDArray[Any], *, of_ids: bool = False) -> pa.Table:
-        """A table of the columns ``id`` and ``signature`` that says how it was made; see ``read_signatures``.
+        """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
 
         ``ids`` name the documents (strings or whole numbers); ``of_ids``: the signatures are those of ids.
         """
         return signature_table(self.provenance(of_ids), ids, slots_array(signatures, self.slots, self.dtype))
 
     def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """The signature of the union of two sets, from theirs: the smaller value of every slot."""
+        """Return the signature of the union of two sets, from theirs: the smaller value of every slot."""
         lesser: NDArray[Any] = np.minimum(one, other)
         return lesser
 
     def _elements(self, ids: Ids) -> UInt64s:
-        """The ids as the elements that are hashed."""
+        """Return the ids as the elements to hash."""
         return whole_numbers(ids)
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> NDArray[Any]:
         raise NotImplementedError
 
     def _corrected(self, share: Floats) -> Floats:
-        """The unbiased estimates of shares of agreeing slots."""
+        """Return unbiased estimates from the shares of agreeing slots."""
         return share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signature:
-    """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, where there is one."""
+    """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, if the family supports it."""
 
     family: SlotFamily
     values: NDArray[Any]
@@ -100,9 +100,9 @@ class Signature:
         return bool((self.values == np.iinfo(self.family.dtype).max).all())
 
     def resemblance(self, other: Signature) -> Estimate:
-        """The estimated resemblance with its 95 % interval, cut to 0 … 1.
+        """Estimate the resemblance with its 95 % interval, clipped to 0 … 1.
 
-        The empty set is like itself and nothing else.
+        The empty set resembles only itself.
         """
         require_same(self, other)
         agreeing, of = self.family.counts(np.stack([self.values, other.values]), [(0, 1)])[0].tolist()
@@ -113,7 +113,7 @@ class Signature:
         return Estimate(float(value), float(low), float(high), of)
 
     def __or__(self, other: Signature) -> Signature:
-        """The signature of the union of both sets. Raises FormatError for a family that does not tell it."""
+        """Return the signature of the union of both sets. Raises FormatError if the family does not support it."""
         require_same(self, other)
         return Signature(self.family, self.family.merged(self.values, other.values), self.of_ids)
 

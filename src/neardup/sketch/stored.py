@@ -1,4 +1,4 @@
-"""Signatures with the names of their documents: written to a file, read back, compared across files."""
+"""Signatures with the names of their documents: written to a file, read back, and compared across files."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ FAMILIES: dict[str, Any] = {
     SimHash.family: SimHash,
     **{kind.family: kind for kind in _KINDS},
 }
-"""What is stored under which name."""
+"""The stored families by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signatures:
     """Signatures of one family and the ``ids`` of their documents (an Arrow array).
 
-    ``values`` is the array that ``sketch()`` of the ``family`` gives ([n, slots], or fingerprints), or its
+    ``values`` is the array that ``sketch()`` of the ``family`` returns ([n, slots], or fingerprints), or its
     ``Samples``.
     """
 
@@ -61,7 +61,7 @@ class Signatures:
         return self.family.provenance(self.of_ids)
 
     def resemblances(self, pairs: Any, other: Signatures | None = None) -> Floats:
-        """The estimated resemblance (float64[m]) of ``pairs`` of rows, the second of ``other`` if given.
+        """Return the estimated resemblance (float64[m]) of ``pairs`` of rows, the second of ``other`` if given.
 
         Raises FormatError, which names both, for signatures of another family, other parameters or versions, and
         InputError for SimHash, which has :meth:`distances` instead.
@@ -74,9 +74,9 @@ class Signatures:
         return found
 
     def distances(self, pairs: Any, other: Signatures | None = None) -> Int64s:
-        """In how many bits (int64[m]) the SimHash fingerprints of ``pairs`` of rows differ.
+        """Return the number of bits (int64[m]) in which the SimHash fingerprints of ``pairs`` of rows differ.
 
-        Arguments and errors are those of :meth:`resemblances`, which other families have.
+        Arguments and errors are those of :meth:`resemblances`, which is for the other families.
         """
         theirs: Any = self._comparable(other)
         if not isinstance(self.family, SimHash) or isinstance(self.values, Samples):
@@ -86,14 +86,14 @@ class Signatures:
         return self.family.distances(self.values, pairs, theirs)
 
     def to_arrow(self) -> pa.Table:
-        """The table that they are stored as."""
+        """Return the table in which they are stored."""
         family: Any = self.family
         kind = {} if isinstance(self.values, Samples) else {"of_ids": self.of_ids}
         return family.to_arrow(self.ids, self.values, **kind)
 
     @classmethod
     def of(cls, table: pa.Table) -> Signatures:
-        """What the ``to_arrow`` of a family gave. Raises FormatError for other tables and other versions."""
+        """Read the ``to_arrow`` output of a family. Raises FormatError for other tables and other versions."""
         made = Provenance.of(table.schema.metadata)
         family = _family_of(made)
         of_ids = made.parameters.get("of") == "ids"
@@ -110,7 +110,7 @@ class Signatures:
         return cls(family, table.column("id").combine_chunks(), checked, of_ids)
 
     def _comparable(self, other: Signatures | None) -> NDArray[Any] | Samples | None:
-        """The values of ``other``, if they can be compared with these."""
+        """Return the values of ``other``, if they are comparable with these."""
         if other is None:
             return None
         require_same(self, other)
@@ -118,29 +118,29 @@ class Signatures:
 
 
 def read_signatures(source: str | Path | pa.Table) -> Signatures:
-    """Read what ``write_signatures`` wrote (a path or URL), or what ``to_arrow`` gave (a table).
+    """Read the output of ``write_signatures`` (a path or URL) or of ``to_arrow`` (a table).
 
-    Raises InputError for a file that cannot be read, and FormatError for a table that is not of signatures, or
-    of signatures that another version made; it names both versions.
+    Raises InputError for a file that cannot be read, and FormatError for a table without signatures, or with
+    signatures of another version; the error names both versions.
     """
     return Signatures.of(source if isinstance(source, pa.Table) else read_table(source))
 
 
 def write_signatures(table: pa.Table | Signatures, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write the table that ``to_arrow`` gave as Parquet (``.parquet``) or as an Arrow file (``.arrow``).
+    """Write the output of ``to_arrow`` as Parquet (``.parquet``) or as an Arrow file (``.arrow``).
 
-    Raises FormatError for a table of something else and OutputError where nothing can be written, or where a
-    file is there already and ``overwrite`` is not set.
+    Raises FormatError for any other table, and OutputError if the file cannot be written, or exists and
+    ``overwrite`` is not set.
     """
     checked = table if isinstance(table, Signatures) else Signatures.of(table)
     write_table(checked.to_arrow(), path, KEY, overwrite=overwrite)
 
 
 def from_datasketch(minhashes: Sequence[Any], ids: Any = None) -> Signatures:
-    """Take over MinHash or LeanMinHash objects of the package datasketch, all of one seed, length and scheme.
+    """Import MinHash or LeanMinHash objects of the package datasketch, all of one seed, length and scheme.
 
-    ``ids`` name the documents; their numbers do when not given. Objects without a ``scheme`` are of a version
-    before 2.0. Raises InputError for objects that are none, FormatError for objects of two families, naming both.
+    ``ids`` name the documents (default: their numbers). Objects without a ``scheme`` come from a version before
+    2.0. Raises InputError for other objects, and FormatError, which names both, for objects of two families.
 
     >>> class Stand:
     ...     hashvalues, seed, num_perm, scheme = np.array([1, 2, 3], np.uint32), 1, 3, "affine32"
@@ -152,7 +152,7 @@ def from_datasketch(minhashes: Sequence[Any], ids: Any = None) -> Signatures:
 
 
 def _family_of(made: Provenance) -> AnyFamily:
-    """The family of that provenance; whether it would say the same of itself is checked by the caller."""
+    """Return the family of that provenance; the caller checks that the family reproduces the provenance."""
     given = {name: value for name, value in made.parameters.items() if name != "of"}
     try:
         if made.family == BBit.family:

@@ -1,9 +1,9 @@
-"""The hash functions of the textbooks, (a·x + b) mod p and multiply-shift, and signatures of a few bits a slot.
+"""The hash functions of textbooks, (a·x + b) mod p and multiply-shift, and signatures of a few bits per slot.
 
-Functions a·x + b are drawn from families in which any *two* elements are treated alike, not any set of them. Over
-random numbers, such as shingle hashes, they do as well as others. Over row numbers, which count up, they favour
-some rows, and estimates lean by some hundredths whatever the number of slots: two runs of 150 rows that share a
-third were estimated .05 too low. The MinHash of this program mixes first, and is the one to use.
+Functions a·x + b are drawn from families that treat any *two* elements alike, but not any set of elements. Over
+random numbers, such as shingle hashes, they work as well as others. Over consecutive row numbers they favour some
+rows, and estimates are biased by some hundredths, whatever the number of slots: two runs of 150 rows that share a
+third were estimated .05 too low. The MinHash of this program mixes first; prefer it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class _Linear(SlotFamily):
         return {"slots": self.slots, "coefficients": self.given}
 
     def _function(self, one: int, other: int) -> tuple[int, int]:
-        """(a, b) from two random words of 64 bits."""
+        """Return (a, b) from two random words of 64 bits."""
         raise NotImplementedError
 
     def _checked(self, coefficients: Coefficients) -> list[list[int]]:
-        """The coefficients as plain lists. Raises SettingError for what makes no order."""
+        """Return the coefficients as plain lists. Raises SettingError for coefficients that define no order."""
         pairs = [list(map(int, pair)) for pair in coefficients]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise SettingError("The coefficients are no list of pairs", "a pair (a, b) for every slot")
@@ -73,9 +73,9 @@ class _Linear(SlotFamily):
 class ModP(_Linear):
     """(a·x + b) mod p (Broder and others 1998; Leskovec, Rajaraman and Ullman, section 3.3).
 
-    x are the ids themselves, row numbers below ``prime``; of texts the shingle hashes mod ``prime``, the largest
-    below 2³² when not given. ``coefficients`` are pairs (a, b) in place of ``slots`` drawn with ``seed``, a from 1
-    and b from 0 to p − 1.
+    For ids, x are the ids themselves, row numbers below ``prime``; for texts, the shingle hashes mod ``prime``.
+    The default prime is the largest below 2³². ``coefficients`` are pairs (a, b) in place of ``slots`` drawn with
+    ``seed``, a from 1 and b from 0 to p − 1.
 
     >>> textbook = ModP(prime=17, coefficients=[(4, 9), (14, 4), (8, 14), (3, 10)])
     >>> textbook.of_ids([1, 5]).values.tolist()
@@ -102,7 +102,7 @@ class ModP(_Linear):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """prime, slots, and the seed or the coefficients."""
+        """The prime, the slots, and the seed or the coefficients."""
         return {"prime": self.prime, **self._functions}
 
     def _function(self, one: int, other: int) -> tuple[int, int]:
@@ -131,9 +131,9 @@ class ModP(_Linear):
 class MultiplyShift(_Linear):
     """((a·x + b) mod 2³²) >> (32 − u), a odd: the top u ``bits`` (Dietzfelbinger and others 1997).
 
-    x are the ids themselves, row numbers below 2³²; of texts the low halves of the shingle hashes. With few bits
-    two elements often get one value, which looks like a shared element: estimates are too high, the more so the
-    nearer the number of elements is to 2ᵘ.
+    For ids, x are the ids themselves, row numbers below 2³²; for texts, the low halves of the shingle hashes. With
+    few bits, two elements often get the same value, which looks like a shared element. Estimates are then too
+    high, the more so the nearer the number of elements is to 2ᵘ.
 
     >>> MultiplyShift(bits=8, coefficients=[(3 << 24 | 1, 0)]).of_ids([1, 2, 100]).values.tolist()
     [3]
@@ -156,7 +156,7 @@ class MultiplyShift(_Linear):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """bits, slots, and the seed or the coefficients."""
+        """The bits, the slots, and the seed or the coefficients."""
         return {"bits": self.bits, **self._functions}
 
     def _function(self, one: int, other: int) -> tuple[int, int]:
@@ -180,20 +180,20 @@ class MultiplyShift(_Linear):
         out, chosen = np.empty((n, self.slots), np.uint32), np.empty((n, self.slots), np.bool_)
         a, b = np.ascontiguousarray(self.coefficients.T.astype(np.uint32))
         sketch_sets(elements, offsets, True, a, b, out, chosen)
-        out >>= np.uint32(32 - self.bits)  # shifting keeps the order: the least stays the least
+        out >>= np.uint32(32 - self.bits)  # shifting preserves the order: the minimum stays the minimum
         out[np.diff(offsets) == 0] = 0xFFFFFFFF
         return out
 
 
 class BBit(SlotFamily):
-    """Copies of signatures ``of`` another family with 8 or 16 ``bits`` a slot (Li and König 2010).
+    """Copies of signatures ``of`` another family with 8 or 16 ``bits`` per slot (Li and König 2010).
 
-    Two slots that differ agree in b bits with probability 2⁻ᵇ, which estimates take back:
-    (share − 2⁻ᵇ) / (1 − 2⁻ᵇ), of variance (1 − J)(J + 1/(2ᵇ − 1)) / k for independent slots. An estimate of
-    unlike documents may so be a little below 0.
+    Two slots that differ agree in b bits with probability 2⁻ᵇ. Estimates correct for that:
+    (share − 2⁻ᵇ) / (1 − 2⁻ᵇ), with variance (1 − J)(J + 1/(2ᵇ − 1)) / k for independent slots. The estimate for
+    dissimilar documents can therefore be slightly below 0.
 
-    A quarter of the memory, read four times as fast: to throw out pairs before they are looked at more closely
-    (``may_reach``). Not for bands, whose rows would agree by chance too often.
+    They need a quarter of the memory and are read four times as fast, so they serve to discard pairs before a
+    closer look (``may_reach``). They are not suited for bands, whose rows would agree by chance too often.
 
     >>> full = MinHash()
     >>> small = BBit(full, bits=8)
@@ -219,18 +219,18 @@ class BBit(SlotFamily):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """bits, and the family and parameters of the whole signatures."""
+        """The bits, and the family and parameters of the full signatures."""
         made = self.base.provenance()
         return {"bits": self.bits, "base": made.family, "base_parameters": dict(self.base.parameters)}
 
     def provenance(self, of_ids: bool = False) -> Provenance:
-        """How its signatures are made: those of the base family, of texts or of ids."""
+        """Return how its signatures are made: those of the base family, of texts or of ids."""
         base = self.base.provenance(of_ids).parameters
         shingles = {name: base[name] for name in ("of", "length", "unit") if name in base}
         return Provenance(self.family, {**self.parameters, **shingles})
 
     def cut(self, signatures: NDArray[Any]) -> NDArray[Any]:
-        """The small copies [n, slots] (uint8 or uint16) of signatures of the base family."""
+        """Return the small copies [n, slots] (uint8 or uint16) of signatures of the base family."""
         wide = np.uint32 if isinstance(self.base, MinHash) else self.base.dtype
         checked = slots_array(signatures, self.slots, wide)
         out = np.empty(checked.shape, self.dtype)
@@ -238,29 +238,29 @@ class BBit(SlotFamily):
         return out
 
     def sketch(self, texts: Any) -> NDArray[Any]:
-        """The small copies of the signatures of n texts."""
+        """Return the small copies of the signatures of n texts."""
         return self.cut(self.base.sketch(texts))
 
     def sketch_ids(self, ids: Ids, offsets: Int64s) -> NDArray[Any]:
-        """The small copies of the signatures of sets of ids."""
+        """Return the small copies of the signatures of sets of ids."""
         made: Any = self.base.sketch_ids(ids, offsets)  # type: ignore[arg-type]
         return self.cut(made[0] if isinstance(self.base, MinHash) else made)
 
     def may_reach(
         self, signatures: NDArray[Any], pairs: Any, threshold: float, *, other: NDArray[Any] | None = None
     ) -> Bools:
-        """Which ``pairs`` of rows agree in as many slots as a pair at the ``threshold`` does, but for one in 10⁶.
+        """Return which ``pairs`` of rows agree in enough slots to reach the ``threshold``, bool[m].
 
-        bool[m]; see :meth:`least_agreeing`.
+        A pair at the threshold is missed with a probability of at most 10⁻⁶; see :meth:`least_agreeing`.
         """
         enough: Bools = self.counts(signatures, pairs, other)[:, 0] >= self.least_agreeing(threshold)
         return enough
 
     def least_agreeing(self, threshold: float, risk: float = 1e-6) -> int:
-        """The most slots q such that a pair at the threshold agrees in fewer with probability ``risk`` at most.
+        """Return the most slots q such that a pair at the threshold agrees in fewer with probability <= ``risk``.
 
-        The number is binomial for independent slots, and varies less for one-permutation (after Satuluri and
-        Parthasarathy 2012, *BayesLSH-Lite*).
+        The number of agreeing slots is binomial for independent slots, and varies less for one-permutation (after
+        Satuluri and Parthasarathy 2012, *BayesLSH-Lite*).
 
         >>> BBit(MinHash(128), 16).least_agreeing(0.8)
         79
@@ -277,7 +277,7 @@ class BBit(SlotFamily):
         return k
 
     def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """Raises FormatError: a few bits do not tell which value was the smaller."""
+        """Raise FormatError: a few bits do not show which value was smaller."""
         raise FormatError(
             f"Signatures of {self.provenance()} cannot be merged",
             "Families that keep the smallest value of every slot",

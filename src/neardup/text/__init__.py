@@ -1,1 +1,1 @@
-"""Text: normalised, tokenised, cut into units, as everything else means it."""
+"""Text normalisation, tokens and units: the definitions used by all other packages."""

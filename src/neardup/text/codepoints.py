@@ -1,4 +1,4 @@
-"""Texts as code points, for what is asked of every character of a long one."""
+"""Texts as code points, for computing a property of every character of a long text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Codepoints = NDArray[np.uint32]
 
 
 def codepoints_of(text: str) -> Codepoints:
-    """The code points of a text, uint32[characters]; lone surrogates too.
+    """Return the code points of a text, uint32[characters], including lone surrogates.
 
     >>> codepoints_of("a\\u6771").tolist()
     [97, 26481]
@@ -21,7 +21,7 @@ def codepoints_of(text: str) -> Codepoints:
 
 
 def text_of(codepoints: Codepoints) -> str:
-    """The text of code points (uint32).
+    """Return the text of code points (uint32).
 
     >>> text_of(codepoints_of("\\u6771\\u4eac"))
     '東京'
@@ -30,7 +30,7 @@ def text_of(codepoints: Codepoints) -> str:
 
 
 def of_each(codepoints: Codepoints, of: Callable[[str], Any], dtype: DTypeLike) -> NDArray[Any]:
-    """What a function says of each character: ``dtype``[characters]. It is asked once for each that occurs.
+    """Apply a function to each character: ``dtype``[characters]. It is called once per distinct character.
 
     >>> of_each(codepoints_of("noon"), lambda char: char == "o", np.bool_).tolist()
     [False, True, True, False]

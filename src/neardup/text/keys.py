@@ -1,9 +1,8 @@
-"""The keys of hashes: the public one of signatures, and those that are drawn for what is counted.
+"""The keys of hashes: the public key of signatures, and random keys for exact counts.
 
-A key is 32 secret bytes, spelled out to the numbers that the kernels take by SHAKE-256. A run draws its own from
-the system's generator; two texts are compared under one that belongs to the process; a collection keeps one in its
-file.
-No result depends on which it is.
+A key derives from 32 secret bytes, which SHAKE-256 expands to the numbers that the kernels use. A run draws its
+key from the system's generator; a comparison of two texts uses the key of the process; a collection keeps one in
+its file. No result depends on the choice of key.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from neardup.kernels.text.keyed import ODD, PRIME, SECOND, TOKEN_KEYS, WORDS, Ke
 from neardup.tables import UInt64s
 
 BYTES = 32
-"""Bytes of a secret."""
+"""Length of a secret in bytes."""
 VARIABLE = "NEARDUP_KEY"
-"""The environment variable that takes the place of the generator, to repeat what failed under some key."""
+"""The environment variable that replaces the generator, to reproduce a failure under a known key."""
 MOST_POSITIONS = 64
-"""Tokens (or characters) that a shingle may have."""
+"""The most tokens (or characters) in a shingle."""
 
 _GOLD = 0x9E37_79B9_7F4A_7C15
 _WORD = (1 << 64) - 1
@@ -32,7 +31,7 @@ _POINT_OF_LONG = 6 + 2 * WORDS
 
 
 def new_secret() -> bytes:
-    """32 bytes from the system's generator, or those of NEARDUP_KEY. Raises SettingError if it is no key."""
+    """Return 32 bytes from the system's generator, or NEARDUP_KEY if set. Raises SettingError if it is invalid."""
     given = os.environ.get(VARIABLE)
     if given is None:
         return secrets.token_bytes(BYTES)
@@ -50,7 +49,7 @@ def new_secret() -> bytes:
 
 
 def key_of(secret: bytes) -> Key:
-    """The key of a secret.
+    """Return the key of a secret.
 
     >>> key_of(bytes(32)).shingles.size
     65
@@ -68,18 +67,18 @@ def key_of(secret: bytes) -> Key:
 
 
 def new_key() -> Key:
-    """A key that nobody has seen before."""
+    """Return a new random key."""
     return key_of(new_secret())
 
 
 @cache
 def process_key() -> Key:
-    """The key of this process, for texts that are compared in it. Drawn when it is first asked for."""
+    """Return the key of this process, for texts compared within it. Drawn on first use."""
     return new_key()
 
 
 def salt() -> np.uint64:
-    """64 secret bits of this process, for hash tables."""
+    """Return 64 secret bits of this process, for hash tables."""
     return np.uint64(process_key().occurrences[0])
 
 
@@ -90,7 +89,7 @@ def _published() -> Key:
 
 
 def _mix(value: int) -> int:
-    """MurmurHash3's 64-bit finaliser, ``kernels.shingles.mix64``."""
+    """Apply MurmurHash3's 64-bit finaliser, the same as ``kernels.shingles.mix64``."""
     value ^= value >> 33
     value = value * 0xFF51_AFD7_ED55_8CCD & _WORD
     value ^= value >> 33
@@ -105,4 +104,4 @@ def _key(tokens: UInt64s, shingles: UInt64s, stream: UInt64s, occurrences: UInt6
 
 
 PUBLIC = _published()
-"""The key of what is published: signatures, samples of ``families``, known-answer vectors."""
+"""The key of everything published: signatures, samples of ``families``, known-answer vectors."""

@@ -1,8 +1,8 @@
-"""Text to tokens to shingles: the plain face of the kernels, one text at a time.
+"""Turn text into tokens and shingles: a plain interface to the kernels, one text at a time.
 
-A token is a maximal run of letters, marks, numbers and connector punctuation of the normalised text; in
-scripts written without spaces (Han, Hiragana, Thai, Lao, Khmer, Myanmar) each grapheme cluster is a token
-of its own. Normalised means toNFKC_Casefold of Unicode 15.0.0, whatever version the interpreter has.
+A token is a maximal run of letters, marks, numbers and connector punctuation of the normalised text; in scripts
+written without spaces (Han, Hiragana, Thai, Lao, Khmer, Myanmar) each grapheme cluster is a token. Normalised
+means toNFKC_Casefold of Unicode 15.0.0, regardless of the interpreter's version.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Unit = Literal["word", "char"]
 
 
 def normalise(text: str) -> str:
-    """Return toNFKC_Casefold(text): case, width, ligatures, invisible characters and encoding variants gone.
+    """Return toNFKC_Casefold(text): no differences of case, width, ligatures, invisible characters or encoding.
 
-    A lone surrogate, which no UTF-8 text can hold, becomes U+FFFD.
+    A lone surrogate, which UTF-8 text cannot contain, becomes U+FFFD.
 
     >>> normalise("ＦＵＬＬ　width, soft\\u00adhyphen, Stra\\u00dfe, e\\u0301")
     'full width, softhyphen, strasse, é'
@@ -43,7 +43,7 @@ def tokens(text: str) -> list[str]:
     ends = np.empty(n, np.int64)
     n_tokens = int(token_kernel.tokenise(codepoints, n, unicode_tables(), out, ends))
     stops = ends[:n_tokens].tolist()
-    # '_' is byte 0x7F in the kernels' hash convention; DEL is no token character, so the way back is unique
+    # '_' is byte 0x7F in the kernels' hash convention; DEL is never in a token, so the reverse mapping is unique
     found = out[: stops[-1] if stops else 0].tobytes().replace(b"\x7f", b"_")
     return [found[start:stop].decode("utf-8") for start, stop in zip([0, *stops], stops, strict=False)]
 
@@ -51,9 +51,9 @@ def tokens(text: str) -> list[str]:
 def shingles(text: str, length: int = 5, unit: Unit = "word") -> set[tuple[str, ...]]:
     """Return the set of all runs of ``length`` consecutive units of the text.
 
-    The units are its tokens or, with ``unit="char"``, the characters of the normalised text with white
-    space collapsed and trimmed. A text with fewer units, but at least one, has one shingle: all of them.
-    A text without any has none.
+    The units are its tokens or, with ``unit="char"``, the characters of the normalised text with white space
+    collapsed and trimmed. A text with fewer units, but at least one, has one shingle: all of them. A text without
+    units has no shingle.
 
     >>> sorted(shingles("the cat sat down", length=3))
     [('cat', 'sat', 'down'), ('the', 'cat', 'sat')]
@@ -72,7 +72,7 @@ def shingles(text: str, length: int = 5, unit: Unit = "word") -> set[tuple[str, 
 
 
 def units(text: str, unit: str) -> list[str]:
-    """Return what shingles are made of, in order: tokens, or the characters of the normalised text.
+    """Return the units of shingles, in order: tokens, or the characters of the normalised text.
 
     >>> units("To be", "char")
     ['t', 'o', ' ', 'b', 'e']
@@ -81,7 +81,7 @@ def units(text: str, unit: str) -> list[str]:
 
 
 def _normalised(text: str) -> tuple[NDArray[np.uint32], int]:
-    """Return the normalised code points and how many of the array they are."""
+    """Return an array that begins with the normalised code points, and their number."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError:

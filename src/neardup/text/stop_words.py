@@ -1,4 +1,4 @@
-"""Stop words: the words that are in every text, by language or as given."""
+"""Stop words: words too common to matter, by language or as given."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from neardup.text.units import words
 
 
 def stop_word_hashes(chosen: str | Collection[str] | None) -> UInt64s:
-    """Sorted distinct token hashes (uint64) of the chosen stop words.
+    """Return the sorted distinct token hashes (uint64) of the chosen stop words.
 
-    ``chosen`` is an ISO 639-1 code ("en"), whose list the package ``stopwordsiso`` holds, or the words themselves;
-    None: no word. Each token of an entry counts (``don't`` stands for *don* and *t*): tokens are what is compared.
-    Raises SettingError for an unknown language, or when the package is not installed.
+    ``chosen`` is an ISO 639-1 code ("en") of a list in the package ``stopwordsiso``, or the words themselves; None
+    means no words. Comparison works on tokens, so each token of an entry counts (``don't``: *don* and *t*). Raises
+    SettingError for an unknown language, or if the package is not installed.
 
     >>> len(stop_word_hashes(["The", "don't"]))
     3
@@ -30,7 +30,7 @@ def stop_word_hashes(chosen: str | Collection[str] | None) -> UInt64s:
 
 
 def words_of(language: str) -> list[str]:
-    """The stop words of a language, sorted (ISO 639-1 code, small or capital letters)."""
+    """Return the stop words of a language, sorted (ISO 639-1 code, in either case)."""
     try:
         import stopwordsiso
     except ImportError:

@@ -1,8 +1,8 @@
-"""The Unicode tables: what is in them, and how they are loaded.
+"""The Unicode tables: their contents and how they are loaded.
 
-The version is pinned, because another version of Unicode may normalise or split a text otherwise, and
-then fingerprints made by two installations could not be compared. The tables are made by
-``scripts/make_unicode_tables.py`` from the Unicode Character Database and shipped with the package.
+The version is pinned: another version of Unicode may normalise or split a text differently, and fingerprints from
+two installations would not be comparable. ``scripts/make_unicode_tables.py`` makes the tables from the Unicode
+Character Database; they are shipped with the package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TABLE_FILE = Path(__file__).with_name(f"unicode-{UNICODE_VERSION}.npz")
 
 
 class UnicodeTables(NamedTuple):
-    """The properties of all code points, as arrays that are handed to the kernels as one argument.
+    """The properties of all code points, as arrays passed to the kernels in one argument.
 
     The record of code point c is ``blocks[block_of[c >> 7] << 7 | c & 127]``: the low 8 bits are the flags
     named in ``kernels/text/unicode.py``, the rest is a payload. With flag MAPPED it is the NFKC_Casefold
@@ -39,7 +39,7 @@ class UnicodeTables(NamedTuple):
 
 @cache
 def unicode_tables() -> UnicodeTables:
-    """Return the tables of Unicode ``UNICODE_VERSION``; read once and shared, so never write to them."""
+    """Return the tables of Unicode ``UNICODE_VERSION``. They are read once and shared: never write to them."""
     with np.load(TABLE_FILE, allow_pickle=False) as stored:
         version = stored["version"].tobytes().decode("ascii")
         if version != UNICODE_VERSION:

@@ -1,8 +1,8 @@
-"""One text → its tokens or characters, each with its hash and the place where it stands in the original.
+"""Turn one text into tokens or characters, each with its hash and its place in the original.
 
-Tokens and hashes are those of everything else (``normalise.py``, ``sketch/documents.py``); what is added is the
-way back, for whoever shows or quotes a text. Normalisation changes lengths (ß → ss, ligatures, soft hyphens,
-marks), so the way back is kept code point by code point instead of being searched for.
+Tokens and hashes are the same as everywhere else (``normalise.py``, ``sketch/documents.py``). This module adds the
+places in the original, for code that shows or quotes a text. Normalisation changes lengths (ß → ss, ligatures,
+soft hyphens, marks), so places are recorded code point by code point rather than searched for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from neardup.text.unicode_data import unicode_tables
 
 _PADDING = 64
 
-# Decimal digits zero (general category Nd, numeric value 0) of Unicode 15.0.0, without those that normalisation
+# Decimal digits zero (general category Nd, numeric value 0) of Unicode 15.0.0, except those that normalisation
 # turns into another one; the digits 1 to 9 follow each of them.
 DIGITS_ZERO = np.array(
     [
@@ -47,11 +47,11 @@ Places = NDArray[np.int64]
 class Units:
     """The tokens or characters of a text: ``hashes`` uint64[n] and ``spans`` int64[n, 2].
 
-    ``hashes`` are by the key the text was read with, ``published`` (uint64[n]) are the same everywhere: signatures
-    are made of them, and nothing is counted by them.
+    ``hashes`` use the key the text was read with; all counts use them. ``published`` (uint64[n]) are the same in
+    every installation; signatures are made of them, and no counts.
 
-    Unit k comes from ``text[spans[k, 0]:spans[k, 1]]``. Spans do not go backwards; they overlap only where one
-    character of the text holds several units (½ holds the tokens 1 and 2).
+    Unit k comes from ``text[spans[k, 0]:spans[k, 1]]``. Spans never go backwards; they overlap only if one
+    character of the text contains several units (½ contains the tokens 1 and 2).
     """
 
     text: str
@@ -60,19 +60,19 @@ class Units:
     spans: Int64s
     _codepoints: UInt32s
     _places: Places | None
-    """Where each unit stands in ``_codepoints``; None: each is one of them."""
+    """The range of each unit in ``_codepoints``; None if each unit is one code point."""
 
     def __len__(self) -> int:
         return len(self.hashes)
 
     @cached_property
     def rank(self) -> int:
-        """A number that puts texts in an order by what they hold, whatever the key."""
+        """A number that orders texts by their content, independently of the key."""
         return int(stream_key(self.published, len(self.published))[0])
 
     @cached_property
     def strings(self) -> list[str]:
-        """The units as they are compared: normalised. White space is one space.
+        """The units in their compared form: normalised, with white space as one space.
 
         >>> words("Stra\\u00dfe 7").strings
         ['strasse', '7']
@@ -83,7 +83,7 @@ class Units:
         return [whole[begin:end] for begin, end in self._places.tolist()]
 
     def quote(self, begin: int, end: int) -> str:
-        """The original text from the first to the last of the units begin … end − 1; "" if there is none.
+        """Return the original text of the units begin … end − 1; "" if there are none.
 
         >>> words("To the Mayor:\\n- money").quote(2, 4)
         'Mayor:\\n- money'
@@ -113,12 +113,12 @@ class Reading:
 
     @property
     def token_hashes(self) -> UInt64s:
-        """Those of ``words``, without their places."""
+        """The hashes of ``words``, without their places."""
         return self._tokens[1]
 
     @cached_property
     def _tokens(self) -> tuple[Places, UInt64s, UInt64s]:
-        """Where each token stands in the code points, its hash, and the published one."""
+        """The place of each token in the code points, its hash, and its published hash."""
         n = len(self.codepoints)
         written, stops = np.empty(4 * n + _PADDING, np.uint8), np.empty(n, np.int64)
         stops = stops[: tokenise(self.codepoints, n, unicode_tables(), written, stops)]
@@ -131,7 +131,7 @@ class Reading:
 
     @cached_property
     def characters(self) -> Units:
-        """The characters with white space collapsed and trimmed, as character shingles have them."""
+        """The characters with white space collapsed and trimmed, as used for character shingles."""
         shown, spans = kernels.characters(self.codepoints, self.begins, self.ends, unicode_tables())
         hashes, published = np.empty(len(shown), np.uint64), np.empty(len(shown), np.uint64)
         for key, out in ((self.key, hashes), (PUBLIC, published)):
@@ -139,11 +139,11 @@ class Reading:
         return Units(self.text, hashes, published, spans, shown, None)
 
     def units(self, by_word: bool) -> Units:
-        """The tokens, or the characters."""
+        """Return the tokens, or the characters."""
         return self.words if by_word else self.characters
 
     def without_numbers(self) -> Reading:
-        """The reading without the tokens that are only decimal digits (of any script)."""
+        """Return the reading without tokens that consist only of decimal digits (of any script)."""
         places = self._tokens[0]
         numbers = places[kernels.only_digits(self.codepoints, places, DIGITS_ZERO)]
         stays = np.ones(len(self.codepoints) + 1, np.int64)
@@ -156,7 +156,7 @@ class Reading:
 def read(text: str, *, ignore_numbers: bool = False, key: Key | None = None) -> Reading:
     """Read one text. Raises InputError for anything but a str; a lone surrogate reads as U+FFFD.
 
-    Its units are hashed by ``key``, or by that of the process.
+    Its units are hashed by ``key``, or by the key of the process.
 
     >>> [w for w in read("Pay 12 or 12a", ignore_numbers=True).words.strings]
     ['pay', 'or', '12a']
@@ -169,7 +169,7 @@ def read(text: str, *, ignore_numbers: bool = False, key: Key | None = None) -> 
 
 
 def words(text: str, key: Key | None = None) -> Units:
-    """The tokens of a text, hashed by ``key``, or by that of the process.
+    """Return the tokens of a text, hashed by ``key``, or by the key of the process.
 
     >>> found = words("So\\u00adft ﬁsh")
     >>> found.strings, found.spans.tolist()
@@ -179,7 +179,7 @@ def words(text: str, key: Key | None = None) -> Units:
 
 
 def characters(text: str) -> Units:
-    """The characters of a text as character shingles have them: normalised, white space collapsed and trimmed.
+    """Return the characters of a text as in character shingles: normalised, white space collapsed and trimmed.
 
     >>> characters(" A \\n b").strings
     ['a', ' ', 'b']

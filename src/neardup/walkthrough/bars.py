@@ -1,4 +1,4 @@
-"""Error bars in plain characters: how an estimate comes nearer to the exact value as slots are added."""
+"""Error bars in plain characters: an estimate approaches the exact value as slots are added."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 WIDEST, SHOWN_PAIRS = 51, 6
 SCALES = (0.2, 0.4, 1.0)
-"""Where the scale may end: low similarities fill it too."""
+"""Upper ends of the scale, so that low similarities fill it too."""
 NUMBERS = 24
-"""Columns of the numbers beside a bar."""
+"""Columns reserved for the numbers beside a bar."""
 
 
 def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
-    """The scale from 0 to ``top`` on ``width`` characters: [ ] are the ends of the interval, o the estimate.
+    """Draw the scale from 0 to ``top`` on ``width`` characters: [ ] are the ends of the interval, o the estimate.
 
-    | is the exact value, * both in one place.
+    | is the exact value; * marks the estimate and the exact value at the same position.
 
     >>> from neardup.sketch.minhash import estimate
     >>> bar(estimate(8, 16), 0.3, 41)
@@ -41,7 +41,7 @@ def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
 
 
 def bar_section(explained: ExplanationRecord, width: int) -> Section:
-    """The error bars of the most similar pairs, a line for each family and number of slots."""
+    """Return the error bars of the most similar pairs, a line for each family and number of slots."""
     several = len({drawn.family for drawn in explained.drawn}) > 1
     names = [f"{drawn.family} {drawn.slots}" if several else str(drawn.slots) for drawn in explained.drawn]
     column = max(len("slots"), *map(len, names))
@@ -73,7 +73,7 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
 
 
 def _axis(width: int, top: float) -> str:
-    """The scale over the bars."""
+    """Return the scale above the bars."""
     line = [" "] * width
     for quarter in range(5):
         label = f"{quarter * top / 4:g}".replace("0.", ".")

@@ -1,4 +1,4 @@
-"""The tables of an explanation with the sentences that go with them, for the terminal and the notebook.
+"""The tables of an explanation with explanatory sentences, for the terminal and the notebook.
 
 Names, texts and shingles come from the documents: control characters are escaped here, HTML in ``tables``.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 NARROWEST = 72
 WIDE = 1000
-"""The width of a notebook: wide enough for all columns that are kept."""
+"""The width assumed for a notebook: enough for all columns that are kept."""
 FEW = 16
-"""Up to so many slots the hash functions are shown even where several families are compared."""
+"""Up to this many slots, the hash functions are shown even if several families are compared."""
 SHOWN_BANDS, FORMULAS = 16, 4
 
 
 def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
-    """The lines of all sections, blank lines between them."""
+    """Yield the lines of all sections, with blank lines between them."""
     width = max(width, NARROWEST)
     for i, section in enumerate(sections(explained, width)):
         if i:
@@ -34,12 +34,12 @@ def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
 
 
 def html(explained: ExplanationRecord) -> str:
-    """All sections as HTML; every text is escaped."""
+    """Return all sections as HTML; all text is escaped."""
     return f"<div>{''.join(section.html() for section in sections(explained, WIDE))}</div>"
 
 
 def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
-    """All sections for lines of ``width`` columns."""
+    """Yield all sections for lines of ``width`` columns."""
     yield _documents(explained)
     yield _held(explained)
     shown = [drawn for drawn in explained.drawn if drawn.slots <= FEW or len(explained.drawn) == 1]
@@ -56,12 +56,12 @@ def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
 
 
 def of_family(explained: ExplanationRecord, drawn: Drawn) -> str:
-    """The family and slots, where there are several to tell apart."""
+    """Return the family and slots in parentheses, or "" if there is only one."""
     return f" ({drawn.family}, {counted(drawn.slots, 'slot')})" if len(explained.drawn) > 1 else ""
 
 
 def pair_of(explained: ExplanationRecord, pair: Exact) -> str:
-    """The letters of a pair."""
+    """Return the letters of a pair."""
     return f"{explained.documents[pair.a].label} {explained.documents[pair.b].label}"
 
 
@@ -88,7 +88,7 @@ def _documents(explained: ExplanationRecord) -> Section:
 
 def _held(explained: ExplanationRecord) -> Section:
     run = counted(explained.length, "word" if explained.unit == "word" else "character")
-    # a space at the end of a shingle of characters would not be seen
+    # a space at the end of a character shingle would be invisible
     space = " " if explained.unit == "word" else "␣"
     rows = [
         (str(i), printable(shingle.replace(" ", space)), *("1" if is_held else "0" for is_held in held))
@@ -153,7 +153,7 @@ def _signatures(explained: ExplanationRecord, drawn: Drawn, width: int) -> Secti
 
 
 def _signature_tables(explained: ExplanationRecord, drawn: Drawn, shown: int, width: int) -> Iterator[Table]:
-    """One table with the rows the values come from, or without where it is too wide, or a few tables."""
+    """Yield a table with the rows the values come from; if it is too wide, one without them, or several."""
     labels = _labels(explained)
     pairs = zip(drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist(), strict=True)
     cells = [

@@ -1,4 +1,4 @@
-"""Here are a few small documents: work out what a textbook would put on the blackboard about them."""
+"""Compute the textbook tables of shingling and MinHash for a few small documents."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ EXAMPLE = (
     "I can see moon is red, the night is dark.",
     "The moon in the night is red.",
 )
-"""Three sentences of a published walk-through; seed 1 draws its coefficients."""
+"""Three sentences of a published walk-through; seed 1 draws the coefficients used there."""
 
 DOCUMENTS, CHARACTERS, ROWS, SLOTS = 10, 1_000_000, 10_000, 1024
-"""At most so many documents, characters of text in all, distinct shingles, and slots."""
+"""The most documents, characters of text in all, distinct shingles, and slots."""
 BEGINNING = 200
 LETTERS = "ABCDEFGHIJ"
 
 
 class Explanation(ExplanationRecord):
-    """What :func:`explain` returns: the tables, which print as text and show themselves in a notebook."""
+    """The result of :func:`explain`: tables that print as text and render in a notebook."""
 
     def text(self, width: int = 80) -> str:
-        """All tables as text of lines of at most ``width`` columns (72 or more)."""
+        """Return all tables as text in lines of at most ``width`` columns (72 or more)."""
         return "\n".join(chapters.text(self, width))
 
     def __str__(self) -> str:
@@ -65,13 +65,14 @@ def explain(
     coefficients: Coefficients | None = None,
     band_rows: int | None = None,
 ) -> Explanation:
-    """Work out the textbook tables of shingling and MinHash for two to ten small documents.
+    """Compute the textbook tables of shingling and MinHash for two to ten small documents.
 
-    ``documents`` is what ``find`` takes: a list of str holds the texts themselves. Shingles are ``length``
-    ``unit``s (three words, as textbooks have it; a run takes five). ``family`` is mod-p, multiply-shift,
-    classic or one-permutation, or several; ``slots`` the number of hash functions (4), or several. ``seed``
-    draws the functions; ``coefficients``, pairs (a, b), sets those of mod-p or multiply-shift. ``band_rows``
-    cuts the signatures into bands of so many rows. Raises SettingError and InputError.
+    ``documents`` accepts the same inputs as ``find``; a list of str contains the texts themselves. Shingles are
+    ``length`` ``unit``s (default: three words, as in textbooks; a run defaults to five). ``family`` is mod-p,
+    multiply-shift, classic or one-permutation, or several of them; ``slots`` is the number of hash functions (4),
+    or several numbers. ``seed`` draws the functions; ``coefficients``, pairs (a, b), sets those of mod-p or
+    multiply-shift. ``band_rows`` splits the signatures into bands of that many rows. Raises SettingError and
+    InputError.
 
     >>> tables = explain(EXAMPLE)
     >>> tables
@@ -116,7 +117,7 @@ def explain(
 
 
 def _families(family: str | Sequence[str], coefficients: Coefficients | None) -> tuple[str, ...]:
-    """The names asked for, each once; all for "all"."""
+    """Return the requested names, each once; all names for "all"."""
     asked = (family,) if isinstance(family, str) else tuple(family)
     names = tuple(FAMILIES) if asked == ("all",) else tuple(dict.fromkeys(asked))
     unknown = next((name for name in names if name not in FAMILIES), None)
@@ -136,7 +137,7 @@ def _families(family: str | Sequence[str], coefficients: Coefficients | None) ->
 
 
 def _counts(slots: int | Sequence[int] | None, coefficients: Coefficients | None) -> tuple[int, ...]:
-    """The numbers of slots asked for, each once; as many as coefficients if these are given."""
+    """Return the requested numbers of slots, each once; the number of coefficients if these are given."""
     if coefficients is not None and slots not in (None, len(coefficients), [len(coefficients)]):
         raise SettingError(
             f"{len(coefficients)} pairs of coefficients were given for other numbers of slots",
@@ -168,7 +169,7 @@ def _two_or_more(documents: Any) -> list[tuple[str, str]]:
 
 
 def read_small(documents: Any) -> list[tuple[str, str]]:
-    """The name and text of each document that ``find`` would read there. Raises InputError if they are large."""
+    """Return the name and text of each document that ``find`` would read. Raises InputError for large inputs."""
     source = open_documents(documents)
     if source.size_bytes is not None and source.size_bytes > 4 * CHARACTERS:
         raise _too_much("The documents are large", f"At most {CHARACTERS:,} characters in all")
@@ -235,7 +236,7 @@ def _draw(
 
 
 def _bands(signatures: UInt64s, rows: int) -> Bands:
-    """Documents with equal values in all rows of a band lie in one of its buckets; those without a row in none."""
+    """Put documents with equal values in all rows of a band into one of its buckets; empty documents into none."""
     slots, documents = signatures.shape
     bands = []
     for start in range(0, slots - rows + 1, rows):
@@ -251,7 +252,7 @@ def _bands(signatures: UInt64s, rows: int) -> Bands:
 def _remarks(
     sets: Sequence[Collection[object]], rows: Sequence[Collection[str]], length: int, slots: int
 ) -> Iterator[str]:
-    """What is special, and what the tables leave out."""
+    """Yield remarks on special cases and on parts that the tables omit."""
     if not all(sets):
         yield "Documents without a shingle count as equal to each other and nothing else; they are in no bucket."
     if any(len(row) < length for row in rows):

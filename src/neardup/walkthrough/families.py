@@ -1,9 +1,9 @@
-"""Families of hash functions over row numbers: the two of the textbooks, and the two of this program.
+"""Families of hash functions over row numbers: two from textbooks, and the two of this program.
 
-A MinHash wants functions that put the rows in random orders, so that each row of a set is equally likely to
-come first (Broder 1997). Functions a·x + b only come near that: over row numbers, which count up, they favour
-some rows, whatever p is, and with 2ᵘ near the number of rows two rows often get one value. The families of
-this program mix the bits of a number first; they are the ones to trust.
+MinHash needs functions that order the rows at random, so that each row of a set is equally likely to come first
+(Broder 1997). Functions a·x + b only approximate that: over consecutive row numbers they favour some rows,
+whatever p is, and if 2ᵘ is near the number of rows, two rows often get the same value. The families of this
+program mix the bits of a number first, and are therefore the reliable ones.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Coefficients = Sequence[tuple[int, int]]
 """The pair (a, b) of each function a·x + b."""
 
 NOTHING = 0xFFFF_FFFF_FFFF_FFFF
-"""The value of a document without a row."""
+"""The value of a document without any rows."""
 _WORD = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
 class Hashed:
-    """What a family makes of the row numbers 1 … n.
+    """The result of a family for the row numbers 1 … n.
 
-    ``values`` uint64[n, slots] are the values of each row under each function, ``says`` what the functions
-    are, ``functions`` their formulas (none where there is but one rule for all). Where ``chosen``
-    (bool[n, slots]) is given, a slot takes only rows that chose it, as long as a document has one. ``caution``
-    says what is wrong with estimates of this family.
+    ``values`` uint64[n, slots] are the values of each row under each function. ``says`` describes the functions,
+    and ``functions`` are their formulas (empty if one rule covers all). If ``chosen`` (bool[n, slots]) is given, a
+    slot considers only rows that chose it, as long as the document has such a row. ``caution`` describes the flaws
+    of estimates of this family.
     """
 
     says: str
@@ -43,10 +43,10 @@ class Hashed:
     caution: str = ""
 
     def signature(self, held: Bools) -> tuple[UInt64s, Int64s]:
-        """For the rows ``held`` (bool[n]): the smallest value in each slot, and the number of its row.
+        """Return the smallest value in each slot over the rows ``held`` (bool[n]), and the number of its row.
 
-        uint64[slots] and int64[slots]. Of rows with one value the first counts. Without a row ``NOTHING``
-        and 0.
+        The arrays are uint64[slots] and int64[slots]. If rows share a value, the first one counts. Without any
+        rows, the values are ``NOTHING`` and the numbers 0.
         """
         slots = self.values.shape[1]
         if not held.any():
@@ -61,21 +61,21 @@ class Hashed:
 
 
 class Family(Protocol):
-    """A way to make ``slots`` hash functions of row numbers."""
+    """A rule that makes ``slots`` hash functions of row numbers."""
 
     takes_coefficients: bool
 
     def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
-        """The values of rows 1 … ``rows``, the functions drawn with ``seed`` or ``given``."""
+        """Return the values of rows 1 … ``rows``, under functions drawn with ``seed`` or ``given``."""
 
 
 class ModP:
-    """(a·x + b) mod p, p the smallest prime above the number of rows."""
+    """(a·x + b) mod p, where p is the smallest prime above the number of rows."""
 
     takes_coefficients = True
 
     def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
-        """Raises SettingError for an a that p divides: such a function is the same for all rows."""
+        """Raise SettingError for an a that p divides: such a function is constant over all rows."""
         p = prime_above(rows)
         pairs = self.drawn(p, slots, seed) if given is None else given
         for a, b in pairs:
@@ -95,9 +95,9 @@ class ModP:
         )
 
     def drawn(self, p: int, slots: int, seed: int) -> Coefficients:
-        """Coefficients from 1 to p − 1; an a, or a b, comes again only when all others have been used.
+        """Draw coefficients from 1 to p − 1; an a, or a b, repeats only after all others have been used.
 
-        They are made with numpy's first generator, whose stream does not change (NEP 19), as textbooks do.
+        Uses numpy's first generator, as textbooks do; its stream does not change (NEP 19).
         """
         source = np.random.RandomState(seed)
         pairs: list[tuple[int, int]] = []
@@ -110,13 +110,13 @@ class ModP:
 class MultiplyShift:
     """((a·x + b) mod 2³²) >> (32 − u), a odd: the top u bits (Dietzfelbinger and others 1997).
 
-    u is the number of bits of the number of rows, the usual choice.
+    u is the bit length of the number of rows, the usual choice.
     """
 
     takes_coefficients = True
 
     def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
-        """Raises SettingError for an even a, which would waste bits, or numbers beyond 32 bits."""
+        """Raise SettingError for an even a, which would waste bits, and for numbers beyond 32 bits."""
         shift = 32 - max(rows.bit_length(), 1)
         pairs = self.drawn(slots, seed) if given is None else given
         for a, b in pairs:
@@ -138,15 +138,15 @@ class MultiplyShift:
         )
 
     def drawn(self, slots: int, seed: int) -> Coefficients:
-        """Odd a and any b below 2³²; more slots keep the first ones."""
+        """Draw odd a and any b below 2³²; more slots keep the first ones."""
         words = np.random.RandomState(seed).randint(0, _WORD, (slots, 2), np.int64)
         return [(int(a) | 1, int(b)) for a, b in words]
 
 
 class OwnSketch:
-    """A sketch of this program, its published constants included; the seed renumbers the rows.
+    """A sketch of this program, with its published constants; the seed renumbers the rows.
 
-    Seed 1 leaves the row numbers as they are, so that a signature is that of ``MinHash.of_ids(rows)``.
+    Seed 1 leaves the row numbers as they are, so a signature equals that of ``MinHash.of_ids(rows)``.
     """
 
     takes_coefficients = False
@@ -155,7 +155,7 @@ class OwnSketch:
         self.sketch, self.says = sketch, says
 
     def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
-        """The values of single rows say it all: a set takes the smallest, among those that chose the slot."""
+        """Compute the values of single rows: a set's value is the smallest among its rows that chose the slot."""
         power = slots if self.sketch == "classic" else 1 << (slots - 1).bit_length()
         ids = _numbers(rows) + np.uint64((seed - 1) * _WORD)
         family = MinHash(power, sketch=self.sketch)
@@ -185,11 +185,11 @@ FAMILIES: dict[str, Family] = {
         "In other slots a row has its classic value, which counts only if no row of the document chose the slot.",
     ),
 }
-"""Every family by name."""
+"""All families by name."""
 
 
 def prime_above(number: int) -> int:
-    """The smallest prime above ``number``.
+    """Return the smallest prime above ``number``.
 
     >>> prime_above(16), prime_above(17), prime_above(0)
     (17, 19, 2)

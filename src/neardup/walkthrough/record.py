@@ -1,4 +1,4 @@
-"""What there is to see in a few small documents, as data; ``chapters`` shows it."""
+"""The tables of a few small documents as data; ``chapters`` displays them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from neardup.tables import Bools, Int64s, UInt64s
 from neardup.walkthrough.families import NOTHING
 
 SHOWN_ROWS, SHOWN_FUNCTIONS = 200, 16
-"""How much of the two large tables is kept and shown; every number is worked out from all of it."""
+"""How many rows and functions of the two large tables are kept and shown; all numbers are computed from all."""
 LONGEST_CHUNK = 100
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document: the letter of its column, what it is called, how it begins, its size."""
+    """A document: the letter of its column, its name, its beginning, its size."""
 
     label: str
     name: str
@@ -28,7 +28,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Exact:
-    """The exact integers of documents ``a`` and ``b`` (their positions): |A∩B|, |A|, |B|."""
+    """The exact counts |A∩B|, |A|, |B| of documents ``a`` and ``b`` (their positions)."""
 
     a: int
     b: int
@@ -43,15 +43,15 @@ class Exact:
 
     @property
     def resemblance(self) -> float:
-        """|A∩B| / |A∪B|; two empty documents are equal."""
+        """|A∩B| / |A∪B|; 1 for two empty documents, which are equal."""
         return self.shared / self.union if self.union else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """The signatures cut into bands of ``rows`` slots each; ``left_over`` slots are in no band.
+    """The signatures split into bands of ``rows`` slots each; ``left_over`` slots are in no band.
 
-    ``buckets[band]`` are the documents (their positions) that lie in one bucket of that band, all buckets.
+    ``buckets[band]`` lists all buckets of that band, each as the positions of its documents.
     """
 
     rows: int
@@ -59,26 +59,26 @@ class Bands:
     buckets: tuple[tuple[tuple[int, ...], ...], ...]
 
     def probability(self, pair: Exact) -> float:
-        """1 − (1 − Jʳ)ᵇ, that the pair shares a bucket (Leskovec, Rajaraman and Ullman, section 3.4).
+        """Return 1 − (1 − Jʳ)ᵇ, the probability that the pair shares a bucket.
 
-        Documents without a shingle are in no bucket.
+        See Leskovec, Rajaraman and Ullman, section 3.4. Documents without a shingle are in no bucket.
         """
         return 1 - (1 - pair.resemblance**self.rows) ** len(self.buckets) if pair.union else 0.0
 
     def shared(self, pair: Exact) -> int:
-        """In how many bands both documents are in one bucket."""
+        """Return the number of bands in which both documents are in one bucket."""
         return sum(any(pair.a in bucket and pair.b in bucket for bucket in band) for band in self.buckets)
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Hash functions of one family, and what comes of them.
+    """Hash functions of one family, and the signatures and estimates they produce.
 
-    ``functions`` are the formulas of the first functions, ``permutations`` (uint64[rows, functions]) the values
-    of the first rows under them, ``chosen`` (bool of that shape or None) where a row chose the slot.
+    ``functions`` are the formulas of the first functions; ``permutations`` (uint64[rows, functions]) are the
+    values of the first rows under them; ``chosen`` (bool of that shape or None) marks where a row chose the slot.
     ``signatures`` and ``origins`` ([slots, documents], uint64 and int64) are the smallest values and the numbers
-    of their rows (0: no row). ``matches`` and ``estimates`` are in the order of the pairs. ``says`` is what the
-    functions are, ``caution`` what is wrong with their estimates.
+    of their rows (0: no row). ``matches`` and ``estimates`` are in the order of the pairs. ``says`` describes the
+    functions, ``caution`` the flaws of their estimates.
     """
 
     family: str
@@ -97,7 +97,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Chunk:
-    """What a common chunk of so many words adds to the numerators of the three measures."""
+    """The contribution of a common chunk of ``words`` words to the numerators of the three measures."""
 
     words: int
     chunk_longest: int
@@ -106,9 +106,9 @@ class Chunk:
 
 
 def contributions(length: int) -> tuple[Chunk, ...]:
-    """What common chunks of all lengths from ``length`` − 2 to 100 words add, with shingles of ``length`` words.
+    """Return the contributions of common chunks of ``length`` − 2 to 100 words, with shingles of ``length`` words.
 
-    A chunk of n words counts n in C, when it is no shorter than a shingle, and holds n − w + 1 shingles.
+    A chunk of n words adds n to C if it is at least as long as a shingle, and contains n − w + 1 shingles.
 
     >>> [(chunk.words, chunk.chunk_union, chunk.resemblance) for chunk in contributions(5)[:4]]
     [(3, 0, 0), (4, 0, 0), (5, 5, 1), (6, 6, 2)]
@@ -122,9 +122,9 @@ def contributions(length: int) -> tuple[Chunk, ...]:
 class ExplanationRecord:
     """The tables of ``explain``.
 
-    ``documents``, ``shingles`` (the text of the first rows), ``rows`` (how many distinct shingles there are),
+    ``documents``, ``shingles`` (the text of the first rows), ``rows`` (the number of distinct shingles),
     ``held`` (bool[shown rows, documents]), ``pairs`` (exact integers), ``drawn`` (one for each family and
-    number of slots), ``chunks`` (none for shingles of characters), ``notes``.
+    number of slots), ``chunks`` (empty for shingles of characters), ``notes``.
     """
 
     documents: tuple[Document, ...]
@@ -140,7 +140,7 @@ class ExplanationRecord:
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """All tables as plain data, without what ``notes`` says is cut."""
+        """Return all tables as plain data, without the parts that ``notes`` reports as cut."""
         return {
             "documents": [vars(document) for document in self.documents],
             "unit": self.unit,

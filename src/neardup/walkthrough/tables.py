@@ -1,4 +1,4 @@
-"""A section of a text: a title, sentences, a table, drawn lines; as plain text and as HTML."""
+"""A section: a title, sentences, tables and drawings; as plain text and as HTML."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ GAP = 2
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text. Columns are set to the right but for those in ``left``, whose texts may be cut to fit."""
+    """Cells of text. Columns are aligned right except for those in ``left``, which may be cut to fit."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[int] = frozenset()
 
     def text(self, width: int) -> Iterator[str]:
-        """Lines of at most ``width`` columns, as long as the columns set to the right need no more."""
+        """Yield lines of at most ``width`` columns, unless the right-aligned columns alone need more."""
         widths = [max(map(columns, cells)) for cells in zip(self.head, *self.rows, strict=True)]
         over = sum(widths) + GAP * len(widths) - width
         for column in sorted(self.left, key=lambda column: -widths[column]):
@@ -33,7 +33,7 @@ class Table:
             yield (" " * GAP + (" " * GAP).join(placed)).rstrip()
 
     def html(self) -> str:
-        """An HTML table; every cell is escaped."""
+        """Return an HTML table; every cell is escaped."""
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.head)
         body = "".join("<tr>" + "".join(map(self._cell, range(len(row)), row)) + "</tr>" for row in self.rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -51,22 +51,22 @@ class Table:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Lines whose letters stand under each other."""
+    """Preformatted lines whose characters align vertically."""
 
     lines: tuple[str, ...]
 
     def text(self, width: int) -> Iterator[str]:
-        """The lines as they are; they were drawn for a width."""
+        """Yield the lines unchanged; they were drawn for a fixed width."""
         yield from self.lines
 
     def html(self) -> str:
-        """The lines in letters of one width, escaped."""
+        """Return the lines in a monospaced font, escaped."""
         return f"<pre>{escape(chr(10).join(self.lines))}</pre>"
 
 
 @dataclass(frozen=True)
 class Section:
-    """Sentences ``says``, then tables and drawings, then ``notes``."""
+    """A title, the sentences ``says``, tables and drawings, and ``notes``."""
 
     title: str
     says: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Section:
     notes: tuple[str, ...] = ()
 
     def text(self, width: int) -> Iterator[str]:
-        """The section as lines, blank ones between its parts."""
+        """Yield the section as lines, with blank lines between its parts."""
         yield self.title
         yield "-" * len(self.title)
         yield from folded(self.says, width)
@@ -86,12 +86,12 @@ class Section:
             yield from folded(self.notes, width)
 
     def html(self) -> str:
-        """The section as HTML; every text is escaped."""
+        """Return the section as HTML; all text is escaped."""
         before, after = ("".join(f"<p>{escape(text)}</p>" for text in texts) for texts in (self.says, self.notes))
         return f"<h4>{escape(self.title)}</h4>{before}{''.join(part.html() for part in self.parts)}{after}"
 
 
 def folded(texts: Sequence[str], width: int) -> Iterator[str]:
-    """Paragraphs in lines of at most ``width`` letters."""
+    """Yield paragraphs in lines of at most ``width`` characters."""
     for text in texts:
         yield from wrap(text, width)

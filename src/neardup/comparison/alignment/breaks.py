@@ -1,4 +1,4 @@
-"""Where a text may be cut into rows: at the ends of lines and of sentences, between two units."""
+"""Places where a text may be cut into rows: ends of lines and sentences that fall between two units."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MARKS = (
 
 @dataclass(frozen=True, eq=False)
 class Breaks:
-    """For each unit, and for the end: is there a break before it, and at which character.
+    """For each unit, and for the end of the text, the break before it.
 
-    ``kinds`` int8[n + 1] and ``places`` int64[n + 1]. A kind is NONE, SENTENCE or LINE; a place is
-    only told where there is a break. What stands before the place belongs to the row that ends. Beginning and end
+    ``kinds`` int8[n + 1] and ``places`` int64[n + 1]. A kind is NONE, SENTENCE or LINE; a place (a character) is
+    only set if there is a break. The text before the place belongs to the row that ends. The beginning and the end
     of the text are breaks.
     """
 
@@ -42,7 +42,7 @@ class Breaks:
 
 
 def breaks_of(units: Units) -> Breaks:
-    r"""The breaks of a text.
+    r"""Return the breaks of a text.
 
     >>> from neardup.text.units import words
     >>> breaks_of(words("He said no. She left.\n\n2. Dr. Who")).kinds.tolist()
@@ -53,10 +53,10 @@ def breaks_of(units: Units) -> Breaks:
     classes = of_each(codepoints_of(text), _class_of, np.uint16)
     begins = np.ascontiguousarray(units.spans[:, 0])
     for kind, found in ((SENTENCE, kernels.sentence_ends(classes)), (LINE, kernels.line_ends(classes))):
-        before = np.searchsorted(begins, found)  # the first unit that begins there or later
+        before = np.searchsorted(begins, found)  # the first unit that begins at the break or later
         free = (before > 0) & (before < n)
         free[free] = units.spans[before[free] - 1, 1] <= found[free]
-        # of several lines without a unit between two units, the last end counts: "=====" belongs to the heading
+        # if lines without a unit lie between two units, the last line end counts: "=====" belongs to the heading
         kinds[before[free]], places[before[free]] = kind, found[free]
     kinds[0] = kinds[n] = LINE
     places[0], places[n] = 0, len(text)
@@ -64,7 +64,7 @@ def breaks_of(units: Units) -> Breaks:
 
 
 def _class_of(char: str) -> int:
-    """The bits of ``kernels.breaks`` of a character."""
+    """Return the bits of ``kernels.breaks`` for a character."""
     letter = char.isalnum() and not char.isdecimal()
     found = letter * kernels.LETTER | char.isupper() * kernels.UPPER | char.isspace() * kernels.SPACE
     found |= (char.islower() or char.isdigit()) * kernels.GOES_ON | char.isalnum() * kernels.WORD

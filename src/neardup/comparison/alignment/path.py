@@ -1,4 +1,4 @@
-"""Which units of two documents stand opposite each other: tiles in order, and equal words in what lies between."""
+"""Which units of two documents are opposite each other: tiles in order, and equal words between the tiles."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from neardup.kernels.match.between import words_between
 from neardup.tables import Bools, Int64s
 
 MOST_CELLS = 1 << 22
-"""Tokens of A times tokens of B of a stretch between two tiles that is aligned word by word: 2 048 by 2 048."""
+"""Stretches between two tiles are aligned word by word up to 2,048 × 2,048 cells (tokens of A × tokens of B)."""
 MOST_CELLS_IN_ALL = 1 << 28
-"""The same for all such stretches of two documents together."""
+"""The limit in cells for all such stretches of two documents together."""
 
 WORDS_CAP = (
     "alignment: a stretch between two matches is too long to be aligned word by word; shown as replaced whole, "
@@ -24,10 +24,10 @@ WORDS_CAP = (
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Runs int64[r, 4] (start in A, start in B, length, tile) of equal units in the same order in both.
+    """Runs int64[r, 4] (start in A, start in B, length, tile) of equal units in the same order in both documents.
 
-    ``tile`` is the row of the tile in ``tiles``, −1 for words between tiles. ``in_order`` bool[tiles]: the
-    heaviest chain, the other tiles are moved. ``capped``: some stretch was not aligned word by word.
+    ``tile`` is the row of the tile in ``tiles``, −1 for words between tiles. ``in_order`` bool[tiles] marks the
+    heaviest chain; the other tiles are moved. ``capped``: a stretch was not aligned word by word.
     """
 
     runs: Int64s
@@ -36,12 +36,12 @@ class Path:
 
 
 def path_of(pair: TokenPair, tiles: Int64s) -> Path:
-    """The path through two documents along the heaviest chain of tiles (``tiles`` as ``Literal`` has them).
+    """Return the path through two documents along the heaviest chain of tiles (``Literal.tiles``).
 
-    Between the tiles of the chain, words are aligned by a longest common subsequence, without the tokens of moved
-    tiles and without equal words that stand alone among edits. Does not depend on the order of A and B.
+    Between the tiles of the chain, words are aligned by a longest common subsequence, which excludes the tokens of
+    moved tiles and isolated equal words among edits. The path does not depend on the order of A and B.
     """
-    first, second = pair.in_order(0, 1)  # which column of the tiles is of the sequence that stands first
+    first, second = pair.in_order(0, 1)  # the tile column that belongs to the first sequence of the pair
     canonical = np.ascontiguousarray(tiles[:, [first, second, 2]])
     order = np.argsort(canonical[:, 0], kind="stable")
     n_second = len(pair.tokens) - pair.first_size

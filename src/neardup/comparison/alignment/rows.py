@@ -1,4 +1,4 @@
-"""From tiles to rows: what is opposite of what, cut where both texts allow it."""
+"""Turn tiles into rows: decide which text is opposite which, and cut where both texts allow it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Rows from which both texts can be read whole, the matching chunks by number, and what was left out.
+    """The rows, which together hold both texts in full, the matching chunks by number, and the limits reached.
 
-    ``table`` has the rows as arrays. Match k + 1 has ``units[k]`` units, stands at the characters ``spans_a[k]``
-    and ``spans_b[k]`` (int64[k, 2]) and is moved where ``moved[k]`` (bool).
+    ``table`` has the rows as arrays. Match k + 1 has ``units[k]`` units, covers the characters ``spans_a[k]`` and
+    ``spans_b[k]`` (int64[k, 2]) and is moved if ``moved[k]`` (bool). ``caps`` names the limits.
     """
 
     text_a: str
@@ -61,13 +61,13 @@ class Alignment:
 
     @cached_property
     def kinds(self) -> Counter[str]:
-        """How many rows there are of each kind."""
+        """The number of rows of each kind."""
         counts = np.bincount(self.table.kinds, minlength=len(ROW_KINDS)).tolist()
         return Counter({kind: count for kind, count in zip(ROW_KINDS, counts, strict=True) if count})
 
     @cached_property
     def rows_of_matches(self) -> tuple[Int64s, Int64s]:
-        """By the number of a match, the rows in which it begins in A and in B: int64[matches + 1] each."""
+        """The row in which each match begins in A and in B, indexed by match number: int64[matches + 1] each."""
         return (
             self.table.a.rows_of_matches(len(self.units)),
             self.table.b.rows_of_matches(len(self.units)),
@@ -75,15 +75,15 @@ class Alignment:
 
     @property
     def places(self) -> dict[int, tuple[int, int]]:
-        """For the number of each match, the rows in which it begins: of A, of B."""
+        """The rows (of A, of B) in which each match begins, by match number."""
         in_a, in_b = (rows.tolist() for rows in self.rows_of_matches)
         return {match: (in_a[match], in_b[match]) for match in range(1, len(self.units) + 1)}
 
 
 def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
-    r"""Align two texts along their matching chunks (``tiles`` int64[k, 3] as ``Comparison`` has them).
+    r"""Align two texts along their matching chunks (``tiles`` int64[k, 3] as in ``Comparison``).
 
-    The heaviest chain of tiles in the same order stands at equal height, the other tiles are moved. Rows end where
+    The heaviest chain of tiles in the same order is set side by side; the other tiles are moved. Rows end where
     both texts have the end of a line or sentence.
 
     >>> from neardup.text.units import words
@@ -127,15 +127,16 @@ def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
 
 
 def _edges(moved: Int64s, side: int, kinds: NDArray[np.int8]) -> Int64s:
-    """Where moved text begins or ends and the text has a break."""
+    """Return the beginnings and ends of moved text at which the text has a break."""
     edges: Int64s = np.unique(np.concatenate((moved[:, side], moved[:, side] + moved[:, 2])))
     return edges[kinds[edges] > 0]
 
 
 def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
-    """Runs of units that are not changed, in order: int64[s, 4] (begin, end, kind, match).
+    """Return the runs of unchanged units, in order: int64[s, 4] (begin, end, kind, match).
 
-    ``runs`` (begin, length, tile) are the same in both texts, ``moved`` (begin, length) are those ``tiles``.
+    ``runs`` (begin, length, tile) are equal in both texts; ``moved`` (begin, length) are the runs of the moved
+    ``tiles``.
     """
     same = np.column_stack((runs[:, 0], runs[:, 0] + runs[:, 1], np.full(len(runs), kernels.SAME), runs[:, 2] + 1))
     other = np.column_stack((moved[:, 0], moved.sum(axis=1), np.full(len(moved), kernels.MOVED), tiles + 1))
@@ -144,7 +145,7 @@ def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
 
 
 def _table(*found: tuple[Any, ...]) -> Table:
-    """The pieces of both texts between the cuts, without the rows that have none."""
+    """Return the pieces of both texts between the cuts, without empty rows."""
     there = np.logical_or(*(np.diff(first) > 0 for *_, first in found))
     a, b = (
         Pieces(kinds, spans, matches, opens, np.concatenate(([0], first[1:][there])))

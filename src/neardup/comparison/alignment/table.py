@@ -1,4 +1,4 @@
-"""The rows of two aligned texts as arrays, and one by one as they are asked for."""
+"""The rows of two aligned texts as arrays, and as objects on request."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ RowKind: TypeAlias = Literal["equal", "changed", "only_a", "only_b", "moved_a", 
 
 PIECE_KINDS: tuple[PieceKind, ...] = ("same", "changed", "moved", "between")
 ROW_KINDS: tuple[RowKind, ...] = ("equal", "changed", "only_a", "only_b", "moved_a", "moved_b")
-"""In the order of the numbers that ``kernels.rows`` gives them."""
+"""The position of a kind is its number in ``kernels.rows``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Characters [begin, end) of one text.
 
-    ``kind``: *same* (the other side has the same units opposite), *changed* (it has not), *moved* (it has them
-    elsewhere), *between* (no unit: punctuation, layout, what is left out). ``match``: the number of the matching
+    ``kind``: *same* (the other side has the same units opposite), *changed* (it does not), *moved* (it has them
+    elsewhere), *between* (no unit: punctuation, layout, ignored text). ``match``: the number of the matching
     chunk, 0 if it is in none. ``opens``: the chunk begins here; a chunk of several lines has several pieces.
     """
 
@@ -38,7 +38,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What stands at one height: the pieces of A and of B, none where that side has nothing."""
+    """The pieces of A and of B that are side by side; empty for a side without text in this row."""
 
     kind: RowKind
     a: tuple[Piece, ...]
@@ -49,8 +49,8 @@ class Row:
 class Pieces:
     """The pieces of one text, in order, as columns.
 
-    ``kinds`` int8 (numbers of ``PIECE_KINDS``), ``spans`` int64[p, 2], ``matches`` int32, ``opens`` bool: as
-    ``Piece`` has them. Row k has the pieces [first[k], first[k + 1]).
+    ``kinds`` int8 (numbers of ``PIECE_KINDS``), ``spans`` int64[p, 2], ``matches`` int32, ``opens`` bool: the
+    fields of ``Piece``. Row k has the pieces [first[k], first[k + 1]).
     """
 
     kinds: NDArray[np.int8]
@@ -61,19 +61,19 @@ class Pieces:
 
     @cached_property
     def spans_of_rows(self) -> Int64s:
-        """int64[rows, 2]: the characters of each row; two times the same where it has none."""
+        """The characters [begin, end) of each row, int64[rows, 2]; an empty span for a row without any."""
         ends = np.concatenate(([0], self.spans[:, 1]))[self.first]
         return np.column_stack((ends[:-1], ends[1:]))
 
     def rows_of_matches(self, matches: int) -> Int64s:
-        """int64[matches + 1]: by its number, the row in which a match begins."""
+        """Return int64[matches + 1]: the row in which each match begins, indexed by match number."""
         rows = np.zeros(matches + 1, np.int64)
         begins = np.flatnonzero(self.opens)
         rows[self.matches[begins]] = np.searchsorted(self.first, begins, "right") - 1
         return rows
 
     def one_by_one(self) -> list[tuple[Piece, ...]]:
-        """The pieces of each row."""
+        """Return the pieces of each row."""
         columns = (self.kinds, *self.spans.T, self.matches, self.opens)
         kinds, *others = (column.tolist() for column in columns)
         pieces = list(map(Piece, [PIECE_KINDS[kind] for kind in kinds], *others))
@@ -97,6 +97,6 @@ class Table:
         return self.a, self.b
 
     def one_by_one(self) -> tuple[Row, ...]:
-        """Every row with its pieces."""
+        """Return every row with its pieces."""
         kinds = [ROW_KINDS[kind] for kind in self.kinds.tolist()]
         return tuple(map(Row, kinds, self.a.one_by_one(), self.b.one_by_one()))

@@ -1,4 +1,4 @@
-"""A comparison as people see it: lines on a terminal, and a page for the browser, for print and for notebooks."""
+"""Views of a comparison: lines on a terminal, and a page for the browser, for print and for notebooks."""
 
 from neardup.comparison.show.lines import as_text, facts_of
 from neardup.comparison.show.page import as_fragment, as_page

@@ -1,4 +1,4 @@
-"""The rows of two aligned texts as HTML: each text is escaped once as a whole, and rows are cut from that."""
+"""The rows of two aligned texts as HTML: each text is escaped once as a whole, and the rows are slices of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURS = 6
 
 
 def escaped(text: str) -> str:
-    """Text of a document: what cannot be seen as an escape in a box, everything else as text."""
+    """Return document text as HTML: invisible characters as boxed escapes, everything else as text."""
     return "".join(
         f'<code class="unseen">{escape(part)}</code>' if unseen else escape(part)
         for part, unseen in escaped_parts(text)
@@ -32,7 +32,7 @@ def escaped(text: str) -> str:
 
 
 class _Side:
-    """One text, escaped, and where its pieces stand in that: those with markup around them, and the rows."""
+    """One escaped text, and the places of its rows and of the pieces that have markup."""
 
     def __init__(self, text: str, pieces: Pieces) -> None:
         shown = spelled(text, escaped)
@@ -61,12 +61,12 @@ class TextRows:
         self._alone = one_sided_matches(alignment)
 
     def size(self, begin: int, end: int) -> int:
-        """How many characters of A the rows [begin, end) have that are equal in both."""
+        """Return the number of characters that the equal rows [begin, end) have in A."""
         spans = self._alignment.table.a.spans_of_rows[begin:end]
         return int(spans[-1, 1] - spans[0, 0]) if len(spans) else 0
 
     def inside(self, begin: int, end: int) -> str:
-        """What a fold says of the equal rows in it."""
+        """Return the label of a fold that hides these equal rows."""
         pieces, text = self._alignment.table.a, self._alignment.text_a
         part = slice(pieces.first[begin], pieces.first[end])
         matches = pieces.matches[part][pieces.opens[part]]
@@ -78,7 +78,7 @@ class TextRows:
         return f"{said}, {named}"
 
     def rows(self, begin: int, end: int) -> Iterator[str]:
-        """The rows [begin, end)."""
+        """Yield the rows [begin, end)."""
         for row in range(begin, end):
             kind: str = ROW_KINDS[self._kinds[row]]
             head = identity = ""
@@ -92,7 +92,7 @@ class TextRows:
             yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
 
     def _steps(self, n: int, kind: str) -> tuple[str, str]:
-        """The number of a difference with links to the next ones, and the attribute that makes it their target."""
+        """Return the number of a difference with links to its neighbours, and the ``id`` they link to."""
         words, mark = WORDS[kind]
         steps = [(n - 1, "↑", "previous"), (n + 1, "↓", "next")]
         links = "".join(
@@ -124,12 +124,12 @@ class TextRows:
         return f'<td dir="auto" lang="" data-side="{letter}">{content}</td>'
 
     def _way(self, match: int, side: int) -> str:
-        """A link from where moved text is not to where it is."""
+        """Return a link from the place that moved text left to the place where it is now."""
         there = "ab"[1 - side]
         return f'<a href="#{self._id}{there}{match}">match {match} {way_to(self._alignment, match, side)}</a>'
 
     def _badge(self, match: int, which: int) -> str:
-        """The number of a match, which leads to the other half."""
+        """Return the number of a match as a link to its other half."""
         moved, here, there = self._moved[match - 1], "ab"[which], "ab"[1 - which]
         label = f"match {match}, {counted(self._units[match - 1], self._unit)}{', moved' * moved}"
         label += f": go to it in {there.upper()}"

@@ -1,4 +1,4 @@
-"""The differences of two texts as a list: a number for each row that is not equal, and what it says in short."""
+"""The differences of two texts as a list: a number for each row that is not equal, and a short summary."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from neardup.tables import Int64s
 
 QUOTED = 80
-"""Characters of a text that are quoted."""
+"""Length of a quotation, in characters."""
 
 Part: TypeAlias = tuple[str, bool]
-"""Words, and whether they are those of a document."""
+"""Words, and whether they are quoted from a document."""
 
 WORDS = {
     "changed": ("changed", "±"),
@@ -29,12 +29,12 @@ WORDS = {
     "moved_a": ("moved, in A", "~"),
     "moved_b": ("moved, in B", "~"),
 }
-"""The kinds of rows that are not equal, in words and as a mark."""
+"""The kinds of rows that are not equal: in words, and as a mark."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that is not equal: its number, its kind in words, and what it says."""
+    """A row that is not equal: its number, its kind in words, and its summary."""
 
     number: int
     words: str
@@ -42,12 +42,12 @@ class Difference:
 
 
 def rows_that_differ(alignment: Alignment) -> Int64s:
-    """The rows that are not equal, from top to bottom."""
+    """Return the rows that are not equal, from top to bottom."""
     return np.flatnonzero(alignment.table.kinds != EQUAL_ROW)
 
 
 def differences_of(alignment: Alignment, most: int) -> Iterator[Difference]:
-    """The first ``most`` differences from top to bottom, numbered from 1."""
+    """Yield the first ``most`` differences from top to bottom, numbered from 1."""
     for number, row in enumerate(rows_that_differ(alignment)[:most].tolist(), 1):
         kind = ROW_KINDS[alignment.table.kinds[row]]
         yield Difference(number, WORDS[kind][0], tuple(_said(alignment, row, kind)))
@@ -71,7 +71,7 @@ def _said(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
 
 
 def _quote(alignment: Alignment, row: int, side: int) -> str:
-    """The beginning of what differs, or else of what is moved, gaps between as dots."""
+    """Return the beginning of the changed text, or else of the moved text, with gaps shown as dots."""
     text, pieces = (alignment.text_a, alignment.text_b)[side], alignment.table.sides[side]
     begin, end = pieces.first[row : row + 2].tolist()
     kinds = pieces.kinds[begin:end]

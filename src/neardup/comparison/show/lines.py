@@ -1,4 +1,4 @@
-"""A comparison on a terminal: two columns where there is room, else one text with both; then the measures.
+"""A comparison on a terminal: two columns if they fit, otherwise one text that shows both; then the measures.
 
 Marks that need no colour: ``[3]`` a match begins, ``[-gone-]`` only in A, ``{+new+}`` only in B, ``<~moved~>``;
 in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``=`` equal but for case, punctuation or layout.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
 
 TWO_COLUMNS = 100
-"""Terminals as wide as this show A and B side by side."""
+"""From this width on, a terminal shows A and B side by side."""
 NARROWEST = 60
 EQUAL_LINES, OTHER_LINES = 3, 20
-"""Lines shown at either end of a long stretch, equal or not; what is between is counted."""
+"""Lines shown at either end of a long stretch, equal or not; the lines between are only counted."""
 
 COLOURS = {
     "removed": "31",
@@ -64,9 +64,9 @@ _LEGEND = (
 def as_text(
     found: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool
 ) -> Iterator[str]:
-    """The lines of a comparison, at most ``width`` columns wide (60 or more).
+    """Yield the lines of a comparison, at most ``width`` columns wide (60 or more).
 
-    ``names`` of A and B; with ``full`` long stretches are shown whole.
+    ``names`` are those of A and B. With ``full``, long stretches are shown whole.
     """
     codes = COLOURS if colour else {}
     width = max(width, NARROWEST)
@@ -81,7 +81,7 @@ def as_text(
 
 
 def facts_of(found: ComparisonRecord, width: int) -> Iterator[str]:
-    """How much is common, how many differences, what must be known; then every measure."""
+    """Yield the amount of common text, the number of differences and any warnings; then every measure."""
     facts = [("in common", common_sentence(found)), ("differences", differences_sentence(found.alignment))]
     for text in aligned([*facts, *(("note", note) for note in notes_on(found))], width):
         yield from text.splitlines()
@@ -114,7 +114,7 @@ def _head(found: ComparisonRecord, names: tuple[str, str], width: int, other_sty
 
 
 def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> Iterator[str]:
-    """All rows; of a long stretch of one kind, or of one long change, the ends and how much is between."""
+    """Yield all rows; long stretches of one kind and long changes are shortened to their ends and a line count."""
     new = np.ones(len(kinds), np.bool_)
     new[1:] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == CHANGED_ROW)
     begins = np.flatnonzero(new)
@@ -122,7 +122,7 @@ def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> I
     shown: list[range | str] = []
     for at, (number, begin, end) in enumerate(zip(kinds[begins].tolist(), bounds, bounds[1:], strict=False)):
         kind, first, last = ROW_KINDS[number], OTHER_LINES, OTHER_LINES
-        if kind == "equal":  # equal text is of use next to what differs
+        if kind == "equal":  # equal text is only useful next to differences
             first = EQUAL_LINES if at or len(begins) == 1 else 0
             last = EQUAL_LINES if at + 1 < len(begins) or len(begins) == 1 else 0
         hidden = end - begin - first - last
@@ -138,7 +138,7 @@ def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> I
 
 
 class _Body:
-    """What both views have: rows cut into lines, line ``first[k]`` being the first one of row k."""
+    """The part both views share: rows cut into lines, where line ``first[k]`` is the first of row k."""
 
     first: Int64s
 
@@ -149,7 +149,7 @@ class _Body:
         self._sides, self._notes = sides_of(alignment), notes_of(alignment)
 
     def note(self, words: str) -> Iterator[str]:
-        """A line of ours between the lines of the texts."""
+        """Yield a line of commentary between the lines of the texts."""
         yield self._paint(words, "note")
 
     def _paint(self, text: str, style: str) -> str:
@@ -160,7 +160,7 @@ class _Body:
         return rows
 
     def _marks(self, rows: Int64s, marks: Mapping[str, str]) -> list[str]:
-        """The mark in the margin of each row."""
+        """Return the mark in the margin of each row."""
         of_kind = [marks.get(kind, "") for kind in ROW_KINDS]
         kinds = np.where(self._other_style[rows], len(ROW_KINDS), self._kinds[rows]).tolist()
         return [[*of_kind, "="][kind] for kind in kinds]
@@ -183,7 +183,7 @@ class _TwoColumns(_Body):
         yield self._paint("─" * (self._column + 3) + "┼" + "─" * (self._column + 3), "note")
 
     def strings(self, lines: Int64s) -> list[str]:
-        """The lines of these numbers, of both sides; the margins are painted as the text beside them."""
+        """Return the lines with these numbers, of both sides; margins are painted like the text beside them."""
         rows = self._rows_of(lines)
         at = lines - self.first[rows]
         sides = []
@@ -200,7 +200,7 @@ class _TwoColumns(_Body):
 
 
 class _Inline(_Body):
-    """One text: what is equal as A has it, what differs of both."""
+    """One merged text: equal parts as in A, differences from both."""
 
     def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
         super().__init__(alignment, width, codes, other_style)
@@ -212,7 +212,7 @@ class _Inline(_Body):
         return iter(())
 
     def strings(self, lines: Int64s) -> list[str]:
-        """The lines of these numbers."""
+        """Return the lines with these numbers."""
         margins = {
             (mark, some): self._paint(f"{mark if some else '':<3}", _MARGIN_COLOUR.get(mark, ""))
             for mark in ("", "=", *_INLINE.values())

@@ -1,7 +1,7 @@
-"""A comparison as HTML: a page that needs nothing else, and the fragment of it that notebooks show.
+"""A comparison as HTML: a self-contained page, and a fragment of it for notebooks.
 
-The texts are hostile until they are escaped: every piece of them goes through ``_text``. The page has no script,
-and its policy allows none; its one style sheet is named by its hash.
+The texts are untrusted until they are escaped: every piece of them goes through ``_text``. The page has no script,
+and its policy allows none; the policy names its only style sheet by hash.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 GENERATOR = "neardup compare"
 EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
-"""What is shown of equal text before and after a difference; more is folded away if it is longer than that."""
+"""Rows of equal text shown around a difference, and the length from which the rest is folded."""
 NOTEBOOK_CHARACTERS = 400_000
-"""Of both texts together; a notebook keeps every output in its file, and some show none of more than 10 MB."""
+"""Limit for both texts together: a notebook file stores every output, and some show none above 10 MB."""
 LISTED, LISTED_OPEN = 1000, 12
-"""Differences in the list, and in one that is open at first; the texts show all of them."""
+"""Most differences in the list, and most in a list that starts open; the texts show all differences."""
 
 
 @cache
@@ -42,7 +42,7 @@ def _style() -> str:
 
 
 def as_page(found: ComparisonRecord, names: tuple[str, str], *, full: bool) -> str:
-    """A whole HTML document; ``names`` of A and B. With ``full`` long equal stretches are unfolded."""
+    """Return a whole HTML document; ``names`` of A and B. With ``full``, long equal stretches are unfolded."""
     style = _style()
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -71,7 +71,7 @@ def as_page(found: ComparisonRecord, names: tuple[str, str], *, full: bool) -> s
 
 
 def as_fragment(found: ComparisonRecord) -> str:
-    """The same for a notebook: the style touches nothing outside, ids begin with a hash of the texts."""
+    """Return a fragment for notebooks: its style affects nothing else, its ids begin with a hash of the texts."""
     both = hashlib.sha256()
     for text in (found.a.text, found.b.text):
         both.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
@@ -90,7 +90,7 @@ def _labelled(letter: str, name: str) -> str:
 
 
 class _Body:
-    """The parts of a page; ``prefix`` makes ids unique where there are several, ``level`` is that of headings."""
+    """The parts of a page; ``prefix`` makes ids unique among several, ``level`` is the level of headings."""
 
     def __init__(
         self, found: ComparisonRecord, names: tuple[str, str], full: bool, prefix: str, level: int
@@ -104,7 +104,7 @@ class _Body:
         self._differing = rows_that_differ(self._alignment)
 
     def parts(self) -> Iterator[str]:
-        """The page from top to bottom."""
+        """Yield the page from top to bottom."""
         yield from self._summary()
         yield from self._list()
         yield f'<section aria-labelledby="{self._id}texts">{self._heading("texts", "The two texts")}'
@@ -113,7 +113,7 @@ class _Body:
         yield from self._measures()
 
     def parts_without_texts(self) -> Iterator[str]:
-        """What is left of the page for texts that are too long to be kept in a notebook."""
+        """Yield the parts that remain if the texts are too long for a notebook."""
         yield from self._summary()
         yield '<p class="note">The texts are long and not shown here: html() makes a page with them.</p>'
         yield from self._measures()
@@ -156,7 +156,7 @@ class _Body:
         yield "</tbody></table>"
 
     def _equal(self, body: TextRows, begin: int, end: int) -> Iterator[str]:
-        """Equal rows, a long stretch folded away but for its ends."""
+        """Yield equal rows; a long stretch is folded except for its ends."""
         rows = len(self._alignment.table)
         first = begin + EQUAL_ROWS if begin else begin
         last = max(first, end - EQUAL_ROWS if end < rows else end)

@@ -1,4 +1,4 @@
-"""Aligned texts on sheets: pages of marked text (``kernels.marked``) cut into lines, and painted."""
+"""Aligned texts on sheets: pages of marked text (``kernels.marked``), cut into lines and painted."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from neardup.comparison.alignment import Alignment
 
 STYLES = ("", "removed", "added", "note", *(f"match{k}" for k in range(4)), *(f"moved{k}" for k in range(4)))
-"""In the order of the numbers that ``kernels.marked`` gives them."""
+"""The position of a style is its number in ``kernels.marked``."""
 
 _HARD_SPACE = ord("\u00a0")
 
 
 class Sheet:
-    """A page cut into lines of at most ``width`` columns; ``codes`` are the colours of styles, none for no colour.
+    """A page cut into lines of at most ``width`` columns; ``codes`` maps styles to colours (empty: no colour).
 
-    The rows of the page have the lines first[k] to first[k + 1]; ``columns`` int32[lines + 1] is what each takes.
-    Line −1 is blank.
+    Row k of the page has the lines first[k] to first[k + 1]; ``columns`` int32[lines + 1] is the width of each
+    line. Line −1 is blank.
     """
 
     def __init__(self, page: kernels.Page, width: int, codes: Mapping[str, str]) -> None:
         classes = of_each(page.text, _class_of, np.uint8)
         lines, self.first = wrap(classes, page.rows, width)
-        lines = np.concatenate((lines, np.zeros((1, 5), np.int32)))  # number −1: a blank line
+        lines = np.concatenate((lines, np.zeros((1, 5), np.int32)))  # line −1 is blank
         self._lines, self.columns = np.ascontiguousarray(lines[:, :4]), lines[:, 4]
-        # no-break spaces held words together until here
+        # up to here, no-break spaces kept words together
         self._text = text_of(np.where(page.text == _HARD_SPACE, np.uint32(ord(" ")), page.text))
         self._codes = codes
         self._styles = page.styles
         self._parts = settle(page.parts, page.rows, classes) if codes else page.parts
 
     def filled(self, lines: Int64s) -> list[bool]:
-        """Whether the lines of these numbers are not blank."""
+        """Return whether each line with these numbers has text."""
         ends = self._lines[lines]
         some: list[bool] = ((ends[:, 1] > ends[:, 0]) | (ends[:, 3] > ends[:, 2])).tolist()
         return some
 
     def strings(self, lines: Int64s) -> Iterator[str]:
-        """The lines of these numbers."""
+        """Return the lines with these numbers."""
         chosen = self._lines[lines]
         return self._painted(chosen) if self._codes else self._plain(chosen)
 
@@ -59,7 +59,7 @@ class Sheet:
             yield text[indent:solid] + text[begin:end] if indent < solid else text[begin:end]
 
     def _painted(self, lines: Int64s) -> Iterator[str]:
-        """Each line with its colours: what stands together in one style is painted as one."""
+        """Yield each line with its colours; adjacent text of one style is painted as one."""
         parts = [*self._parts.tolist(), len(self._text)]
         styles = [STYLES[style] for style in self._styles.tolist()]
         spans = lines.reshape(-1, 2)
@@ -79,14 +79,14 @@ class Sheet:
 
 
 def _class_of(char: str) -> int:
-    """The bits of ``kernels.wrapping`` of a character."""
+    """Return the bits of ``kernels.wrapping`` for a character."""
     if char == "\n":
         return LINE_FEED
     return min(columns(char), COLUMNS) | (char.isspace() and char != "\u00a0") * BLANK
 
 
 def sides_of(alignment: Alignment) -> list[kernels.Side]:
-    """Both texts as they are shown on a terminal, with their pieces."""
+    """Return both texts in their terminal form, with their pieces."""
     found = []
     for text, pieces in zip((alignment.text_a, alignment.text_b), alignment.table.sides, strict=True):
         shown = spelled(text, lambda char: TAB if char == "\t" else visible(char))
@@ -99,7 +99,7 @@ def sides_of(alignment: Alignment) -> list[kernels.Side]:
 
 
 def notes_of(alignment: Alignment) -> kernels.Notes:
-    """Where the other halves of the moved matches stand that begin in rows of one side."""
+    """Return the notes that point to the other halves of moved matches, for the rows where the matches begin."""
     said = [""] * len(alignment.table)
     for side, matches in enumerate(one_sided_matches(alignment)):
         for row, numbers in matches.items():
@@ -108,7 +108,7 @@ def notes_of(alignment: Alignment) -> kernels.Notes:
 
 
 def one_sided_matches(alignment: Alignment) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """The matches that begin in rows of A alone, by the number of the row; and in rows of B alone."""
+    """Return the matches that begin in rows of A alone, by row number; and those in rows of B alone."""
     table = alignment.table
     found: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
     there = [np.diff(pieces.first) > 0 for pieces in table.sides]

@@ -1,4 +1,4 @@
-"""Texts as they are shown: what cannot be shown as it is, is spelled out."""
+"""The displayed form of texts: characters that cannot be shown as they are, are spelled out."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _RETURN, _FEED = ord("\r"), ord("\n")
 
 @dataclass(frozen=True, eq=False)
 class Spelled:
-    """A text spelled out: its code points, and where each character of the original begins; None: where it was."""
+    """A text spelled out: its code points, and where each character of the original begins (None: unchanged)."""
 
     codepoints: Codepoints
     begins: Int64s | None
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The text, spelled out."""
         return text_of(self.codepoints)
 
     def at(self, characters: Int64s) -> Int64s:
-        """Where these characters of the original begin."""
+        """Return where these characters of the original begin."""
         return characters if self.begins is None else self.begins[characters]
 
 
 def spelled(text: str, of: Callable[[str], str]) -> Spelled:
-    r"""Replace each character by what ``of`` says; two characters that end a line together by a line feed.
+    r"""Replace each character by the result of ``of``, and a two-character line end by a line feed.
 
     >>> spelled("a\r\n<b>", lambda char: "&lt;" if char == "<" else char).text
     'a\n&lt;b>'

@@ -1,4 +1,4 @@
-"""What is said about a comparison in words and numbers, the same on a terminal and on a page."""
+"""The sentences and numbers about a comparison that the terminal and the page share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EQUAL_TOKENS = "A and B have the same {}s in the same order: case, punctuation a
 
 
 def value_of(measure: Any) -> tuple[str, str]:
-    """A measure as text, shares cut to three digits; and its 95 % interval, "" if it is no estimate.
+    """Return a measure as text (shares cut to three digits) and its 95 % interval ("" unless it is an estimate).
 
     >>> value_of(0.99999), value_of(1234)
     (('0.999', ''), ('1,234', ''))
@@ -34,7 +34,7 @@ def value_of(measure: Any) -> tuple[str, str]:
 
 
 def common_sentence(found: ComparisonRecord) -> str:
-    """How much text is common, and in how many matches."""
+    """Return a sentence about the amount of common text and the number of matches."""
     of, matches = found.measures, len(found.alignment.units)
     moved = int(found.alignment.moved.sum())
     in_moved = f", {number(moved)} of them moved" if moved else ""
@@ -44,12 +44,12 @@ def common_sentence(found: ComparisonRecord) -> str:
 
 
 def unit_of(found: ComparisonRecord) -> str:
-    """What the two are compared by."""
+    """Return the unit of comparison: "token" or "character"."""
     return "token" if found.settings["unit"] == "word" else "character"
 
 
 def differences_sentence(alignment: Alignment) -> str:
-    """How many rows differ, and how; moved text is counted where it is gone and where it is now."""
+    """Return the number of rows that differ, by kind; moved text counts at its old place and at its new one."""
     counts = {
         "changed": alignment.kinds["changed"],
         "only in A": alignment.kinds["only_a"],
@@ -61,7 +61,7 @@ def differences_sentence(alignment: Alignment) -> str:
 
 
 def notes_on(found: ComparisonRecord) -> Iterator[str]:
-    """What the reader must know before the numbers: nothing to compare, nothing different, not all worked out."""
+    """Yield the warnings to read before the numbers: nothing to compare, nothing different, search incomplete."""
     unit = unit_of(found)
     sizes = {"A": len(found.a), "B": len(found.b)}
     empty = [name for name, size in sizes.items() if not size]
@@ -81,12 +81,12 @@ def notes_on(found: ComparisonRecord) -> Iterator[str]:
 
 
 def same_units(found: ComparisonRecord) -> bool:
-    """Whether the two are equal as they are compared."""
+    """Return whether the two have the same units in the same order."""
     return len(found.a) == len(found.b) and bool((found.a.hashes == found.b.hashes).all())
 
 
 def restyled(alignment: Alignment) -> Bools:
-    """Whether the two sides of a row are equal and still differ, though not in white space alone; bool[rows]."""
+    """Return bool[rows]: whether the sides of a row have equal units but differ in more than white space."""
     table = alignment.table
     found = np.zeros(len(table), np.bool_)
     equal = np.flatnonzero(table.kinds == EQUAL_ROW)
@@ -99,7 +99,7 @@ def restyled(alignment: Alignment) -> Bools:
 
 
 def way_to(alignment: Alignment, match: int, side: int) -> str:
-    """Where the other half of a match stands, seen from side 0 (A) or 1 (B)."""
+    """Return where the other half of a match is, seen from side 0 (A) or 1 (B)."""
     rows = alignment.rows_of_matches
     here, there = rows[side][match], rows[1 - side][match]
     where = "in the same row" if here == there else "further down" if here < there else "further up"
