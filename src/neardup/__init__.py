@@ -1,10 +1,10 @@
-"""neardup finds, proves and shows near-duplicate documents.
+"""Find, prove and show near-duplicate documents.
 
 >>> import neardup as nd
 >>> nd.plan(threshold=0.8, recall=0.99).slots
 128
 
-What costs time to import (Numba, Arrow) is imported when it is first used.
+Slow imports (Numba, Arrow) happen on first use.
 """
 
 from __future__ import annotations

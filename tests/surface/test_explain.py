@@ -81,7 +81,7 @@ def test_literal_texts(run: Run) -> None:
         (["--example", "--coefficients", "4:9,14"], "error: --coefficients has '14'\n"),
         (["--example", "--coefficients", "4:9,a:b"], "error: --coefficients has 'a'\n"),
         (["--example", "--family", "mod-q"], "error: The family of hash functions is 'mod-q'\n"),
-        (["--example", "--length", "0"], "error: length is 0. Allowed: a number from 1 to 64"),
+        (["--example", "--length", "0"], "error: length is 0\n       Allowed: a number from 1 to 64"),
     ],
     ids=str,
 )

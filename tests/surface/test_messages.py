@@ -23,7 +23,7 @@ def test_no_output_folder(run: Run, mails: Path) -> None:
     result = run("dedup", mails)
     assert result.status == 2
     assert result.err == (
-        "error: No folder for the results was given\n       Give -o DIR, or --dry-run to write nothing\n"
+        "error: No folder for the results was given\n       Try: Give -o DIR, or --dry-run to write nothing\n"
     )
 
 
@@ -32,8 +32,8 @@ def test_output_folder_exists(run: Run, mails: Path, tmp_path: Path) -> None:
     assert result.status == 2
     assert result.err == (
         f"error: {tmp_path} exists already\n"
-        "       The folder must not exist yet\n"
-        "       Choose another one, or give --overwrite to replace it\n"
+        "       Allowed: A folder that does not exist yet\n"
+        "       Try: Choose another one, or give --overwrite to replace it\n"
     )
 
 

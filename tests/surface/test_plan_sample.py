@@ -81,7 +81,8 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     before = mails.read_bytes()
     result = run("plan", mails, "--svg", mails)
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith(f"error: {mails} is no name for an image\n       A name that ends in .svg\n")
+    said = f"error: {mails} cannot be the name of an image\n       Allowed: A name that ends in .svg\n"
+    assert result.err.startswith(said)
     assert mails.read_bytes() == before
     drawing = tmp_path / "drawing.svg"
     drawing.write_text("<svg></svg>", encoding="utf-8")

@@ -41,11 +41,11 @@ def test_json(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bits", "64"], "error: --bits belongs to --simhash\n       Give --simhash too\n"),
+        (["--bits", "64"], "error: --bits belongs to --simhash\n       Try: Give --simhash too\n"),
         (["--documents", "7"], "error: --documents belongs to --simhash\n"),
         (["--simhash", "--recall", "0.9"], "error: --recall belongs to MinHash\n"),
-        (["--simhash", "--bits", "32"], "error: bits is 32. Allowed: 64 or 128."),
-        (["--simhash", "--distance", "40"], "error: distance is 40. Allowed: a number from 0 to 16"),
+        (["--simhash", "--bits", "32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
+        (["--simhash", "--distance", "40"], "error: distance is 40\n       Allowed: a number from 0 to 16"),
         (["--simhash", "--documents", "0"], "error: documents is 0\n"),
     ],
 )

@@ -53,8 +53,8 @@ def test_pages(search: Search) -> None:
         2,
         "",
         "error: This page token is damaged\n"
-        "       A token is what a page of the same search gave as its next one\n"
-        "       Begin with the first page\n",
+        "       Allowed: A token is what a page of the same search gave as its next one\n"
+        "       Try: Begin with the first page\n",
     )
 
 
@@ -112,5 +112,5 @@ def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
         "error: This bracket is not closed (character 7):\n"
         "         a AND (b\n"
         "               ^\n"
-        "       Write the closing bracket, or quote it if it is text\n",
+        "       Try: Write the closing bracket, or quote it if it is text\n",
     )

@@ -87,7 +87,7 @@ def _explain(failure: Exception, command: str) -> NoReturn:
 
 def _words(failure: Exception) -> str:
     if isinstance(failure, NeardupError):
-        return "\n".join(part for part in (failure.given, failure.allowed, failure.do) if part)
+        return failure.lines()
     if isinstance(failure, OSError) and failure.strerror:
         return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
     return (
