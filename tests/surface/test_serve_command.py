@@ -47,7 +47,7 @@ def test_what_it_will_not_start_with(run: Run, tmp_path: Path, server: Server) -
     path = tmp_path / "mail.neardup"
     assert "There is no collection" in run("serve", path, "--port", "0").err
     assert "--seconds is 0" in run("serve", path, "--create", "--seconds", "0").err
-    assert "Nobody can listen at 127.0.0.1 port" in run("serve", path, "--create", "--port", str(server.port)).err
+    assert "Cannot listen at 127.0.0.1 port" in run("serve", path, "--create", "--port", str(server.port)).err
     assert "--port is 70000" in run("serve", path, "--create", "--port", "70000").err
     assert not path.exists()
     wrong = tmp_path / "wrong"
