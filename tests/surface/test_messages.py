@@ -107,7 +107,7 @@ def test_a_mistake_of_ours_is_called_ours(run: Run, monkeypatch: pytest.MonkeyPa
     said = failing(ZeroDivisionError("division by zero"), run, monkeypatch)
     assert said == (
         "error: ZeroDivisionError: division by zero\n"
-        "       This is a mistake in neardup, not in your documents. "
+        "       This is an error in neardup, not in your documents. "
         "Set NEARDUP_TRACEBACK=1 to see where it happened, and report it.\n"
     )
 

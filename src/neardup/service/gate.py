@@ -153,4 +153,4 @@ def require_json(headers: Headers) -> None:
     """Raise RefusedError unless the Content-Type is JSON, which browsers do not send to other sites unasked."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise RefusedError(415, "The Content-Type of the body is not JSON", "The header Content-Type: application/json")
+        raise RefusedError(415, "The body is not declared as JSON", "The header Content-Type: application/json")

@@ -65,7 +65,7 @@ Metadata = Annotated[
     dict[str, Any], AfterValidator(_metadata), Field(description="Any JSON; searched by its fields.")
 ]
 Percentage = Annotated[float, Field(ge=0.0001, le=100)]
-Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; the default is 20, or --most-hits if that is less.")]
+Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
 OnDuplicate = Literal["error", "replace", "skip"]
 OnNear = Literal["keep", "link", "reject"]
 Note = Annotated[str, Field(max_length=10_000), AfterValidator(_unicode)]
@@ -97,13 +97,13 @@ class NewDocuments(Strict):
     on_duplicate: Annotated[
         OnDuplicate,
         Field(
-            description="Treatment of an existing id: error adds nothing, replace stores the new one, skip keeps the old."
+            description="For an existing id: error adds nothing, replace stores the new one, skip keeps the old."
         ),
     ] = "error"
     near: Annotated[
-        float | None, Field(gt=0, le=1, description="Smallest resemblance at which a document repeats a stored one.")
+        float | None, Field(gt=0, le=1, description="Smallest resemblance to a stored document that counts.")
     ] = None
-    on_near: Annotated[OnNear, Field(description="Treatment of a document that repeats a stored one; needs `near`.")] = (
+    on_near: Annotated[OnNear, Field(description="For a document that repeats a stored one; needs `near`.")] = (
         "keep"
     )
 

@@ -108,7 +108,7 @@ async def _search(
         page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
         if page.found is None:
             raise RefusedError(
-                400, "The query begins with EXPLAIN", "A query without EXPLAIN", "Send it to /v1/explain", code="query"
+                400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"
             )
         data = page.as_dict()
         for hit in data["hits"]:

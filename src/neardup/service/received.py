@@ -1,8 +1,8 @@
 """Request bodies → validated models, without blocking other requests for long.
 
-The interpreter runs nothing else while it parses one piece of JSON. So a thread parses a large body, and first cuts
-it into its documents with array operations. These let other threads run, and count the values of each document
-before it is parsed.
+The interpreter runs nothing else while it parses one piece of JSON. So a thread parses a large body, and first
+cuts it into its documents with array operations. These let other threads run, and count the values of each
+document before it is parsed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MARK[[ord(":"), ord(",")]] = True
 
 
 async def received(desk: Desk, request: Request, model: type[T]) -> T:
-    """Return the body of a request. Raises RefusedError, or RequestValidationError for a body that does not fit."""
+    """Return the body of a request. Raises RefusedError, or RequestValidationError for an invalid body."""
     body = await request.body()
     return parsed(body, model) if len(body) <= SMALL else await desk.read(lambda: parsed(body, model))
 

@@ -19,7 +19,7 @@ Right: TypeAlias = Literal["read", "write"]
 SHORTEST = 16
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # b64token of RFC 6750, section 2.1
 _LONGEST_FILE = 1_000_000
-_FORM = f"Lines of 'read TOKEN' or 'write TOKEN'; a token has {SHORTEST} or more characters of A-Z a-z 0-9 . _ ~ + / - ="
+_FORM = f"Lines of 'read TOKEN' or 'write TOKEN'; a token has {SHORTEST} or more of A-Z a-z 0-9 . _ ~ + / - ="
 
 
 @dataclass(frozen=True, repr=False)

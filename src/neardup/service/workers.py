@@ -21,7 +21,7 @@ GRACE = 0.5
 class Workers:
     """``threads`` threads. ``Gate`` limits the number of requests, and thereby of waiting jobs.
 
-    They are daemon threads, so that a computation that cannot be interrupted does not keep the program from ending.
+    They are daemon threads, so that an uninterruptible computation does not keep the program from ending.
     """
 
     def __init__(self, threads: int) -> None:
@@ -37,7 +37,7 @@ class Workers:
         return self._jobs.qsize()
 
     async def run(self, work: Callable[[], T], until: float) -> T:
-        """Return the result of ``work``. Raises RefusedError if it has not ended by ``until`` (of ``monotonic()``).
+        """Return the result of ``work``. Raises RefusedError if it runs beyond ``until`` (of ``monotonic()``).
 
         Work that has not begun by then never begins.
         """

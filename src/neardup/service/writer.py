@@ -35,8 +35,8 @@ class _Outcome:
 class Writer:
     """``together`` is ``Collection.together``: one transaction, on the disk at the end of its block.
 
-    ``observe`` receives the number of requests in each commit. A result is returned only when it is on the disk. If a
-    batch cannot be committed, its requests are retried one by one.
+    ``observe`` receives the number of requests in each commit. A result is returned only when it is on the disk.
+    If a batch cannot be committed, its requests are retried one by one.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Writer:
     async def run(self, work: Callable[[], T], until: float) -> T:
         """Return the result of ``work`` when it is on the disk.
 
-        Raises RefusedError if the work has not begun by ``until`` (of ``monotonic()``). Work that has begun runs to
-        its end, so that every answer reports the real outcome.
+        Raises RefusedError if the work has not begun by ``until`` (of ``monotonic()``). Work that has begun runs
+        to its end, so that every answer reports the real outcome.
         """
         if not self.alive:
             raise stopping()
