@@ -104,5 +104,5 @@ def test_a_text_shorter_than_a_shingle_says_what_it_means(run: Run, path: Path) 
     none = run("search", path, 'TEXT:"three little"')
     assert (none.status, none.out.splitlines()) == (
         0,
-        ["0 documents found (complete); EXPLAIN in front of the query says how it is meant"],
+        ["0 documents found (complete); put EXPLAIN before the query to see its meaning"],
     )

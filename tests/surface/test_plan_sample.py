@@ -97,9 +97,9 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     ("arguments", "said"),
     [
         (["absent.jsonl"], "absent.jsonl"),
-        (["--unit", "char"], "--unit was given, but no documents"),
-        (["--svg", "a.svg"], "--svg was given, but no documents"),
-        (["--id", "a"], "--id was given, but no documents"),
+        (["--unit", "char"], "--unit was given without documents"),
+        (["--svg", "a.svg"], "--svg was given without documents"),
+        (["--id", "a"], "--id was given without documents"),
         (["MAILS", "--text", "txet"], 'There is no column "txet"'),
         (["MAILS", "--threshold", "0.01"], "No advice is given for threshold 0.01"),
         (["MAILS", "--slots", "2", "--threshold", "0.2"], "With 2 slots no bands reach recall 0.99"),

@@ -90,7 +90,7 @@ def test_why_not(search: Search) -> None:
 def test_nothing_found(search: Search) -> None:
     assert search("harbour")[:2] == (
         0,
-        "0 documents found (complete); EXPLAIN in front of the query says how it is meant\n",
+        "0 documents found (complete); put EXPLAIN before the query to see its meaning\n",
     )
 
 

@@ -90,7 +90,8 @@ def _refuse_unusable_image(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix.lower() != ".svg":
-        raise OutputError(f"{path} cannot be the name of an image", "A name that ends in .svg", "Choose such a name")
+        given = f"{path} cannot be the name of an image"
+        raise OutputError(given, "A name that ends in .svg", "Choose such a name")
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {path.parent}", "A folder that exists", "Make it first")
 
@@ -99,7 +100,7 @@ def _plan_simhash(sample: list[str], json: bool, given: dict[str, int], typed: d
     from neardup.cli.plan_simhash import show
 
     if sample:
-        raise SettingError("--simhash and a SAMPLE were given", "--simhash without documents", "Drop one of the two")
+        raise SettingError("--simhash and a SAMPLE were given", "--simhash alone", "Drop one of the two")
     return show(json, given, {name: typed[name] for name in PLANNED})
 
 

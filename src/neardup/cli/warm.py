@@ -82,4 +82,4 @@ def _tell(todo: int, left: int, seconds: float, folder: str) -> None:
     )
     typer.echo(f"{what}; compiled code is kept in {display.printable(folder)}")
     if left:
-        warn(f"{display.counted(left, 'kernel')} could not be compiled; the command that needs them reports the reason")
+        warn(f"{display.counted(left, 'kernel')} could not be compiled; the commands report the reason")

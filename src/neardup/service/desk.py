@@ -172,9 +172,7 @@ class Desk:
         if len(set(ids)) < len(ids):
             raise RefusedError(409, "An id is repeated in this request", "Each id once; nothing was stored", do)
         if self.collection.store.numbers(ids):
-            raise RefusedError(
-                409, "A document with this id exists already", "New ids; nothing was stored", do
-            )
+            raise RefusedError(409, "A document with this id exists already", "New ids; nothing was stored", do)
 
     @contextmanager
     def _together(self) -> Iterator[None]:
