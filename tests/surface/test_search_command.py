@@ -53,7 +53,7 @@ def test_pages(search: Search) -> None:
         2,
         "",
         "error: This page token is damaged\n"
-        "       Allowed: A token is what a page of the same search gave as its next one\n"
+        "       Allowed: The token that a page of the same search names as its next one\n"
         "       Try: Begin with the first page\n",
     )
 

@@ -174,7 +174,7 @@ def test_refused(run: Run, mails: Path, arguments: list[str], said: str) -> None
 def test_what_makes_no_sense_in_python() -> None:
     with pytest.raises(nd.SettingError, match=r"sketch is 'simhash'\. Allowed: one of one-permutation, classic"):
         nd.MinHash(sketch="simhash")
-    with pytest.raises(nd.SettingError, match=r"sketch is 'simhash'\. Allowed: Advice is on MinHash"):
+    with pytest.raises(nd.SettingError, match=r"sketch is 'simhash'\. Allowed: Advice on MinHash"):
         nd.advise(["one text"], sketch="simhash")
 
 

@@ -224,9 +224,9 @@ class Store(Protocol):
 
 
 def too_long() -> LimitError:
-    """The time that was given is over."""
+    """Return the error for a request that exceeded its time limit."""
     return LimitError(
-        "This takes longer than it may",
+        "The request exceeded its time limit",
         "",
         "Ask for more overlap or a lower probability, or add words or metadata with AND",
     )

@@ -64,9 +64,9 @@ def test_fingerprints_of_two_kinds_are_refused_and_both_are_named(bits: int, fea
 
 def test_fingerprints_tell_distances_and_signatures_resemblances() -> None:
     one = nd.read_signatures(nd.SimHash().to_arrow(IDS, nd.SimHash().sketch(TEXTS)))
-    with pytest.raises(InputError, match=r"are simhash .*No resemblance is told\. Try: Use distances"):
+    with pytest.raises(InputError, match=r"are simhash .*Distances only\. Try: Use distances"):
         one.resemblances(PAIRS)
-    with pytest.raises(InputError, match=r"are minhash .*Distances are of SimHash\. Try: Use resemblances"):
+    with pytest.raises(InputError, match=r"are minhash .*Resemblances only\. Try: Use resemblances"):
         nd.read_signatures(nd.MinHash(16).to_arrow(IDS, nd.MinHash(16).sketch(TEXTS))).distances(PAIRS)
     with pytest.raises(InputError, match="name a document that is not there"):
         one.distances([(0, 4)])

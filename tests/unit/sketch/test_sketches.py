@@ -338,7 +338,7 @@ def test_the_bytes_are_those_of_the_format() -> None:
 
 
 STORED = bytes(MinHash(16).of("a b c"))
-NO_SKETCH = "These bytes are not a MinHash sketch. Allowed: What bytes(sketch) gives."
+NO_SKETCH = "These bytes are not a MinHash sketch. Allowed: The result of bytes(sketch)."
 THIS = "Allowed: This program makes and reads format 1 and Unicode 15.0.0. Try: Sketch the texts again."
 
 

@@ -42,7 +42,7 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"coefficients": [(4, 9)], "family": ["mod-p", "classic"]},
-        "Coefficients were given for mod-p, classic. Allowed: They are those of one family, mod-p or "
+        "Coefficients were given for mod-p, classic. Allowed: Coefficients of one family, mod-p or "
         "multiply-shift. Try: Leave the coefficients out, or choose one of these families.",
     ),
     (
