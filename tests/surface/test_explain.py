@@ -69,8 +69,8 @@ def test_literal_texts(run: Run) -> None:
         (
             ["The night is dark.", "The moon?"],
             'error: There is no file "The night is dark."\n'
-            "       The arguments are names of files, or - for standard input\n"
-            "       Give --literal to take the arguments themselves as the documents\n",
+            "       Allowed: Names of files, or - for standard input\n"
+            "       Try: Give --literal to use the arguments themselves as documents\n",
         ),
         (["a\x1b[2J" + 500 * "x"], f'error: There is no file "a\\x1b[2J{55 * "x"}…"\n'),
         ([], "error: No document was given\n"),

@@ -148,8 +148,8 @@ def test_warm_needs_a_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.status == 2
     assert result.err.splitlines() == [
         "error: No folder can keep compiled code",
-        "       A folder of yours that others cannot write to",
-        "       Set NEARDUP_CACHE_DIR to one",
+        "       Allowed: A folder of yours that others cannot write to",
+        "       Try: Set NEARDUP_CACHE_DIR to one",
     ]
 
 

@@ -37,6 +37,18 @@ def test_output_folder_exists(run: Run, mails: Path, tmp_path: Path) -> None:
     )
 
 
+def test_the_parts_of_one_mistake_are_on_lines_of_their_own(run: Run, mails: Path) -> None:
+    result = run("dedup", mails, "--dry-run", "--unit", "words")
+    assert result.err == (
+        "error: unit is 'words'\n       Allowed: one of word, char\n       Did you mean 'word'?\n"
+    )
+
+
+def test_the_aliases_of_measures_are_accepted(run: Run, mails: Path) -> None:
+    for alias in ("jaccard", "vocabulary"):
+        assert run("dedup", mails, "--dry-run", "--measure", alias).status == 0
+
+
 def test_missing_input(run: Run, tmp_path: Path) -> None:
     result = run("dedup", tmp_path / "absent.jsonl", "--dry-run")
     assert result.status == 2

@@ -38,7 +38,7 @@ def test_without_a_token_nobody_else_is_let_in(run: Run, tmp_path: Path) -> None
     result = run("serve", tmp_path / "mail.neardup", "--create", "--host", "0.0.0.0")
     assert result.status == 2
     assert result.err.splitlines()[0] == (
-        "error: --host is '0.0.0.0', which others can reach, and there is no --token-file"
+        "error: --host is '0.0.0.0', which other machines can reach, without a --token-file"
     )
     assert not (tmp_path / "mail.neardup").exists()
 
