@@ -1,6 +1,5 @@
 """What people read when something is wrong: what was given, is allowed, is to be done; never a traceback."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -99,8 +98,7 @@ def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -
     def broken(**settings: object) -> None:
         raise failure
 
-    # the attribute neardup.plan is the function, not its module
-    monkeypatch.setattr(sys.modules["neardup.plan"], "plan", broken)
+    monkeypatch.setattr("neardup.lsh.bands.plan", broken)
     result = run("plan")
     assert result.status == messages.ERROR
     return result.err
