@@ -1,4 +1,4 @@
-"""neardup finds, proves and shows near-duplicate documents.
+"""Find, prove and show near-duplicate documents.
 
 >>> import neardup as nd
 >>> nd.plan(threshold=0.8, recall=0.99).slots

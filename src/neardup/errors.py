@@ -2,30 +2,67 @@
 
 NeardupError
 ├── SettingError        a setting has a value that is not allowed (also a ValueError)
-├── InputError          an input cannot be opened, or has not the columns asked for
-├── OutputError         the result cannot be written where it was asked for
-├── FormatError         a saved fingerprint or result of another kind, version or Unicode version
-├── QueryError          a query that cannot be read, or that asks for what is not there
-└── LimitError          what was asked for takes longer than it may
+├── InputError          an input cannot be opened, or lacks a requested column
+├── OutputError         the result cannot be written to the requested place
+├── FormatError         a saved fingerprint or result has another kind, version or Unicode version
+├── QueryError          a query cannot be parsed, or names something that does not exist
+└── LimitError          the request exceeded its time limit
 
-Each says what was given, what is allowed and what to do about it.
+Each error has three parts: the given value, the allowed values and the way out. Their labels are added only here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from unicodedata import east_asian_width
+
+ALLOWED, TRY = "Allowed: ", "Try: "
+
+
+def labelled(given: str, allowed: str = "", do: str = "") -> Iterator[str]:
+    """Yield the parts of an error that are not empty, with their labels.
+
+    A part that begins with its label, and a question in ``do``, stay as they are.
+
+    >>> list(labelled("bits is 32", "64 or 128", "Leave out bits"))
+    ['bits is 32', 'Allowed: 64 or 128', 'Try: Leave out bits']
+    >>> list(labelled("keep is 'longst'", do="Did you mean 'longest'?"))
+    ["keep is 'longst'", "Did you mean 'longest'?"]
+    """
+    if given:
+        yield given
+    if allowed:
+        yield allowed if allowed.startswith(ALLOWED) else ALLOWED + allowed
+    if do:
+        yield do if do.startswith(TRY) or do.endswith("?") else TRY + do
+
+
+def message_of(given: str, allowed: str = "", do: str = "") -> str:
+    """Return the labelled parts as sentences in one line.
+
+    >>> message_of("bits is 32", "64 or 128")
+    'bits is 32. Allowed: 64 or 128.'
+    """
+    return " ".join(map(_sentence, labelled(given, allowed, do)))
 
 
 class NeardupError(Exception):
     """Root of all errors of neardup.
 
-    Parameters: ``given`` (what was found), ``allowed`` (what would be right), ``do`` (the way out).
-    The message is the three in this order.
+    Parameters: ``given`` (the value or state that is wrong), ``allowed`` (the values that would be right), ``do``
+    (the way out). The message consists of these parts in this order, with the labels "Allowed:" and "Try:".
+
+    >>> str(NeardupError("bits is 32", "64 or 128", "Leave out bits"))
+    'bits is 32. Allowed: 64 or 128. Try: Leave out bits.'
     """
 
     def __init__(self, given: str, allowed: str = "", do: str = "") -> None:
         self.given, self.allowed, self.do = given, allowed, do
-        super().__init__(" ".join(_sentence(part) for part in (given, allowed, do) if part))
+        super().__init__(message_of(given, allowed, do))
+
+    def lines(self) -> str:
+        """Return the message with each part on a line of its own, without full stops."""
+        return "\n".join(labelled(self.given, self.allowed, self.do))
 
 
 class SettingError(NeardupError, ValueError):
@@ -33,26 +70,26 @@ class SettingError(NeardupError, ValueError):
 
 
 class InputError(NeardupError):
-    """An input cannot be opened, or has not the columns asked for."""
+    """An input cannot be opened, or lacks a requested column."""
 
 
 class OutputError(NeardupError):
-    """The result cannot be written where it was asked for."""
+    """The result cannot be written to the requested place."""
 
 
 class FormatError(NeardupError):
-    """A saved fingerprint or result is of another kind, version or Unicode version than this program makes."""
+    """A saved fingerprint or result has another kind, version or Unicode version than this program writes."""
 
 
 class LimitError(NeardupError):
-    """What was asked for takes longer than it may."""
+    """The request exceeded its time limit."""
 
 
 class QueryError(NeardupError):
-    """A query that cannot be read, or that asks for what is not there.
+    """A query cannot be parsed, or names something that does not exist.
 
-    ``position`` counts the characters of ``query`` in front of the place that is meant (int, from 0); the message
-    shows that place with a caret under it.
+    ``position`` is the index of the faulty character in ``query`` (int, from 0); the message shows this character
+    with a caret under it.
     """
 
     def __init__(self, given: str, allowed: str = "", do: str = "", *, query: str = "", position: int = 0) -> None:
@@ -60,16 +97,16 @@ class QueryError(NeardupError):
         self.query, self.position = query, position
         if query:
             self.given = f"{given} (character {position + 1}):\n{_pointed_at(query, position)}"
-            rest = " ".join(_sentence(part) for part in (allowed, do) if part)
+            rest = message_of("", allowed, do)
             self.args = (f"{self.given}\n{rest}".rstrip(),)
 
 
 SHOWN_AROUND = 50
-"""Characters of a query that are shown on either side of a mistake."""
+"""Characters of the query to show on either side of the faulty one."""
 
 
 def _pointed_at(query: str, position: int) -> str:
-    """The place in the query on one line without control characters, and a caret under it."""
+    """Return the surroundings of the position on one line, without control characters, and a caret under it."""
     begin, end = max(0, position - SHOWN_AROUND), position + SHOWN_AROUND
     before = ("…" if begin else "") + "".join(map(_visible, query[begin:position]))
     after = "".join(map(_visible, query[position:end])) + ("…" if end < len(query) else "")

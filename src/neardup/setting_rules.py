@@ -1,8 +1,8 @@
-"""What a setting may hold: rules that test a value, and say in words what is allowed."""
+"""Rules for the values of settings: each tests a value and describes the allowed ones in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,9 +13,9 @@ KEEP_COLUMN = ("max:", "min:")
 
 @dataclass(frozen=True)
 class Rule:
-    """What a field may hold: ``allowed`` says it in words, ``holds`` tests a value of the right type.
+    """The allowed values of a field: ``allowed`` describes them, ``holds`` tests a value of the right type.
 
-    ``hint`` says of another value what was probably meant, or nothing.
+    ``hint`` suggests the intended value for a refused one, or returns "".
     """
 
     allowed: str
@@ -24,13 +24,24 @@ class Rule:
 
 
 def number(low: float, high: float, unit: str = "") -> Rule:
-    """A number within bounds, both of them allowed."""
-    words = f"a number from {low:g} to {high:g}" + (f" {unit}" if unit else "")
+    """Return the rule for a number from ``low`` to ``high``, both included.
+
+    >>> number(0.001, 1_000_000, "GB").allowed
+    'a number from 0.001 to 1,000,000 GB'
+    """
+    words = f"a number from {_shown(low)} to {_shown(high)}" + (f" {unit}" if unit else "")
     return Rule(words, lambda value: low <= value <= high)
 
 
+def _shown(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
 def similarity(low: float, words: str) -> Rule:
-    """A threshold: above ``low`` and at most 1, a ratio of whole numbers that kernels can compare."""
+    """Return the rule for a threshold above ``low`` and at most 1.
+
+    It is a ratio of whole numbers up to 1,000,000, which the kernels compare exactly.
+    """
 
     def holds(value: float) -> bool:
         return low < value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
@@ -38,13 +49,21 @@ def similarity(low: float, words: str) -> Rule:
     return Rule(f"{words}, with at most six decimals", holds, of_share)
 
 
-def one_of(*names: str) -> Rule:
-    """One of these names."""
-    return Rule("one of " + ", ".join(names), lambda value: value in names, lambda value: near_miss(value, names))
+def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
+    """Return the rule for one of ``names``, or one of ``aliases``, which maps further names to them.
+
+    >>> one_of("resemblance", "overlap", aliases={"jaccard": "resemblance"}).allowed
+    'one of resemblance (or jaccard), overlap'
+    """
+    further = aliases or {}
+    known = (*names, *further)
+    also = {name: alias for alias, name in further.items()}
+    words = ", ".join(f"{name} (or {also[name]})" if name in also else name for name in names)
+    return Rule(f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known))
 
 
 def keep_policy(value: str) -> bool:
-    """Whether it is an order, or a column to take the largest or smallest value of."""
+    """Whether ``value`` is an order, or a column whose largest or smallest value decides."""
     return value in KEEP_ORDERS or (value.startswith(KEEP_COLUMN) and len(value) > 4)
 
 
@@ -52,7 +71,7 @@ _NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape"
 
 
 def is_encoding(name: str) -> bool:
-    """Whether it is auto, or an encoding of text that Python knows."""
+    """Whether ``name`` is auto, or a text encoding that Python supports."""
     if name == "auto":
         return True
     if name.lower().replace("-", "_") in _NOT_FOR_DOCUMENTS:
@@ -64,36 +83,36 @@ def is_encoding(name: str) -> bool:
 
 
 def is_delimiter(value: str) -> bool:
-    """Whether the fields of a line may be separated by it."""
+    """Whether ``value`` may separate the fields of a line."""
     return len(value) == 1 and value.isascii() and (value == "\t" or value.isprintable()) and value not in "\"'"
 
 
 _KEEP = {
-    "none": "One document of each group stays in any case; to remove nothing, use neardup group or --dry-run.",
+    "none": "One document of each group always stays; to remove nothing, use neardup group or --dry-run.",
     "all": "To remove nothing, use neardup group or --dry-run.",
     "both": "To remove nothing, use neardup group or --dry-run.",
-    "newest": "For the newest one name the column of the dates: max:COLUMN.",
-    "latest": "For the latest one name the column of the dates: max:COLUMN.",
-    "oldest": "For the oldest one name the column of the dates: min:COLUMN.",
-    "earliest": "For the earliest one name the column of the dates: min:COLUMN.",
-    "shortest": "For the shortest one name a column of lengths: min:COLUMN.",
+    "newest": "To keep the newest one, name the column of dates: max:COLUMN.",
+    "latest": "To keep the latest one, name the column of dates: max:COLUMN.",
+    "oldest": "To keep the oldest one, name the column of dates: min:COLUMN.",
+    "earliest": "To keep the earliest one, name the column of dates: min:COLUMN.",
+    "shortest": "To keep the shortest one, name a column of lengths: min:COLUMN.",
     "max": "Name the column: max:COLUMN.",
     "max:": "Name the column: max:COLUMN.",
     "min": "Name the column: min:COLUMN.",
     "min:": "Name the column: min:COLUMN.",
 }
-"""What people mean who type something else than an order or a column."""
+"""Advice for common values that are neither an order nor a column."""
 
 
 def near_miss(value: object, names: Iterable[str]) -> str:
-    """The one of ``names`` that is written almost like ``value``, as a question; "" if none is.
+    """Return the most similar spelling among ``names`` as a question, or "".
 
     >>> near_miss("clasic", ["one-permutation", "classic"]), near_miss("best", ["longest", "first"])
     ("Did you mean 'classic'?", '')
     """
     if not isinstance(value, str):
         return ""
-    from difflib import get_close_matches  # only where there is a mistake
+    from difflib import get_close_matches  # imported only after a mistake
 
     plain = {name.replace("-", "").replace("_", ""): name for name in names}
     found = get_close_matches(value.lower().replace("-", "").replace("_", "").strip(), plain, 1, 0.7)
@@ -101,7 +120,7 @@ def near_miss(value: object, names: Iterable[str]) -> str:
 
 
 def of_keep(value: object, orders: Iterable[str]) -> str:
-    """What was meant by a keep policy.
+    """Suggest the intended keep policy.
 
     >>> of_keep("max", ["first", "last"])
     'Name the column: max:COLUMN.'
@@ -111,7 +130,7 @@ def of_keep(value: object, orders: Iterable[str]) -> str:
 
 
 def of_features(value: object) -> str:
-    """What was meant by a name of features: the kind, or the number that is missing.
+    """Suggest the intended name of features: the kind, or the missing number.
 
     >>> of_features("words"), of_features("char"), of_features("char:99")
     ("Did you mean 'word'?", "Did you mean 'char:4'?", '')
@@ -122,7 +141,7 @@ def of_features(value: object) -> str:
 
 
 def of_share(value: object) -> str:
-    """What was meant by a number far above 1 where a share is asked for: per cent.
+    """Suggest a share for a number that looks like per cent.
 
     >>> of_share(80), of_share(2)
     ('Did you mean 0.8?', '')

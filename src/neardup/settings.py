@@ -1,7 +1,7 @@
 """The settings of a run: one frozen ``Settings`` made of small records, and one table of all fields.
 
 Each field is declared once, in the record it belongs to, with its range, unit and help. The command line, the
-reference page, the validation and their tests are made from ``FIELDS``. All mistakes are reported together.
+reference page, the validation and their tests are derived from ``FIELDS``. All mistakes are reported together.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_
 CHUNK_MEASURES = ("chunk-longest", "chunk-union")
 TEXT_MEASURES = (*CHUNK_MEASURES, "lcs")
 MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *TEXT_MEASURES)
+MEASURE_ALIASES = {"jaccard": "resemblance", "vocabulary": "bag-of-words"}
+"""Names that are accepted for a measure, and the names under which results store it."""
 
 Features = Literal["shingles", "words", "occurrences", "bag", "tokens"]
-"""What of a text: its distinct shingles, its distinct words, its shingles with repeats, its tokens with repeats,
-its tokens in order."""
+"""The features of a text that a measure compares: its distinct shingles, its distinct words, its shingles with
+repeats, its tokens with repeats, its tokens in order."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Field:
 
     @property
     def option(self) -> str:
-        """The command line's spelling, for example ``--only-contained``."""
+        """The spelling on the command line, for example ``--only-contained``."""
         return "--" + self.name.replace("_", "-")
 
 
@@ -68,7 +70,7 @@ class Shingles:
     unit: str = _setting(
         "word",
         one_of("word", "char"),
-        "What a shingle is made of: words (tokens), or characters for noisy OCR and short strings.",
+        "Unit of a shingle: words (tokens), or characters for noisy OCR and short strings.",
     )
     length: int = _setting(5, number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
 
@@ -90,7 +92,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class SimHashing:
-    """With sketch simhash: how a text becomes a fingerprint, and how near two must be to be compared."""
+    """With sketch simhash: how a text becomes a fingerprint, and which fingerprints are compared."""
 
     bits: int = _setting(
         64, Rule("64 or 128", lambda value: value in WIDTHS), "With sketch simhash: bits of a fingerprint."
@@ -102,18 +104,18 @@ class SimHashing:
             lambda value: bool(features_of(value)),
             of_features,
         ),
-        "With sketch simhash: what votes, as often as it occurs: windows of N characters without white space "
-        "(char) or without white space and punctuation (joined), words, or N words in a row.",
+        "With sketch simhash: features to hash, weighted by frequency: windows of N characters without white "
+        "space (char) or without white space and punctuation (joined), words, or N words in a row.",
     )
     distance: int = _setting(
         3,
         Rule("a number from 0 to 32 and at most a quarter of the bits", lambda value: 0 <= value <= 32),
-        "With sketch simhash: most bits in which two fingerprints may differ to be compared.",
+        "With sketch simhash: largest number of differing bits at which two fingerprints are compared.",
     )
 
     @property
     def in_words(self) -> str:
-        """Which pairs are compared, where people read it.
+        """The rule for comparing a pair, in words.
 
         >>> SimHashing().in_words
         'Hamming distance at most 3 of 64-bit SimHash, features char:4'
@@ -123,22 +125,22 @@ class SimHashing:
 
 @dataclass(frozen=True)
 class Search:
-    """Which pairs are looked for, and how."""
+    """Which pairs to search for, and how."""
 
     method: str = _setting(
         "auto",
         one_of("auto", "lsh", "exact"),
         "lsh: candidates by locality-sensitive hashing, found with the planned recall; exact: a join that misses "
-        "no pair; auto: exact where it fits into the memory and costs little more time, else lsh.",
+        "no pair; auto: exact if it fits into memory and costs little more time, else lsh.",
     )
     measure: str = _setting(
         "resemblance",
-        one_of(*MEASURES),
-        "What the threshold is a threshold of: resemblance |A∩B|/|A∪B|; containment |A∩B|/|A|, in either "
-        "direction for a pair, of the member in the representative for a group; overlap |A∩B|/min(|A|,|B|); "
-        "bag-of-words: resemblance of the sets of words; multiset: resemblance that counts repeats; "
-        "chunk-longest: common text/the longer document; chunk-union: common text/all text; "
-        "lcs: 2·common text in the same order/the text of both.",
+        one_of(*MEASURES, aliases=MEASURE_ALIASES),
+        "Similarity measure that the threshold applies to: resemblance |A∩B|/|A∪B|, the Jaccard similarity; "
+        "containment |A∩B|/|A|, in either direction for a pair, of the member in the representative for a group; "
+        "overlap |A∩B|/min(|A|,|B|); vocabulary (bag-of-words): resemblance of the sets of words; multiset: "
+        "resemblance that counts repeats; chunk-longest: common text/the longer document; chunk-union: common "
+        "text/all text; lcs: 2·common text in the same order/the text of both.",
     )
     matching: str = _setting(
         "literal",
@@ -149,7 +151,7 @@ class Search:
     threshold: float = _setting(
         0.8,
         similarity(0, "a number above 0 and at most 1"),
-        "Smallest value of the measure for a pair; a pair exactly at it counts as found.",
+        "Smallest value of the measure for a pair; a pair exactly at the threshold is found.",
     )
     recall: float = _setting(
         0.99,
@@ -159,19 +161,19 @@ class Search:
     memory: float = _setting(
         1.0,
         number(0.001, 1_000_000, "GB"),
-        "Memory for the exact join, at 16 bytes a shingle: auto takes lsh above it, and exact keeps its shingles "
-        "in a temporary file.",
+        "Memory for the exact join, at 16 bytes a shingle. If the join needs more, auto chooses lsh, and exact "
+        "keeps its shingles in a temporary file.",
     )
     audit: int = _setting(
         0,
-        Rule("a number from 0 to 1 000 000 documents", lambda value: 0 <= value <= 1_000_000),
-        "So many documents, drawn by strata, are compared exactly with all others to measure the recall and to "
-        "list the pairs that were missed; 0: off.",
+        Rule("a number from 0 to 1,000,000 documents", lambda value: 0 <= value <= 1_000_000),
+        "Number of documents, drawn by strata, to compare exactly with all others, which measures the recall and "
+        "lists the missed pairs; 0: off.",
     )
 
     @property
     def in_words(self) -> str:
-        """What the measure is called where people read it."""
+        """The name of the measure in reports."""
         return measure_in_words(self.measure, self.matching)
 
 
@@ -183,12 +185,13 @@ class Grouping:
         "principal",
         one_of("principal", "components", "complete"),
         "principal: each member is at or above the threshold with the representative itself; components: "
-        "linked through any chain of pairs; complete: every two members are a found pair.",
+        "linked through any chain of pairs; complete: any two members are a found pair.",
     )
     pairs: str = _setting(
         "needed",
         one_of("needed", "all"),
-        "needed: of a crowd (more than 1 000 alike) only the pairs with the representative; all: every pair.",
+        "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
+        "pair.",
     )
 
 
@@ -213,25 +216,25 @@ class Keep:
     empty: str = _setting(
         "keep",
         one_of("keep", "drop", "one"),
-        "What becomes of documents without text: keep all, for there is nothing to compare; drop all; or keep "
-        "one, as if the others were its exact copies.",
+        "Treatment of documents without text, which cannot be compared: keep all; drop all; or keep one, as if "
+        "the others were its exact copies.",
     )
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How bytes become texts and columns; what nothing is said of is found out for each file."""
+    """How bytes become texts and columns; an automatic value is detected for each file."""
 
     encoding: str = _setting(
         "auto",
-        Rule("auto, or an encoding that Python knows, such as utf-8, cp1252 or shift_jis", is_encoding),
-        "Encoding of text files, CSV and JSONL. auto: by byte order mark, else UTF-8 where it fits, else as "
-        "charset-normalizer detects, file by file.",
+        Rule("auto, or an encoding that Python supports, such as utf-8, cp1252 or shift_jis", is_encoding),
+        "Encoding of text files, CSV and JSONL. auto: by byte order mark, else UTF-8 if the bytes are valid, "
+        "else as charset-normalizer detects, file by file.",
     )
     delimiter: str = _setting(
         "auto",
         Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or is_delimiter(value)),
-        "What separates the fields of CSV. auto: comma, in .tsv files tab, unless the first lines say otherwise.",
+        "Separator of the fields of CSV. auto: comma, in .tsv files tab, unless the first lines show another one.",
     )
 
 
@@ -239,7 +242,7 @@ class Reading:
 class Work:
     """How the machine is used."""
 
-    threads: int = _setting(0, number(0, 1024), "Worker threads; 0: one for each core.")
+    threads: int = _setting(0, number(0, 1024), "Worker threads; 0: one per core.")
 
 
 RECORDS: Mapping[str, type] = {
@@ -268,7 +271,7 @@ FIELDS: Mapping[str, Field] = {field.name: field for field in _fields()}
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run. Make one with :meth:`of`, which checks and fills in the defaults.
+    """All settings of a run. Create them with :meth:`of`, which checks the values and fills in the defaults.
 
     >>> Settings.of(threshold=0.9).search.threshold
     0.9
@@ -288,34 +291,40 @@ class Settings:
 
     @classmethod
     def of(cls, **values: Any) -> Settings:
-        """Settings with the given fields set. Raises SettingError naming every mistake at once."""
-        mistakes = [text for name, value in values.items() if (text := _mistake(name, value))]
-        if mistakes:
-            raise SettingError("\n".join(mistakes))
+        """Return settings with the given fields set.
+
+        ``measure`` may be an alias of ``MEASURE_ALIASES``. Raises one SettingError that names all mistakes.
+        """
+        mistakes = [error for name, value in values.items() if (error := _mistake(name, value))]
+        if len(mistakes) > 1:
+            raise SettingError("\n".join(map(str, mistakes)))
+        for mistake in mistakes:
+            raise mistake
         parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
         for name, value in values.items():
-            parts[FIELDS[name].record][name] = FIELDS[name].type(value)
+            canonical = MEASURE_ALIASES.get(value, value) if name == "measure" else value
+            parts[FIELDS[name].record][name] = FIELDS[name].type(canonical)
         made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
         _refuse_what_does_not_go_together(made)
         return made
 
     @property
     def by_simhash(self) -> bool:
-        """Whether candidates come from SimHash fingerprints; no MinHash signature is made then."""
+        """Whether candidates come from SimHash fingerprints, without MinHash signatures."""
         return self.sketch.sketch == "simhash"
 
     def as_dict(self) -> dict[str, Any]:
-        """Every field by name, in the order of the table."""
+        """Return all fields by name, in the order of the table."""
         return {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}
 
     def digest(self) -> str:
-        """16 hex digits that name these settings; the number of threads, which changes no result, is out."""
+        """Return 16 hex digits that identify these settings; the number of threads does not count."""
         values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def measure_in_words(measure: str, matching: str) -> str:
-    """What a run's numbers are called where people read them.
+    """Return the name of the measure of a run in reports.
 
     >>> measure_in_words("chunk-union", "information"), measure_in_words("overlap", "literal")
     ('chunk-union by information', 'overlap')
@@ -324,7 +333,7 @@ def measure_in_words(measure: str, matching: str) -> str:
 
 
 def ratio(value: float) -> tuple[int, int]:
-    """The similarity ``value`` as (numerator, denominator) of the decimal that was typed: .8 is 4/5.
+    """Return the similarity ``value`` as (numerator, denominator) of the typed decimal: .8 is 4/5.
 
     >>> ratio(0.8)
     (4, 5)
@@ -341,43 +350,39 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
         below = 1 << made.sketch.slots.bit_length() - 1
         raise SettingError(
             f"slots is {made.sketch.slots} and sketch is 'one-permutation'",
-            "There the first bits of a hash choose its slot: the slots are a power of two",
-            f"Choose {below} or {2 * below}, or sketch classic, which has any number of slots from 1 to 4096",
+            "A power of two, since the first bits of a hash choose its slot",
+            f"Choose {below} or {2 * below}, or sketch classic, which accepts any number of slots from 1 to 4,096",
         )
     if made.by_simhash and measure in TEXT_MEASURES:
         raise SettingError(
             f"measure is {measure!r} and sketch is 'simhash'",
-            "Pairs within a distance are verified on sets, and common text is no set",
+            "With sketch simhash, measures of sets; common text is not a set",
             "Choose another measure, or leave out sketch: with this measure every pair is found anyway",
         )
     if made.search.method == "lsh" and measure != "resemblance":
         raise SettingError(
             f"method is 'lsh' and measure is {measure!r}",
-            "The bands of LSH find pairs by their resemblance alone",
+            "With method lsh, measure resemblance: the bands find pairs only by their resemblance",
             "Choose method exact or auto for this measure",
         )
     if made.search.audit and measure in TEXT_MEASURES:
         raise SettingError(
             f"audit is {made.search.audit} and measure is {measure!r}",
-            "An audit counts sets, and common text is no set",
+            "An audit of measures of sets; common text is not a set",
             "Leave out audit; with this measure every pair is found anyway",
         )
     if made.shingles.unit == "char" and measure == "bag-of-words":
         raise SettingError(
-            "unit is 'char' and measure is 'bag-of-words'", "The bag is one of words", "Choose unit word"
+            "unit is 'char' and measure is 'bag-of-words'", "With this measure, unit word", "Choose unit word"
         )
 
 
-def _mistake(name: str, value: Any) -> str:
+def _mistake(name: str, value: Any) -> SettingError | None:
     field = FIELDS.get(name)
     if field is None:
-        return _sentences(f"There is no setting {name!r}. Allowed: {', '.join(FIELDS)}.", near_miss(name, FIELDS))
+        return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
     accepted = (int, float) if field.type is float else (field.type,)
     right_type = isinstance(value, accepted) and not isinstance(value, bool)
     if right_type and field.rule.holds(value):
-        return ""
-    return _sentences(f"{name} is {value!r}. Allowed: {field.rule.allowed}.", field.rule.hint(value))
-
-
-def _sentences(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
+        return None
+    return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))

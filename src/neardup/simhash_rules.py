@@ -1,6 +1,6 @@
-"""What SimHash fingerprints and a search among them may be: widths, names of features, distances.
+"""Rules for SimHash fingerprints and for a search among them: widths, names of features, distances.
 
-Plain values in, errors out; ``settings.py`` and the rooms of SimHash ask the same questions.
+The functions check plain values and raise errors; ``settings.py`` and the SimHash packages share them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ WIDTHS = (64, 128)
 LONGEST_FEATURE = 64
 
 OWN = ("bits", "features", "distance")
-"""The settings that only a search by SimHash has."""
+"""Settings that exist only for a search by SimHash."""
 
 FOREIGN = ("slots", "recall")
-"""Settings that mean nothing to a search by SimHash."""
+"""Settings without meaning for a search by SimHash."""
 
 
 def features_of(name: object) -> tuple[str, int] | None:
-    """The kind of features (char, joined, word, shingle) that vote, and their length; None if ``name`` names none.
+    """Return the kind (char, joined, word, shingle) and length of the features; None for an unknown ``name``.
 
     >>> features_of("char:4"), features_of("word"), features_of("char:0")
     (('char', 4), ('word', 1), None)
@@ -36,43 +36,41 @@ def features_of(name: object) -> tuple[str, int] | None:
 
 
 def check(bits: int, distance: int) -> None:
-    """Raise SettingError unless fingerprints are that wide and may differ in so many bits."""
-    mistakes = []
+    """Raise SettingError unless ``bits`` is a supported width and ``distance`` is allowed for it."""
     if bits not in WIDTHS:
-        mistakes.append(f"bits is {bits}. Allowed: 64 or 128.")
-    elif not 0 <= distance <= bits // 4:
-        mistakes.append(
-            f"distance is {distance}. Allowed: a number from 0 to {bits // 4}, for unrelated fingerprints differ "
-            f"in about {bits // 2} of {bits} bits."
+        raise SettingError(f"bits is {bits}", "64 or 128")
+    if not 0 <= distance <= bits // 4:
+        raise SettingError(
+            f"distance is {distance}",
+            f"a number from 0 to {bits // 4}, since unrelated fingerprints differ in about {bits // 2} of {bits} "
+            "bits",
         )
-    if mistakes:
-        raise SettingError("\n".join(mistakes))
 
 
 def require_search(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Raise SettingError unless these values of all settings make sense for a search by SimHash."""
+    """Raise SettingError unless these values of all settings are valid for a search by SimHash."""
     check(values["bits"], values["distance"])
     if values["method"] != "auto":
         raise SettingError(
             f"method is {values['method']!r} and sketch is 'simhash'",
-            "With simhash the candidates are all pairs within the distance",
+            "With sketch simhash, method auto: the candidates are all pairs within the distance",
             "Leave out method, or leave out sketch",
         )
     for name in FOREIGN:
         if values[name] != defaults[name]:
             raise SettingError(
                 f"{name} is {values[name]!r} and sketch is 'simhash'",
-                "A search by distance has no slots, and its recall is not planned",
+                "With sketch simhash, neither slots nor recall: the distance alone decides",
                 f"Leave out {name}; audit measures the recall",
             )
 
 
 def require_none(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Raise SettingError where a setting of SimHash is given to another search."""
+    """Raise SettingError if a SimHash setting is given for another search."""
     for name in OWN:
         if values[name] != defaults[name]:
             raise SettingError(
                 f"{name} is {values[name]!r} and sketch is {values['sketch']!r}",
-                f"{', '.join(OWN)} are settings of sketch simhash",
+                f"{', '.join(OWN)} only with sketch simhash",
                 f"Choose sketch simhash, or leave out {name}",
             )

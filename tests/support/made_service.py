@@ -45,7 +45,7 @@ class Answer:
     def error(self) -> dict[str, Any]:
         """The error body, which must be whole."""
         error: dict[str, Any] = self.json["error"]
-        assert set(error) == {"code", "message", "allowed", "todo", "position", "fields", "request"}
+        assert set(error) == {"code", "message", "given", "allowed", "do", "position", "fields", "request"}
         assert error["message"]
         assert error["request"] == self.headers["x-request-id"]
         return error

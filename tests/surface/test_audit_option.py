@@ -46,4 +46,4 @@ def test_a_dry_run_audits_and_writes_nothing(run: Run, mails: Path) -> None:
 def test_a_number_out_of_range_is_refused(run: Run, mails: Path) -> None:
     result = run("dedup", mails, "--dry-run", "--audit", 1_000_001)
     assert result.status == 2
-    assert "audit is 1000001. Allowed: a number from 0 to 1 000 000 documents." in result.err
+    assert "audit is 1000001\n       Allowed: a number from 0 to 1,000,000 documents\n" in result.err

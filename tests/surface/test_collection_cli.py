@@ -116,4 +116,4 @@ def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
 @pytest.mark.parametrize("name", ["length", "slots", "scale", "floor"])
 def test_the_help_says_what_a_collection_has_without_the_option(name: str) -> None:
     option = next(option for option in CREATION if option.spelling == (f"--{name}",))
-    assert option.help.endswith(f"Without it {CollectionSettings().as_dict()[name]}.")
+    assert option.help.endswith(f"Default: {CollectionSettings().as_dict()[name]}.")

@@ -64,7 +64,7 @@ def test_as_json_ids_are_as_they_are(run: Run, path: Path) -> None:
         ('budget OR FINGERPRINT:"nobody"', 11, 'There is no document "nobody"', 'Give TEXT:"…"'),
         ('FINGERPRINT:"\\u{1b}[2J"', 1, 'There is no document "\\u{1b}[2J"', 'Give TEXT:"…"'),
         ('TEXT:""_20', 6, "There is nothing between these quotation marks", "Write some text"),
-        ('TEXT:"  ?!  "_20', 1, "There is no word in the pasted text", "What is compared are words"),
+        ('TEXT:"  ?!  "_20', 1, "There is no word in the pasted text", "A text with words"),
         ("FINGERPRINT:100%_0_80", 1, '"100%" is there, but 0 and 80 cannot follow it', "up to 100"),
         ("FINGERPRINT:100%_20_101", 1, '"100%" is there, but 20 and 101 cannot follow it', "up to 100"),
         ('FINGERPRINT:"100%"_0', 20, "This is not a percentage", "up to 100"),
@@ -104,5 +104,5 @@ def test_a_text_shorter_than_a_shingle_says_what_it_means(run: Run, path: Path) 
     none = run("search", path, 'TEXT:"three little"')
     assert (none.status, none.out.splitlines()) == (
         0,
-        ["0 documents found (complete); EXPLAIN in front of the query says how it is meant"],
+        ["0 documents found (complete); put EXPLAIN before the query to see its meaning"],
     )

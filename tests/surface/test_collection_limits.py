@@ -76,7 +76,7 @@ def test_lists_that_hold_one_another_are_counted_no_further_than_the_limit() -> 
 @pytest.mark.parametrize(
     ("ids", "texts", "metadata", "said"),
     [
-        (["a"], [7], [{}], "The text of document 'a' is a int. A str"),
+        (["a"], [7], [{}], "The text of document 'a' is a int. Allowed: A str"),
         (["a"], [None], [{}], "The text of document 'a' is a NoneType"),
         (["a"], [b"bytes"], [{}], "The text of document 'a' is a bytes"),
         (["a"], ["text"], [None], "the metadata is a NoneType, not a record"),

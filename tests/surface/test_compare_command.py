@@ -124,11 +124,11 @@ def test_nothing_is_left_when_it_fails(run: Run, tmp_path: Path, monkeypatch: py
         ((A,), "Usage:"),
         (
             (A, "nowhere.txt"),
-            'error: There is no file "nowhere.txt"\n       The arguments are names of files, or -',
+            'error: There is no file "nowhere.txt"\n       Allowed: Names of files, or -',
         ),
         ((A, A.parent), f"error: {A.parent} is a folder\n"),
         (("-", "-"), "error: - was given twice\n"),
-        ((A, B, "--length", "0"), "error: length is 0. Allowed: a number from 1 to 64"),
+        ((A, B, "--length", "0"), "error: length is 0\n       Allowed: a number from 1 to 64"),
         ((A, B, "--min-chunk", "0"), "error: min_chunk = 0 is not possible\n"),
         ((A, B, "--unit", "line"), "error: unit is "),
         ((A, B, "--stop-words", "xx"), "error: The language 'xx' has no list of stop words\n"),

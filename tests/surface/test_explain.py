@@ -69,8 +69,8 @@ def test_literal_texts(run: Run) -> None:
         (
             ["The night is dark.", "The moon?"],
             'error: There is no file "The night is dark."\n'
-            "       The arguments are names of files, or - for standard input\n"
-            "       Give --literal to take the arguments themselves as the documents\n",
+            "       Allowed: Names of files, or - for standard input\n"
+            "       Try: Give --literal to use the arguments themselves as documents\n",
         ),
         (["a\x1b[2J" + 500 * "x"], f'error: There is no file "a\\x1b[2J{55 * "x"}…"\n'),
         ([], "error: No document was given\n"),
@@ -81,7 +81,7 @@ def test_literal_texts(run: Run) -> None:
         (["--example", "--coefficients", "4:9,14"], "error: --coefficients has '14'\n"),
         (["--example", "--coefficients", "4:9,a:b"], "error: --coefficients has 'a'\n"),
         (["--example", "--family", "mod-q"], "error: The family of hash functions is 'mod-q'\n"),
-        (["--example", "--length", "0"], "error: length is 0. Allowed: a number from 1 to 64"),
+        (["--example", "--length", "0"], "error: length is 0\n       Allowed: a number from 1 to 64"),
     ],
     ids=str,
 )

@@ -118,7 +118,7 @@ def test_nothing_is_left_to_compile(run: Run, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(warming, "missing", lambda entries: [])
     result = run("warm", "--all")
     assert result.status == 0
-    assert result.out == f"nothing to compile; what is compiled is kept in {compile_cache.folders().write}\n"
+    assert result.out == f"nothing to compile; compiled code is kept in {compile_cache.folders().write}\n"
 
 
 def test_warm_compiles_in_other_processes(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_warm_needs_a_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("warm")
     assert result.status == 2
     assert result.err.splitlines() == [
-        "error: There is no folder in which compiled code can be kept",
-        "       A folder of yours that others cannot write to",
-        "       Set NEARDUP_CACHE_DIR to one",
+        "error: No folder can keep compiled code",
+        "       Allowed: A folder of yours that others cannot write to",
+        "       Try: Set NEARDUP_CACHE_DIR to one",
     ]
 
 

@@ -1,6 +1,5 @@
 """What people read when something is wrong: what was given, is allowed, is to be done; never a traceback."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ def test_no_output_folder(run: Run, mails: Path) -> None:
     result = run("dedup", mails)
     assert result.status == 2
     assert result.err == (
-        "error: No folder for the results was given\n       Give -o DIR, or --dry-run to write nothing\n"
+        "error: No folder for the results was given\n       Try: Give -o DIR, or --dry-run to write nothing\n"
     )
 
 
@@ -32,9 +31,21 @@ def test_output_folder_exists(run: Run, mails: Path, tmp_path: Path) -> None:
     assert result.status == 2
     assert result.err == (
         f"error: {tmp_path} exists already\n"
-        "       The folder must not exist yet\n"
-        "       Choose another one, or give --overwrite to replace it\n"
+        "       Allowed: A folder that does not exist yet\n"
+        "       Try: Choose another one, or give --overwrite to replace it\n"
     )
+
+
+def test_the_parts_of_one_mistake_are_on_lines_of_their_own(run: Run, mails: Path) -> None:
+    result = run("dedup", mails, "--dry-run", "--unit", "words")
+    assert result.err == (
+        "error: unit is 'words'\n       Allowed: one of word, char\n       Did you mean 'word'?\n"
+    )
+
+
+def test_the_aliases_of_measures_are_accepted(run: Run, mails: Path) -> None:
+    for alias in ("jaccard", "vocabulary"):
+        assert run("dedup", mails, "--dry-run", "--measure", alias).status == 0
 
 
 def test_missing_input(run: Run, tmp_path: Path) -> None:
@@ -87,8 +98,7 @@ def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -
     def broken(**settings: object) -> None:
         raise failure
 
-    # the attribute neardup.plan is the function, not its module
-    monkeypatch.setattr(sys.modules["neardup.plan"], "plan", broken)
+    monkeypatch.setattr("neardup.lsh.bands.plan", broken)
     result = run("plan")
     assert result.status == messages.ERROR
     return result.err
@@ -107,7 +117,7 @@ def test_a_mistake_of_ours_is_called_ours(run: Run, monkeypatch: pytest.MonkeyPa
     said = failing(ZeroDivisionError("division by zero"), run, monkeypatch)
     assert said == (
         "error: ZeroDivisionError: division by zero\n"
-        "       This is a mistake in neardup, not in your documents. "
+        "       This is an error in neardup, not in your documents. "
         "Set NEARDUP_TRACEBACK=1 to see where it happened, and report it.\n"
     )
 

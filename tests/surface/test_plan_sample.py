@@ -81,7 +81,8 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     before = mails.read_bytes()
     result = run("plan", mails, "--svg", mails)
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith(f"error: {mails} is no name for an image\n       A name that ends in .svg\n")
+    said = f"error: {mails} cannot be the name of an image\n       Allowed: A name that ends in .svg\n"
+    assert result.err.startswith(said)
     assert mails.read_bytes() == before
     drawing = tmp_path / "drawing.svg"
     drawing.write_text("<svg></svg>", encoding="utf-8")
@@ -96,9 +97,9 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     ("arguments", "said"),
     [
         (["absent.jsonl"], "absent.jsonl"),
-        (["--unit", "char"], "--unit was given, but no documents"),
-        (["--svg", "a.svg"], "--svg was given, but no documents"),
-        (["--id", "a"], "--id was given, but no documents"),
+        (["--unit", "char"], "--unit was given without documents"),
+        (["--svg", "a.svg"], "--svg was given without documents"),
+        (["--id", "a"], "--id was given without documents"),
         (["MAILS", "--text", "txet"], 'There is no column "txet"'),
         (["MAILS", "--threshold", "0.01"], "No advice is given for threshold 0.01"),
         (["MAILS", "--slots", "2", "--threshold", "0.2"], "With 2 slots no bands reach recall 0.99"),

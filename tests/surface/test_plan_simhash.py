@@ -15,7 +15,7 @@ def test_the_plan_of_the_web(run: Run) -> None:
     lines = result.out.splitlines()
     assert lines[0] == "search   all within 3 of 64 bits; none is missed"
     assert lines[1] == "tables   20: 6 blocks, 3 chosen, prefixes of 31-33 bits"
-    assert lines[2].startswith("a query  20 probes, about 2 fingerprints to look at in each")
+    assert lines[2].startswith("a query  20 probes, about 2 fingerprints to compare in each")
     assert "      10        25-26               167          1,989  5 blocks, 2 chosen" in lines
     assert (
         "      16           28                30            989  4 blocks, 1 chosen, then 4 blocks, 1 chosen"
@@ -41,11 +41,11 @@ def test_json(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bits", "64"], "error: --bits belongs to --simhash\n       Give --simhash too\n"),
+        (["--bits", "64"], "error: --bits belongs to --simhash\n       Try: Give --simhash too\n"),
         (["--documents", "7"], "error: --documents belongs to --simhash\n"),
         (["--simhash", "--recall", "0.9"], "error: --recall belongs to MinHash\n"),
-        (["--simhash", "--bits", "32"], "error: bits is 32. Allowed: 64 or 128."),
-        (["--simhash", "--distance", "40"], "error: distance is 40. Allowed: a number from 0 to 16"),
+        (["--simhash", "--bits", "32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
+        (["--simhash", "--distance", "40"], "error: distance is 40\n       Allowed: a number from 0 to 16"),
         (["--simhash", "--documents", "0"], "error: documents is 0\n"),
     ],
 )

@@ -73,7 +73,7 @@ def test_delimiter_and_encoding_of_csv(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "kept.csv").read_text() == f'"id";"text"\n"1";"{WORDS}"\n'
     refused = run("dedup", tmp_path / "a.csv", "--delimiter", "ab", "--dry-run")
     assert refused.status == 2
-    assert "delimiter is 'ab'. Allowed: auto, tab, or one character" in refused.err
+    assert "delimiter is 'ab'\n       Allowed: auto, tab, or one character" in refused.err
 
 
 def test_columns_and_types_of_all_files_are_in_what_is_kept(run: Run, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_an_unknown_id_names_the_near_ones(found: Found) -> None:
 
 
 def test_an_id_of_the_wrong_type(found: Found) -> None:
-    with pytest.raises(InputError, match="They are string"):
+    with pytest.raises(InputError, match="Ids of type string"):
         found.why(7)
 
 
@@ -139,7 +139,7 @@ def test_integer_ids(found: Found) -> None:
     numbered = pa.table({"id_a": [1], "id_b": [2], "shared": [57], "size_a": [60], "size_b": [61]})
     other = Found(numbered, table, pa.table({"id": [3], "copy_of": [1]}), RUN)
     assert str(other.why(2)).startswith("2 is removed")
-    with pytest.raises(InputError, match="They are int64"):
+    with pytest.raises(InputError, match="Ids of type int64"):
         other.why("two")
 
 

@@ -53,8 +53,8 @@ def test_pages(search: Search) -> None:
         2,
         "",
         "error: This page token is damaged\n"
-        "       A token is what a page of the same search gave as its next one\n"
-        "       Begin with the first page\n",
+        "       Allowed: The token that a page of the same search names as its next one\n"
+        "       Try: Begin with the first page\n",
     )
 
 
@@ -90,7 +90,7 @@ def test_why_not(search: Search) -> None:
 def test_nothing_found(search: Search) -> None:
     assert search("harbour")[:2] == (
         0,
-        "0 documents found (complete); EXPLAIN in front of the query says how it is meant\n",
+        "0 documents found (complete); put EXPLAIN before the query to see its meaning\n",
     )
 
 
@@ -112,5 +112,5 @@ def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
         "error: This bracket is not closed (character 7):\n"
         "         a AND (b\n"
         "               ^\n"
-        "       Write the closing bracket, or quote it if it is text\n",
+        "       Try: Write the closing bracket, or quote it if it is text\n",
     )

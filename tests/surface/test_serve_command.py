@@ -38,7 +38,7 @@ def test_without_a_token_nobody_else_is_let_in(run: Run, tmp_path: Path) -> None
     result = run("serve", tmp_path / "mail.neardup", "--create", "--host", "0.0.0.0")
     assert result.status == 2
     assert result.err.splitlines()[0] == (
-        "error: --host is '0.0.0.0', which others can reach, and there is no --token-file"
+        "error: --host is '0.0.0.0', which other machines can reach, without a --token-file"
     )
     assert not (tmp_path / "mail.neardup").exists()
 
@@ -47,7 +47,7 @@ def test_what_it_will_not_start_with(run: Run, tmp_path: Path, server: Server) -
     path = tmp_path / "mail.neardup"
     assert "There is no collection" in run("serve", path, "--port", "0").err
     assert "--seconds is 0" in run("serve", path, "--create", "--seconds", "0").err
-    assert "Nobody can listen at 127.0.0.1 port" in run("serve", path, "--create", "--port", str(server.port)).err
+    assert "Cannot listen at 127.0.0.1 port" in run("serve", path, "--create", "--port", str(server.port)).err
     assert "--port is 70000" in run("serve", path, "--create", "--port", "70000").err
     assert not path.exists()
     wrong = tmp_path / "wrong"

@@ -65,10 +65,10 @@ def test_native_code_that_aborts_leaves_no_partial_output(mails: Path, tmp_path:
     done = limited(3000, program=program)
     assert done.returncode == 2
     assert done.stderr == (
-        "\nerror: A library needs more memory than there is for neardup dedup\n"
+        "\nerror: A library needs more memory than is available for neardup dedup\n"
         "       This process may take 3.0 GB of address space (ulimit -v); "
         "loading neardup alone takes about 700.0 MB of address space\n"
-        "       Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads\n"
+        "       Try: Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads\n"
     )
     assert list(tmp_path.iterdir()) == [mails]
 

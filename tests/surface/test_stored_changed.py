@@ -163,7 +163,7 @@ def test_the_file_that_was_changed_is_named(copied: Callable[[], Path]) -> None:
         nd.load(folder)
     assert str(said.value) == (
         f"{folder} cannot be used: pairs.parquet has been changed: its SHA-256 is not the one in manifest.json. "
-        "A folder as this version of neardup writes it, with all its files. Make the result again."
+        "Allowed: A folder as this version of neardup writes it, with all its files. Try: Make the result again."
     )
 
 

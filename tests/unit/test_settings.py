@@ -58,7 +58,7 @@ REFUSED: dict[str, list[Any]] = {
     "features": ["", "char", "char:0", "char:04", "char:65", "words", "word:2", "shingle:", "char:4 ", 4, None],
     "distance": [-1, 33, 3.0, "3", True, None],
     "method": ["", "LSH", "both", 1, None],
-    "measure": ["", "jaccard", "Overlap", "chunk_union", "LCS", 0, None],
+    "measure": ["", "Jaccard", "Overlap", "chunk_union", "LCS", 0, None],
     "matching": ["", "Literal", "both", 1, None],
     "threshold": [0, 0.0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "0.8", True, None],
     "recall": [0, 0.49, 1, 1.0, float("nan"), "0.9", True],
@@ -105,6 +105,7 @@ def test_refused(name: str, value: Any) -> None:
         Settings.of(**{name: value})
     said, _, hint = str(caught.value).partition(" Did you mean")
     assert said.startswith(f"{name} is {value!r}. Allowed: {FIELDS[name].rule.allowed}.")
+    assert (caught.value.given, caught.value.allowed) == (f"{name} is {value!r}", FIELDS[name].rule.allowed)
     assert not hint or hint.endswith("?")
 
 
@@ -113,9 +114,9 @@ def test_refused(name: str, value: Any) -> None:
     [
         (
             {"keep": "none"},
-            "One document of each group stays in any case; to remove nothing, use neardup",
+            "One document of each group always stays; to remove nothing, use neardup",
         ),
-        ({"keep": "newest"}, "For the newest one name the column of the dates: max:COLUMN."),
+        ({"keep": "newest"}, "To keep the newest one, name the column of dates: max:COLUMN."),
         ({"keep": "max"}, "Name the column: max:COLUMN."),
         ({"keep": "longst"}, "Did you mean 'longest'?"),
         ({"measure": "chunk_union"}, "Did you mean 'chunk-union'?"),
@@ -140,13 +141,35 @@ def test_near_misses_get_a_hint(values: dict[str, Any], hint: str) -> None:
     assert "None" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("alias", "measure"), [("jaccard", "resemblance"), ("vocabulary", "bag-of-words")])
+def test_an_alias_of_a_measure_is_stored_under_its_name(alias: str, measure: str) -> None:
+    made = Settings.of(measure=alias)
+    assert made.search.measure == measure
+    assert made == Settings.of(measure=measure)
+    assert made.digest() == Settings.of(measure=measure).digest()
+    assert f"{measure} (or {alias})" in FIELDS["measure"].rule.allowed
+
+
+def test_an_alias_meets_the_rules_of_its_measure() -> None:
+    with pytest.raises(SettingError, match="unit is 'char' and measure is 'bag-of-words'"):
+        Settings.of(measure="vocabulary", unit="char")
+    with pytest.raises(SettingError, match="Did you mean 'jaccard'"):
+        Settings.of(measure="Jaccard")
+
+
+def test_bounds_are_shown_as_people_write_them() -> None:
+    assert FIELDS["memory"].rule.allowed == "a number from 0.001 to 1,000,000 GB"
+    assert FIELDS["threads"].rule.allowed == "a number from 0 to 1,024"
+
+
 def test_slots_are_a_power_of_two_only_where_that_is_needed() -> None:
     assert Settings.of(sketch="classic", slots=100).sketch.slots == 100
     with pytest.raises(SettingError) as caught:
         Settings.of(slots=100)
     assert str(caught.value) == (
-        "slots is 100 and sketch is 'one-permutation'. There the first bits of a hash choose its slot: the slots "
-        "are a power of two. Choose 64 or 128, or sketch classic, which has any number of slots from 1 to 4096."
+        "slots is 100 and sketch is 'one-permutation'. Allowed: A power of two, since the first bits of a hash "
+        "choose its slot. Try: Choose 64 or 128, or sketch classic, which accepts any number of slots from 1 to "
+        "4,096."
     )
 
 
@@ -155,50 +178,50 @@ def test_slots_are_a_power_of_two_only_where_that_is_needed() -> None:
     [
         (
             {"distance": 17},
-            "distance is 17. Allowed: a number from 0 to 16, for unrelated fingerprints differ in about 32 of 64 "
-            "bits.",
+            "distance is 17. Allowed: a number from 0 to 16, since unrelated fingerprints differ in about 32 of "
+            "64 bits.",
         ),
         (
             {"method": "exact"},
-            "method is 'exact' and sketch is 'simhash'. With simhash the candidates are all pairs within the "
-            "distance. Leave out method, or leave out sketch.",
+            "method is 'exact' and sketch is 'simhash'. Allowed: With sketch simhash, method auto: the candidates "
+            "are all pairs within the distance. Try: Leave out method, or leave out sketch.",
         ),
         (
             {"method": "lsh"},
-            "method is 'lsh' and sketch is 'simhash'. With simhash the candidates are all pairs within the "
-            "distance. Leave out method, or leave out sketch.",
+            "method is 'lsh' and sketch is 'simhash'. Allowed: With sketch simhash, method auto: the candidates "
+            "are all pairs within the distance. Try: Leave out method, or leave out sketch.",
         ),
         (
             {"measure": "chunk-union"},
-            "measure is 'chunk-union' and sketch is 'simhash'. Pairs within a distance are verified on sets, and "
-            "common text is no set. Choose another measure, or leave out sketch: with this measure every pair is "
-            "found anyway.",
+            "measure is 'chunk-union' and sketch is 'simhash'. Allowed: With sketch simhash, measures of sets; "
+            "common text is not a set. Try: Choose another measure, or leave out sketch: with this measure every "
+            "pair is found anyway.",
         ),
         (
             {"measure": "lcs"},
-            "measure is 'lcs' and sketch is 'simhash'. Pairs within a distance are verified on sets, and "
-            "common text is no set. Choose another measure, or leave out sketch: with this measure every pair is "
-            "found anyway.",
+            "measure is 'lcs' and sketch is 'simhash'. Allowed: With sketch simhash, measures of sets; "
+            "common text is not a set. Try: Choose another measure, or leave out sketch: with this measure every "
+            "pair is found anyway.",
         ),
         (
             {"slots": 64},
-            "slots is 64 and sketch is 'simhash'. A search by distance has no slots, and its recall is not "
-            "planned. Leave out slots; audit measures the recall.",
+            "slots is 64 and sketch is 'simhash'. Allowed: With sketch simhash, neither slots nor recall: the "
+            "distance alone decides. Try: Leave out slots; audit measures the recall.",
         ),
         (
             {"recall": 0.9},
-            "recall is 0.9 and sketch is 'simhash'. A search by distance has no slots, and its recall is not "
-            "planned. Leave out recall; audit measures the recall.",
+            "recall is 0.9 and sketch is 'simhash'. Allowed: With sketch simhash, neither slots nor recall: the "
+            "distance alone decides. Try: Leave out recall; audit measures the recall.",
         ),
         (
             {"sketch": "classic", "distance": 5},
-            "distance is 5 and sketch is 'classic'. bits, features, distance are settings of sketch simhash. "
-            "Choose sketch simhash, or leave out distance.",
+            "distance is 5 and sketch is 'classic'. Allowed: bits, features, distance only with sketch simhash. "
+            "Try: Choose sketch simhash, or leave out distance.",
         ),
         (
             {"sketch": "one-permutation", "bits": 128, "features": "word"},
-            "bits is 128 and sketch is 'one-permutation'. bits, features, distance are settings of sketch "
-            "simhash. Choose sketch simhash, or leave out bits.",
+            "bits is 128 and sketch is 'one-permutation'. Allowed: bits, features, distance only with sketch "
+            "simhash. Try: Choose sketch simhash, or leave out bits.",
         ),
     ],
 )
@@ -221,7 +244,7 @@ def test_all_mistakes_at_once() -> None:
     assert str(caught.value).splitlines() == [
         "length is 0. Allowed: a number from 1 to 64 tokens or characters.",
         f"There is no setting 'treshold'. Allowed: {', '.join(FIELDS)}. Did you mean 'threshold'?",
-        "slots is 5000. Allowed: a number from 1 to 4096.",
+        "slots is 5000. Allowed: a number from 1 to 4,096.",
         "keep is 'best'. Allowed: longest, first, last, max:COLUMN or min:COLUMN.",
     ]
     assert isinstance(caught.value, ValueError)

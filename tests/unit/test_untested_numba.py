@@ -174,6 +174,6 @@ def test_warm_says_that_nothing_can_be_kept_with_this_numba(kept: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         "error: Compiled code cannot be kept with this version of Numba",
-        f"       numba<{compiled.FIRST_UNKNOWN}, or a newer neardup",
-        f"       Install one of them: pip install 'numba<{compiled.FIRST_UNKNOWN}'",
+        f"       Allowed: numba<{compiled.FIRST_UNKNOWN}, or a newer neardup",
+        f"       Try: Install one of them: pip install 'numba<{compiled.FIRST_UNKNOWN}'",
     ]

@@ -85,14 +85,14 @@ def checked(values: dict[str, Any]) -> Settings:
     if strange:
         raise SettingError(
             f"Advice cannot be asked for with {', '.join(strange)}",
-            f"The settings are {', '.join(ADVISED)}",
+            f"The settings {', '.join(ADVISED)}",
             "Leave it out: the sample is always joined exactly",
         )
     settings = Settings.of(**values)
     if settings.by_simhash:
         raise SettingError(
             "sketch is 'simhash'",
-            "Advice is on MinHash and the exact join",
+            "Advice on MinHash and the exact join",
             "See hamming_plan() or neardup plan --simhash for what a distance finds",
         )
     threshold = settings.search.threshold
@@ -100,7 +100,7 @@ def checked(values: dict[str, Any]) -> Settings:
         raise SettingError(
             f"No advice is given for threshold {threshold:g}",
             f"A threshold from {LEAST_THRESHOLD:g} to 1",
-            "Below that nearly all documents are pairs",
+            "Choose a higher threshold: below that nearly all documents are pairs",
         )
     plan(threshold, settings.search.recall, settings.sketch.slots)
     return settings

@@ -1,7 +1,7 @@
-"""Where memory is limited, native code may abort the process: words and cleaning up come from a handler C calls.
+"""A message and a clean-up when native code aborts the process for lack of memory.
 
-LLVM, and C++ where nobody catches bad_alloc, call abort(). Python's own handlers would run too late: at the next
-bytecode, which never comes.
+LLVM, and C++ without a handler for bad_alloc, call abort(). Python's own signal handlers would run at the next
+bytecode, which never comes, so a C handler is installed.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _RESERVE_BYTES = 8 << 20
-"""Address space for the last words; nothing is stored there."""
+"""Address space that is freed for the last message; nothing is stored in it."""
 
 _Handler = ctypes.CFUNCTYPE(None, ctypes.c_int)
 
 
 @contextmanager
 def aborts_in_words(words: Callable[[], str], status: int) -> Iterator[None]:
-    """Within it abort() prints ``words()``, removes partial output and ends the process with ``status``."""
-    # of a handler that is called once at most: what fails in it ends the process as before
+    """Make abort() print ``words()``, remove partial output and end the process with ``status``."""
+    # the handler runs once at most: if it fails, the process ends as before
     install = getattr(ctypes.CDLL(None), "sysv_signal", None) if os.name == "posix" else None
     if install is None:
         yield

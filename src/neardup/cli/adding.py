@@ -1,4 +1,4 @@
-"""``neardup add``: documents into a collection, from the command line."""
+"""``neardup add``: add documents to a collection."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
 def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **typed: Any) -> int:
     """Add documents to a collection, all of them or none.
 
-    An id that is there already is an error, unless --replace. Files that are one document each
-    (text, HTML, PDF, DOCX, mail) are called by their paths, and keep what they say of themselves:
-    from, to, cc, date, subject, title, author. With --near each document is compared with those
-    that are stored and those before it.
+    An id that exists already is an error, unless --replace is given. Files with one document each
+    (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
+    from, to, cc, date, subject, title, author. With --near each document is compared with the
+    stored ones and those before it.
 
     Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
     nothing was added.
@@ -53,7 +53,7 @@ def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **type
 
 
 def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str, Any]) -> tuple[Added, int]:
-    """What was added, and how many documents there are now."""
+    """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection
     from neardup.collection.collection import own_files
     from neardup.io.readers import choose_columns, open_files
@@ -66,7 +66,8 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
     own = (*own_files(path), *([] if problems is None else [problems]))
     reading = Settings.of(encoding=typed["encoding"], delimiter=typed["delimiter"]).reading
     documents = open_files(inputs, without=own, reading=reading)
-    choose_columns(documents, typed["text"], typed["id"])  # a mistake in them must not leave an empty collection
+    # before the collection is made, so that a mistake leaves none behind
+    choose_columns(documents, typed["text"], typed["id"])
     access = access_of(documents)
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
@@ -88,16 +89,16 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
 
 
 def _near(typed: dict[str, Any]) -> tuple[Near | None, Any]:
-    """What --near, --on-near, --skip-near and --recall ask for."""
+    """Return the search and the action of --near, --on-near, --skip-near and --recall."""
     from neardup.collection import Near
 
     near, on_near, skip, recall = (typed[name] for name in ("near", "on_near", "skip_near", "near_recall"))
     if skip is not None and (near is not None or on_near is not None):
-        raise SettingError("--skip-near was given with --near or --on-near", "Either of them", "Leave one out")
+        raise SettingError("--skip-near was given with --near or --on-near", "One or the other", "Leave one out")
     threshold = near if skip is None else skip
     if threshold is None:
         if on_near is not None or recall is not None:
-            raise SettingError("--on-near or --recall was given without --near", "A resemblance to look for")
+            raise SettingError("--on-near or --recall was given without --near", "", "Give --near RESEMBLANCE too")
         return None, "keep"
     asked = Near(threshold) if recall is None else Near(threshold, recall)
     return asked, "reject" if skip is not None else on_near or "keep"

@@ -1,4 +1,4 @@
-"""The commands of ``neardup``, put together from the table of options."""
+"""The commands of ``neardup``, built from the table of options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from neardup.cli.search import search
 from neardup.cli.serve import serve
 from neardup.cli.warm import warm
 
-# plain help: it reads the same in a pipe, and rich, which it would need, doubles the time of --help
+# plain help: it looks the same in a pipe, and importing rich would double the time of --help
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -50,7 +50,7 @@ def neardup(
 
 
 _SAY_IT_THEMSELVES = {"serve", "warm"}
-"""Commands that say in a way of their own that they compile."""
+"""Commands that report compiling in their own way."""
 
 for _command in (
     *(dedup, group, compare, plan, explain),

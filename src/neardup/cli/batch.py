@@ -1,4 +1,4 @@
-"""``neardup dedup`` and ``neardup group``: read, find, save, and say what was done."""
+"""``neardup dedup`` and ``neardup group``: read, find, save, and print a summary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "over
 
 @dataclass(frozen=True)
 class Order:
-    """What was typed, apart from the settings."""
+    """The typed arguments other than the settings."""
 
     inputs: list[str]
     out: Path | None
@@ -39,21 +39,21 @@ class Order:
 
 
 def dedup(annotate: bool, **typed: Any) -> int:
-    """Remove near copies; write what stays, and the evidence.
+    """Remove near copies; write the documents that stay, and the evidence.
 
     At least one document of each group stays. Exit status: 0 done; 1 done, but some input was
-    rejected (problems.jsonl says which); 2 error.
+    rejected (problems.jsonl lists it); 2 error.
     """
     return _order("annotate" if annotate else "dedup", typed)
 
 
 def group(stored: Path | None, explicit: frozenset[str], **typed: Any) -> int:
-    """Say which documents are near copies; remove none.
+    """Report which documents are near copies; remove none.
 
     With --from the documents are not read again: the pairs of an earlier result are grouped at a
-    stricter threshold, everything else as it was there.
+    stricter threshold, and all other settings stay the same.
 
-    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl says which); 2 error.
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
     if stored is None:
         return _order("group", typed)
@@ -80,7 +80,7 @@ def _tell(found: Found, order: Order) -> int:
 
 
 def _refuse_unusable_out(order: Order) -> None:
-    """Before the work, not after it."""
+    """Raise OutputError before the work rather than after it."""
     if order.dry_run:
         return
     if order.out is None:
@@ -88,7 +88,7 @@ def _refuse_unusable_out(order: Order) -> None:
     if order.out.exists() and not order.overwrite:
         raise OutputError(
             f"{order.out} exists already",
-            "The folder must not exist yet",
+            "A folder that does not exist yet",
             "Choose another one, or give --overwrite to replace it",
         )
 
@@ -107,7 +107,7 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
     with watcher() as progress:
         if order.out is None or order.dry_run:
             return run(documents, columns, settings, against, progress, action).found
-        # the folder is opened before the work, so that one that cannot be written is known at once
+        # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(order.out, overwrite=order.overwrite) as folder:
             folder.restrict(common_access((*order.inputs, *order.against)))  # folders, too
             outcome = run(documents, columns, settings, against, progress, action)
@@ -116,7 +116,7 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
 
 
 def _refuse_other_options(explicit: frozenset[str]) -> None:
-    """A stored result has its settings; all but the threshold stay as they are."""
+    """Raise SettingError for options other than the threshold, which a stored result cannot change."""
     spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in COMMANDS["group"]}
     others = [spelled for name, spelled in spelling.items() if name in explicit - _WITH_STORED]
     if others:
@@ -142,7 +142,7 @@ def _regroup_and_save(stored: Path, threshold: float, order: Order) -> Found:
     if order.out.resolve() == stored.resolve():
         raise OutputError(
             f"{order.out} is the result that --from names",
-            "Another folder: what is made from a result does not replace it",
+            "Another folder, since a result cannot replace its source",
             "Choose another folder with -o",
         )
     with OutputFolder(order.out, overwrite=order.overwrite) as folder:
@@ -152,7 +152,7 @@ def _regroup_and_save(stored: Path, threshold: float, order: Order) -> Found:
 
 
 def _files(order: Order) -> dict[str, Any]:
-    """Where the results are; nowhere after a dry run."""
+    """Return the output folder and its files; none after a dry run."""
     if order.out is None or order.dry_run:
         return {"out": None, "files": []}
     return {"out": str(order.out), "files": sorted(path.name for path in order.out.iterdir())}

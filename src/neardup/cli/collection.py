@@ -1,4 +1,4 @@
-"""``neardup remove``, ``info``, ``check`` and ``compact``: a collection, from the command line."""
+"""``neardup remove``, ``info``, ``check`` and ``compact``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
     """Remove documents from a collection, all of them or none.
 
-    Removes everything that was derived from them, too. An unknown id is an error.
+    Also removes everything derived from them. An unknown id is an error.
     """
     with opened(path, wait) as collection:
         removed = collection.remove(ids)
@@ -36,7 +36,7 @@ def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
 
 
 def info(path: Path, json: bool) -> int:
-    """Show what a collection holds."""
+    """Show the size and settings of a collection."""
     with opened(path) as collection:
         known = collection.info()
     if json:
@@ -48,9 +48,9 @@ def info(path: Path, json: bool) -> int:
 
 
 def check(path: Path, json: bool) -> int:
-    """Check a collection: everything that was derived from the texts is worked out again and compared.
+    """Check a collection: derive everything from the texts again, and compare.
 
-    Exit status: 0 nothing is wrong; 2 something is.
+    Exit status: 0 no fault; 2 faults were found.
     """
     with opened(path) as collection, watcher() as progress:
         total, faults = len(collection), collection.check(progress)
@@ -59,14 +59,14 @@ def check(path: Path, json: bool) -> int:
     elif not faults:
         typer.echo(f"{display.counted(total, 'document')} checked, no fault found")
     if faults:
-        error("\n".join(map(display.printable, faults)) + "\nRestore the collection from a copy.")
+        error("\n".join(map(display.printable, faults)) + "\nTry: Restore the collection from a copy.")
     return ERROR if faults else DONE
 
 
 def compact(path: Path, upgrade: bool, wait: float, json: bool) -> int:
     """Rewrite a collection without free space, and without the words of removed documents.
 
-    Needs as much free space as the file has, and nobody else who reads or writes.
+    Needs free disk space of the size of the file, and no other reader or writer.
     """
     with opened(path, wait, upgrade=upgrade) as collection:
         before = collection.info()["bytes"]["file"]
@@ -83,12 +83,12 @@ def compact(path: Path, upgrade: bool, wait: float, json: bool) -> int:
 
 
 def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collection:
-    """The collection in a file that exists: only ``add`` makes one."""
+    """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
     from neardup.errors import InputError
 
     if not path.exists():
-        raise InputError(f"There is no collection {path}", "A file that neardup add made", "Check the name")
+        raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
     return Collection(path, wait=wait, upgrade=upgrade)
 
 

@@ -1,4 +1,4 @@
-"""``neardup compare``: two documents side by side, and every measure of them."""
+"""``neardup compare``: two documents side by side, with all measures."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
 
 LITERAL = ("A", "B")
-"""Names of texts that were typed."""
+"""Names of typed texts."""
 BATCH = 1000
-"""Lines that are printed at a time."""
+"""Lines to print at a time."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What was typed, apart from how to compare."""
+    """The typed arguments other than the options of the comparison."""
 
     a: str
     b: str
@@ -44,7 +44,7 @@ class Order:
 
 
 def compare(**typed: Any) -> int:
-    """Show what two documents have in common, side by side, with every measure.
+    """Show the common text of two documents, side by side, with all measures.
 
     Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
     """
@@ -58,7 +58,7 @@ def compare(**typed: Any) -> int:
     if order.html is None:
         found = compared(*texts, **typed)
     else:
-        # the page is opened before the work, so that one that cannot be written is known at once
+        # opened before the work, so that an unwritable page is reported at once
         access = common_access(() if order.literal else (name for name in (order.a, order.b) if name != "-"))
         with OutputPage(order.html, overwrite=order.overwrite, access=access) as page:
             found = compared(*texts, **typed)
@@ -74,7 +74,7 @@ def _refuse_overwriting_input(order: Order) -> None:
         if os.path.exists(name) and os.path.exists(order.html) and os.path.samefile(name, order.html):
             raise OutputError(
                 f"{display.printable(name)} is a document and the page",
-                "A page of another name",
+                "A page with another name",
                 "Choose another name after --html",
             )
 
@@ -113,12 +113,12 @@ def _show(found: Comparison, names: tuple[str, str], order: Order) -> None:
 
 
 def _has_colour() -> bool:
-    """Colour on a terminal, unless it is not wanted (https://no-color.org) or not known."""
+    """Whether to print colour: on a terminal, unless disabled (https://no-color.org) or unsupported."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print lines, many at a time; what the encoding of the terminal has not is written as an escape."""
+    """Print lines in batches; characters that the encoding of the terminal lacks are escaped."""
     encoding, lines = sys.stdout.encoding or "utf-8", iter(lines)
     while batch := list(islice(lines, BATCH)):
         typer.echo("\n".join(batch).encode(encoding, "backslashreplace").decode(encoding))

@@ -1,4 +1,4 @@
-"""The first run on a machine: what is said while kernels compile, and who helps."""
+"""The first run on a machine: messages while kernels compile, and a helping process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from neardup.kernels import compile_cache
 from neardup.kernels.warming import Spare, entries_of, helped
 
 PATIENCE = 1.0
-"""Seconds of compiling before anything is said."""
+"""Seconds of compiling before the first message."""
 AGAIN = 10.0
-"""Seconds between two lines where a line cannot be written over."""
+"""Seconds between two lines where a line cannot be overwritten."""
 _ONCE, _EACH_TIME = "compiling, once on this machine", "compiling"
 
 _shown_by_bars = threading.Event()
@@ -27,7 +27,7 @@ _shown_by_bars = threading.Event()
 
 @contextmanager
 def shown_by_bars() -> Iterator[None]:
-    """While bars are drawn, they show what is compiled; a line would break them."""
+    """Within the context, the progress bars report compiling, and no line is written."""
     _shown_by_bars.set()
     try:
         yield
@@ -36,9 +36,9 @@ def shown_by_bars() -> Iterator[None]:
 
 
 class FirstRun:
-    """Watches a command: a line once compiling takes long, and a process that helps.
+    """Watches a command: writes a line if compiling takes long, and starts a helping process.
 
-    It is called by whatever thread compiles, under the lock of the compiler.
+    The compiling thread calls it, under the lock of the compiler.
     """
 
     def __init__(self, command: str) -> None:
@@ -50,7 +50,7 @@ class FirstRun:
         self._started = False
 
     def watch(self, what: str, _: str) -> None:
-        """A kernel is compiled, or one can be called."""
+        """Handle the start or the end of the compilation of a kernel."""
         now = monotonic()
         if what == compile_cache.STARTED:
             self._begin(now)
@@ -63,13 +63,13 @@ class FirstRun:
             self._since = None
 
     def text(self) -> str:
-        """What is compiled now, "" for nothing that takes long."""
+        """Return the progress of a long compilation, or ""."""
         if self._since is None or self._spent + monotonic() - self._since < PATIENCE:
             return ""
         return self._words()
 
     def close(self) -> None:
-        """The command has ended."""
+        """End the watching, when the command has ended."""
         self._helping.close()
         if self._open_line:
             typer.echo("\r\x1b[K", nl=False, err=True)
@@ -107,12 +107,12 @@ _now: list[FirstRun] = []
 
 
 def compiling_now() -> str:
-    """What the command under way compiles, "" for nothing that takes long."""
+    """Return the progress of a long compilation of the running command, or ""."""
     return _now[-1].text() if _now else ""
 
 
 def watched(command: Callable[..., int]) -> Callable[..., int]:
-    """The command, with a line on standard error while it compiles for long."""
+    """Wrap a command, so that a long compilation writes a line on standard error."""
 
     @functools.wraps(command)
     def run(**values: Any) -> int:

@@ -12,11 +12,11 @@ NEXT = """
 What to try next:
   neardup dedup YOUR_FILES -o cleaned --dry-run    see what would be removed; nothing is written
   neardup dedup YOUR_FILES -o cleaned              write the documents that stay, with the evidence
-  neardup plan --threshold 0.7                     what another threshold would find"""
+  neardup plan --threshold 0.7                     pairs that another threshold would find"""
 
 
 def demo(json: bool) -> int:
-    """Find the near copies in a small sample, and say why."""
+    """Find the near copies in a small sample, and show the evidence."""
     from neardup.cli.demo_documents import documents_path
     from neardup.run.find import find
 

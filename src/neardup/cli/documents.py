@@ -1,4 +1,4 @@
-"""Documents named on the command line one by one: what is said of a name that is no file."""
+"""Documents named one by one on the command line: errors for names that are not files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NAME_SHOWN = 60
 
 
 def refuse_second_input(names: Sequence[str]) -> None:
-    """Refuse - given twice."""
+    """Raise InputError if - is given twice."""
     if names.count("-") > 1:
-        raise InputError("- was given twice", "Standard input is one document", "Write the others to files")
+        raise InputError("- was given twice", "One document on standard input", "Write the others to files")
 
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Opening a file that is not there: say how texts are given instead of names."""
+    """Extend the error for a missing file: the argument may be a text, not a name."""
     try:
         yield
     except InputError as error:
@@ -29,6 +29,6 @@ def naming(name: str) -> Iterator[None]:
         shown = display.printable(name if len(name) <= NAME_SHOWN else name[:NAME_SHOWN] + "…")
         raise InputError(
             f'There is no file "{shown}"',
-            "The arguments are names of files, or - for standard input",
-            "Give --literal to take the arguments themselves as the documents",
+            "Names of files, or - for standard input",
+            "Give --literal to use the arguments themselves as documents",
         ) from error

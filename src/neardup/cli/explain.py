@@ -20,7 +20,7 @@ WIDEST = 120
 
 @dataclass(frozen=True)
 class Given:
-    """What was typed as documents."""
+    """The typed documents."""
 
     names: list[str]
     literal: bool
@@ -32,8 +32,8 @@ def explain(
 ) -> int:
     """Show the textbook tables for a few small documents.
 
-    Shingles, hash functions, signatures, exact and estimated similarity, and what a common chunk adds to
-    three measures. A shingle has three words here, as in textbooks; the other commands take five.
+    Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
+    chunk in three measures. A shingle has three words, as in textbooks; in the other commands five.
     """
     from neardup.walkthrough import explain as explained
 
@@ -55,10 +55,10 @@ def explain(
 
 
 def _documents(given: Given) -> Any:
-    """The documents as ``nd.explain`` takes them."""
+    """Return the documents in a form for ``nd.explain``."""
     if given.example:
         if given.names or given.literal:
-            raise InputError("--example was given with documents", "Either of them", "Leave one out")
+            raise InputError("--example was given with documents", "One or the other", "Leave one out")
         from neardup.walkthrough import EXAMPLE
 
         return list(EXAMPLE)
@@ -82,7 +82,7 @@ def _read(name: str) -> list[tuple[str, str]]:
     from neardup.walkthrough import CHARACTERS, read_small
 
     if name == "-":
-        # four bytes hold any character: what is cut off here is refused for its length
+        # four bytes hold any character, so a text that is cut off is refused for its length
         return [("-", sys.stdin.buffer.read(4 * CHARACTERS + 1).decode("utf-8", "replace"))]
     with naming(name):
         documents = open_files([name])
@@ -90,7 +90,7 @@ def _read(name: str) -> list[tuple[str, str]]:
 
 
 def _pairs(typed: str) -> Iterator[tuple[int, int]]:
-    """The pairs (a, b) of 4:9,14:4."""
+    """Yield the pairs (a, b) of 4:9,14:4."""
     for part in typed.split(","):
         a, colon, b = part.partition(":")
         if not colon:

@@ -1,4 +1,4 @@
-"""``neardup groups`` and ``decide``: the groups of a collection, and what people say about them."""
+"""``neardup groups`` and ``decide``: the groups of a collection, and decisions about documents."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from neardup.collection import Group
 
 _SHOWN = 20
-"""Members of a group that are listed; --json gives more."""
+"""Members to list for a group; --json lists more."""
 
 
 def groups(path: Path, limit: int, after: int | None, json: bool) -> int:
-    """Show the groups of a collection, by their ids.
+    """Show the groups of a collection, by id.
 
-    A document gets into a group by add --on-near link, or by a decision.
+    A document joins a group through add --on-near link, or through a decision.
     """
     with opened(path) as collection:
         page = collection.groups(after, limit)
@@ -44,8 +44,8 @@ def groups(path: Path, limit: int, after: int | None, json: bool) -> int:
 def decide(path: Path, wait: float, **said: Any) -> int:
     """Decide that two documents of a collection are the same or different.
 
-    The same are in one group from now on, whatever their similarity; different ones never are. With
-    undecided what was decided is withdrawn. A decision that contradicts others is refused.
+    From then on, same documents are in one group, whatever their similarity, and different ones never
+    are. undecided withdraws a decision. A decision that contradicts others is refused.
     """
     a, b, verdict = said["a"], said["b"], said["verdict"]
     if verdict not in ("same", "different", "undecided"):
@@ -53,7 +53,7 @@ def decide(path: Path, wait: float, **said: Any) -> int:
     with opened(path, wait) as collection:
         if verdict == "undecided":
             was = collection.undecide(a, b, by=said["by"])
-            typer.echo("withdrawn" if was else "nothing was decided about them")
+            typer.echo("withdrawn" if was else "there was no decision about them")
         else:
             collection.decide(a, b, verdict, by=said["by"], note=said["note"])
             typer.echo(f"{display.printable(a)} and {display.printable(b)} are {verdict}")

@@ -1,4 +1,4 @@
-"""What people read when something went wrong, and the exit status that goes with it."""
+"""Messages for failures and warnings, and the exit status of a command."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from neardup.runtime import is_memory_failure
 
 DONE, REJECTED, ERROR, INTERRUPTED = 0, 1, 2, 130
 SIGNALLED = 128
-"""What is added to the number of the signal that ended a command, as shells do."""
+"""Offset of the exit status of a command that a signal ended, as in shells."""
 TRACEBACK = "NEARDUP_TRACEBACK"
 
 
 def warn(text: str) -> None:
-    """A warning on standard error, set off from what surrounds it."""
+    """Print a warning on standard error."""
     _say("warning", text, typer.colors.YELLOW)
 
 
 def error(text: str) -> None:
-    """An error on standard error: the first line says what is wrong, the next ones what is allowed."""
+    """Print an error on standard error: the mistake, then a line for each further part."""
     _say("error", text, typer.colors.RED)
 
 
@@ -41,7 +41,7 @@ def _say(kind: str, text: str, color: str) -> None:
 
 
 def guarded(command: Callable[..., int]) -> Callable[..., None]:
-    """The command with its failures said in words and its result made the exit status."""
+    """Wrap a command: report its failures in words, and exit with its status."""
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
@@ -69,9 +69,9 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
 
 
 def _stop_writing() -> None:
-    """Let the reader go that has seen enough, as in ``neardup demo | head``.
+    """Discard further output after the reader has closed the pipe, as in ``neardup demo | head``.
 
-    What is still buffered would be written at exit and fail again.
+    Otherwise the buffered rest would be written at exit and fail again.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -87,11 +87,11 @@ def _explain(failure: Exception, command: str) -> NoReturn:
 
 def _words(failure: Exception) -> str:
     if isinstance(failure, NeardupError):
-        return "\n".join(part for part in (failure.given, failure.allowed, failure.do) if part)
+        return failure.lines()
     if isinstance(failure, OSError) and failure.strerror:
         return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
     return (
         f"{type(failure).__name__}: {failure}\n"
-        "This is a mistake in neardup, not in your documents. "
+        "This is an error in neardup, not in your documents. "
         f"Set {TRACEBACK}=1 to see where it happened, and report it."
     )

@@ -1,4 +1,4 @@
-"""An option of a command: it makes the signature of the command, its help and the reference page."""
+"""An option of a command: the source of the signature, the help and the reference page of the command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a command, or its argument when it has no spelling."""
+    """An option of a command, or an argument if it has no spelling."""
 
     name: str
     spelling: tuple[str, ...]
@@ -30,19 +30,19 @@ class Option:
 
     @classmethod
     def of_field(cls, field: Field) -> Option:
-        """The option of a setting."""
+        """Return the option of a setting."""
         text = f"{field.help} Allowed: {field.rule.allowed}."
         return cls(field.name, (field.option,), field.type, field.default, text, METAVARS[field.type])
 
     @property
     def shown(self) -> str:
-        """How the option is written on the reference page."""
+        """The option as the reference page shows it."""
         if not self.spelling:
             return f"{self.metavar}"
         return ", ".join(self.spelling) + (f" {self.metavar}" if self.metavar else "")
 
     def parameter(self) -> inspect.Parameter:
-        """The parameter of the command's signature that typer turns into this option."""
+        """Return the parameter that typer turns into this option."""
         declared: Any
         if self.spelling:
             declared = typer.Option(*self.spelling, help=self.help, metavar=self.metavar)
@@ -53,9 +53,9 @@ class Option:
 
 
 def with_options(command: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
-    """The command with a signature made from ``options``; typer reads nothing else.
+    """Give a command a signature made from ``options``, the only thing that typer reads.
 
-    A command with a parameter ``explicit`` is told the names of the options that were typed.
+    A command with a parameter ``explicit`` receives the names of the typed options.
     """
     wants_explicit = "explicit" in inspect.signature(command).parameters
 

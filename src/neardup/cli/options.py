@@ -1,6 +1,6 @@
 """One table of the options of every command.
 
-An option that is a setting is made from its row in ``settings.FIELDS``.
+Options that are settings are derived from ``settings.FIELDS``.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from pathlib import Path
 from neardup.cli.option import REQUIRED, Option
 from neardup.settings import FIELDS
 
-INPUTS = Option("inputs", (), list[str], REQUIRED, "Files, folders: Parquet, Arrow, JSONL, CSV, documents.", "IN")
+INPUTS = Option(
+    "inputs", (), list[str], REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN"
+)
 INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
 STORED = Option(
     "stored",
     ("--from",),
     Path | None,
     None,
-    "Read no documents: take the pairs of the result in this folder, for a --threshold above its own. Goes with "
-    "-o, --threshold, --dry-run, --json and --overwrite only.",
+    "Read no documents: use the pairs of the result in this folder, with a --threshold above its own. Only with "
+    "-o, --threshold, --dry-run, --json and --overwrite.",
     "DIR",
 )
 SAMPLE = Option(
@@ -27,7 +29,7 @@ SAMPLE = Option(
     (),
     list[str],
     (),
-    "Documents to look at (files or folders): advice on them, instead of bands alone.",
+    "Your documents (files or folders), to get advice on them instead of bands alone.",
     "SAMPLE",
 )
 OUT = Option(
@@ -35,17 +37,22 @@ OUT = Option(
     ("-o", "--out"),
     Path | None,
     None,
-    "Folder for the results, written whole or not at all. Needed unless --dry-run.",
+    "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
 )
-TEXT = Option("text", ("--text",), str | None, None, "Column that holds the text; else a usual name.", "COLUMN")
-ID = Option("id", ("--id",), str | None, None, "Column that names the documents; else source#row.", "COLUMN")
+TEXT = Option(
+    "text", ("--text",), str | None, None, "Column with the text; by default one with a usual name.", "COLUMN"
+)
+ID = Option(
+    "id", ("--id",), str | None, None, "Column with the ids of the documents; by default source#row.", "COLUMN"
+)
 AGAINST = Option(
     "against",
     ("--against",),
     list[str],
     (),
-    "Compare with these documents too: they are kept, and near copies of them removed. May be repeated.",
+    "Reference set: compare with these documents too, keep them all, and remove near copies of them. May be "
+    "repeated.",
     "FILE",
 )
 ANNOTATE = Option(
@@ -55,11 +62,11 @@ ANNOTATE = Option(
     False,
     "Remove nothing: write every document, with the columns group, representative and similarity.",
 )
-DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show what would be done and write nothing.")
+DRY_RUN = Option("dry_run", ("--dry-run",), bool, False, "Show the result and write nothing.")
 SVG = Option(
-    "svg", ("--svg",), Path | None, None, "Write pairs and removals by threshold as an image, too.", "FILE.svg"
+    "svg", ("--svg",), Path | None, None, "Also write pairs and removals by threshold as an image.", "FILE.svg"
 )
-JSON = Option("json", ("--json",), bool, False, "Print the result as JSON on standard output, nothing else.")
+JSON = Option("json", ("--json",), bool, False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Option("overwrite", ("--overwrite",), bool, False, "Replace the output folder if it exists.")
 LITERAL = Option("literal", ("--literal",), bool, False, "The arguments are the documents themselves, not files.")
 
@@ -82,10 +89,12 @@ _EXPLAINING = (
         ("--slots",),
         str | None,
         None,
-        "How many hash functions: a number from 1 to 1024, or several with commas. Without it 4.",
+        "Number of hash functions, from 1 to 1,024, or several numbers with commas. Default: 4.",
         "NUMBER",
     ),
-    Option("seed", ("--seed",), int, 1, "Draws the hash functions; 1 draws those of the walk-through.", "NUMBER"),
+    Option(
+        "seed", ("--seed",), int, 1, "Seed of the hash functions; 1 draws those of the walk-through.", "NUMBER"
+    ),
     Option(
         "coefficients",
         ("--coefficients",),
@@ -94,53 +103,53 @@ _EXPLAINING = (
         "The functions a·x + b themselves, for example 4:9,14:4; for mod-p and multiply-shift.",
         "A:B",
     ),
-    Option("band_rows", ("--band-rows",), int | None, None, "Show bands of so many rows, and buckets.", "NUMBER"),
+    Option(
+        "band_rows", ("--band-rows",), int | None, None, "Show buckets, with bands of this many rows.", "NUMBER"
+    ),
     JSON,
 )
 
 COLLECTION = Option("path", (), Path, REQUIRED, "The file of the collection.", "COLLECTION")
-NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; made if there is none.")
+NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")
 IDS = Option("ids", (), list[str], REQUIRED, "Ids of documents.", "ID")
 METADATA = Option(
     "metadata",
     ("--meta",),
     list[str],
     (),
-    "Column to keep with each document, to search by. May be repeated.",
+    "Column to store with each document and to search by. May be repeated.",
     "COLUMN",
 )
-REPLACE = Option("replace", ("--replace",), bool, False, "Replace documents whose ids are there already.")
+REPLACE = Option("replace", ("--replace",), bool, False, "Replace documents whose ids exist already.")
 PROBLEMS = Option(
     "problems",
     ("--problems",),
     Path | None,
     None,
-    "Write what was rejected as problems.jsonl; a list of an earlier run is replaced.",
+    "Write rejected rows and files in the form of problems.jsonl; replaces the list of an earlier run.",
     "FILE",
 )
-_FIXED = "Fixed when the collection is made. Without it"
+_FIXED = "Fixed when the collection is made. Default:"
 CREATION = (
     Option("new_length", ("--length",), int | None, None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER"),
     Option("new_slots", ("--slots",), int | None, None, f"Slots of a signature. {_FIXED} 64.", "NUMBER"),
+    Option("new_scale", ("--scale",), int | None, None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER"),
     Option(
-        "new_scale", ("--scale",), int | None, None, f"One shingle in so many is sampled. {_FIXED} 5.", "NUMBER"
-    ),
-    Option(
-        "new_floor", ("--floor",), int | None, None, f"Shingles that are sampled at least. {_FIXED} 8.", "NUMBER"
+        "new_floor", ("--floor",), int | None, None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER"
     ),
 )
-"""``new_…``: settings of a new collection; if there is one, those that are given must be its own."""
+"""``new_…``: settings of a new collection; for an existing one the given values must equal its own."""
 UPGRADE = Option(
     "upgrade",
     ("--upgrade",),
     bool,
     False,
-    "Bring a file of an earlier version to this one; copy it before.",
+    "Convert a file of an earlier version to this one; copy it first.",
 )
-WAIT = Option("wait", ("--wait",), float, 10.0, "Seconds to wait while somebody else writes.", "NUMBER")
+WAIT = Option("wait", ("--wait",), float, 10.0, "Seconds to wait while another process writes.", "NUMBER")
 _COMPARING = (
     Option("a", (), str, REQUIRED, "A document: text, HTML, PDF, DOCX, mail; - is standard input.", "A"),
-    Option("b", (), str, REQUIRED, "The document that is compared with it.", "B"),
+    Option("b", (), str, REQUIRED, "The document to compare with it.", "B"),
     LITERAL,
     Option.of_field(FIELDS["length"]),
     Option.of_field(FIELDS["unit"]),
@@ -149,7 +158,7 @@ _COMPARING = (
         ("--min-chunk",),
         int | None,
         None,
-        "Fewest tokens (or characters) of a match. Without it the length of a shingle.",
+        "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
         "NUMBER",
     ),
     Option(
@@ -160,17 +169,24 @@ _COMPARING = (
         "Leave the stop words of a language (en, de, …) out of bag_of_words; needs neardup[stopwords].",
         "LANGUAGE",
     ),
-    Option("ignore_numbers", ("--ignore-numbers",), bool, False, "Leave out tokens that are only digits."),
+    Option("ignore_numbers", ("--ignore-numbers",), bool, False, "Leave out tokens that consist of digits."),
     Option(
-        "html", ("--html",), Path | None, None, "Write a page with both texts instead of showing them.", "FILE"
+        "html",
+        ("--html",),
+        Path | None,
+        None,
+        "Write an HTML page with both texts instead of printing them.",
+        "FILE",
     ),
-    Option("full", ("--full",), bool, False, "Show long stretches whole, equal ones too, instead of folded."),
+    Option(
+        "full", ("--full",), bool, False, "Show long passages in full, equal ones too, instead of folding them."
+    ),
     Option(
         "width",
         ("--width",),
         int | None,
         None,
-        "Columns to use, at least 60; side by side from 100 on. Without it those of the terminal, else 80.",
+        "Columns to use, at least 60; side by side from 100 on. Default: those of the terminal, else 80.",
         "NUMBER",
     ),
     JSON,
@@ -179,13 +195,13 @@ _COMPARING = (
 
 _SIMHASH = (
     Option("simhash", ("--simhash",), bool, False, "Plan a search of SimHash fingerprints by Hamming distance."),
-    Option("bits", ("--bits",), int | None, None, "With --simhash: bits, 64 or 128. Without it 64.", "NUMBER"),
+    Option("bits", ("--bits",), int | None, None, "With --simhash: bits, 64 or 128. Default: 64.", "NUMBER"),
     Option(
         "distance",
         ("--distance",),
         int | None,
         None,
-        "With --simhash: most bits in which two may differ, up to a quarter of them. Without it 3.",
+        "With --simhash: largest number of differing bits, up to a quarter of all. Default: 3.",
         "NUMBER",
     ),
     Option(
@@ -193,7 +209,7 @@ _SIMHASH = (
         ("--documents",),
         int | None,
         None,
-        "With --simhash: number of fingerprints. Without it 1 000 000.",
+        "With --simhash: number of fingerprints. Default: 1,000,000.",
         "NUMBER",
     ),
 )
@@ -204,7 +220,7 @@ _ARRIVING = (
         ("--near",),
         float | None,
         None,
-        "Tell which stored document each repeats, from this resemblance on.",
+        "Report which stored document each one repeats, from this resemblance on.",
         "NUMBER",
     ),
     Option(
@@ -212,7 +228,7 @@ _ARRIVING = (
         ("--on-near",),
         str | None,
         None,
-        "What happens to one that repeats another: keep (the default), link (into a group with it) or reject.",
+        "Treatment of a document that repeats another: keep (the default), link (into a group with it) or reject.",
         "NAME",
     ),
     Option(
@@ -223,15 +239,22 @@ _ARRIVING = (
         ("--recall",),
         float | None,
         None,
-        "Share of the near ones that is found at least; 1: all, and slower. Without it 0.99.",
+        "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
         "NUMBER",
     ),
 )
 
 _GROUPS = (
     COLLECTION,
-    Option("limit", ("--limit",), int, 100, "Groups on a page, from 1 to 10000.", "NUMBER"),
-    Option("after", ("--after",), int | None, None, "The next page: what the page before gave.", "NUMBER"),
+    Option("limit", ("--limit",), int, 100, "Groups on a page, from 1 to 10,000.", "NUMBER"),
+    Option(
+        "after",
+        ("--after",),
+        int | None,
+        None,
+        "The next page: the value that the previous page printed.",
+        "NUMBER",
+    ),
     JSON,
 )
 
@@ -239,21 +262,30 @@ _DECIDING = (
     COLLECTION,
     Option("a", (), str, REQUIRED, "Id of a document.", "A"),
     Option("b", (), str, REQUIRED, "Id of another document.", "B"),
-    Option("verdict", (), str, REQUIRED, "same, different, or undecided: withdraws what was decided.", "VERDICT"),
-    Option("by", ("--by",), str, "", "Who decides, for the change log.", "NAME"),
-    Option("note", ("--note",), str, "", "Why, for the change log.", "TEXT"),
+    Option("verdict", (), str, REQUIRED, "same, different, or undecided, which withdraws a decision.", "VERDICT"),
+    Option("by", ("--by",), str, "", "Name of the person who decides, for the change log.", "NAME"),
+    Option("note", ("--note",), str, "", "Reason, for the change log.", "TEXT"),
     WAIT,
 )
 
 _SEARCHING = (
     COLLECTION,
-    Option("query", (), str, REQUIRED, "What is asked, as one argument: put it in quotes.", "QUERY"),
-    Option("limit", ("--limit",), int, 20, "Documents on a page, from 1 to 1000.", "NUMBER"),
-    Option("after", ("--after",), str | None, None, "The next page: what the page before gave.", "TOKEN"),
+    Option("query", (), str, REQUIRED, "The query, as one argument: put it in quotes.", "QUERY"),
+    Option("limit", ("--limit",), int, 20, "Documents on a page, from 1 to 1,000.", "NUMBER"),
+    Option(
+        "after",
+        ("--after",),
+        str | None,
+        None,
+        "The next page: the value that the previous page printed.",
+        "TOKEN",
+    ),
     JSON,
-    Option("why_not", ("--why-not",), str | None, None, "Say why the document ID is not found.", "ID"),
-    Option("explain", ("--explain",), bool, False, "Say in words how the query is understood and looked up."),
-    Option("include_self", ("--include-self",), bool, False, "Do not leave out the query document itself."),
+    Option(
+        "why_not", ("--why-not",), str | None, None, "Explain why the query does not find the document ID.", "ID"
+    ),
+    Option("explain", ("--explain",), bool, False, "Explain the meaning of the query and its look-ups in words."),
+    Option("include_self", ("--include-self",), bool, False, "Include the query document itself."),
 )
 
 _SERVING = (
@@ -263,32 +295,40 @@ _SERVING = (
         ("--host",),
         str,
         "127.0.0.1",
-        "Address to listen at; beyond this machine only with tokens.",
+        "Address to listen at; access from other machines needs tokens.",
         "NAME",
     ),
-    Option("port", ("--port",), int, 8321, "Port to listen at; 0 for any that is free.", "NUMBER"),
-    Option("token_file", ("--token-file",), Path | None, None, "Lines of read TOKEN or write TOKEN.", "FILE"),
-    Option("create", ("--create",), bool, False, "Make the collection if there is none."),
+    Option("port", ("--port",), int, 8321, "Port to listen at; 0 for any free port.", "NUMBER"),
+    Option(
+        "token_file", ("--token-file",), Path | None, None, "File with lines of read TOKEN or write TOKEN.", "FILE"
+    ),
+    Option("create", ("--create",), bool, False, "Create the collection if it does not exist."),
     WAIT,
-    Option("largest_body", ("--largest-body",), float, 64.0, "Megabytes of a request at most.", "NUMBER"),
-    Option("most_hits", ("--most-hits",), int, 1000, "Hits on a page at most, from 1 to 1000.", "NUMBER"),
+    Option(
+        "largest_body", ("--largest-body",), float, 64.0, "Largest number of megabytes of a request.", "NUMBER"
+    ),
+    Option(
+        "most_hits", ("--most-hits",), int, 1000, "Largest number of hits on a page, from 1 to 1,000.", "NUMBER"
+    ),
     Option(
         "most_candidates",
         ("--most-candidates",),
         int,
         100_000,
-        "Documents that are compared for a search at most.",
+        "Largest number of documents that a search compares.",
         "NUMBER",
     ),
-    Option("seconds", ("--seconds",), float, 10.0, "Time for a request; what takes longer is stopped.", "NUMBER"),
-    Option("requests", ("--requests",), int, 200, "Requests under way at most; more are refused.", "NUMBER"),
-    Option("threads", ("--threads",), int, 2, "Threads that read.", "NUMBER"),
+    Option("seconds", ("--seconds",), float, 10.0, "Time limit of a request in seconds.", "NUMBER"),
+    Option(
+        "requests", ("--requests",), int, 200, "Largest number of concurrent requests; more are refused.", "NUMBER"
+    ),
+    Option("threads", ("--threads",), int, 2, "Number of threads that read.", "NUMBER"),
     Option(
         "stop_seconds",
         ("--stop-seconds",),
         float,
         30.0,
-        "Time to finish what is under way when it is stopped.",
+        "Seconds to finish pending requests when the service stops.",
         "NUMBER",
     ),
 )
@@ -341,6 +381,6 @@ COMMANDS: dict[str, tuple[Option, ...]] = {
     "check": (COLLECTION, JSON),
     "compact": (COLLECTION, UPGRADE, WAIT, JSON),
     "demo": (JSON,),
-    "warm": (Option("every", ("--all",), bool, False, "Also what only rare options need."),),
+    "warm": (Option("every", ("--all",), bool, False, "Also compile the kernels of rare options."),),
 }
 """The options of every command, in the order of its help."""

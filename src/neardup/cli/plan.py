@@ -1,6 +1,6 @@
 """``neardup plan``: bands × rows for a threshold and a recall; with documents, advice on them.
 
-With ``--simhash`` it is ``plan_simhash.py`` that shows tables for a Hamming distance.
+With ``--simhash``, ``plan_simhash.py`` shows the tables for a Hamming distance.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ BAR = 40
 STEPS = 20
 
 OF_SIMHASH = ("bits", "distance", "documents")
-"""The options that belong to ``--simhash``."""
+"""Options that belong to ``--simhash``."""
 
 PLANNED = ("threshold", "recall", "slots")
-"""The settings of a plan; all others speak of documents."""
+"""The settings of a plan; all others need documents."""
 
 
 def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
     """Show the bands for a threshold and a recall; with documents, advise on them.
 
-    Without documents: the bands, and how surely pairs of each resemblance are found. With a
-    SAMPLE of your documents: how alike they are, what each threshold would remove, the pairs
+    Without documents: the bands, and the probability with which pairs of each resemblance are found.
+    With a SAMPLE of your documents: their resemblances, the removals at each threshold, the pairs
     closest to the threshold, traps, recall and cost of other settings, and the command to type.
-    With --simhash: the tables for a Hamming distance; no setting of MinHash and no SAMPLE may be given.
+    With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
     """
     given = {name: value for name in OF_SIMHASH if (value := typed.pop(name)) is not None}
     if simhash:
@@ -60,10 +60,10 @@ def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
 
 
 def _drawn(svg: Path, sample: list[str], typed: dict[str, Any]) -> Advice:
-    """Advice that is in an image, too."""
+    """Return advice, and write it as an image, too."""
     from neardup.io.writers import OutputImage, common_access
 
-    # the image is opened before the work, so that one that cannot be written is known at once
+    # opened before the work, so that an unwritable image is reported at once
     with OutputImage(svg, access=common_access(sample)) as image:
         advice = _advice(sample, **typed)
         image.write(advice.svg())
@@ -86,11 +86,12 @@ def _advice(sample: list[str], text: str | None, id: str | None, **settings: Any
 
 
 def _refuse_unusable_image(path: Path | None) -> None:
-    """Before the work, not after it; and never over documents."""
+    """Raise OutputError before the work rather than after it, and never overwrite documents."""
     if path is None:
         return
     if path.suffix.lower() != ".svg":
-        raise OutputError(f"{path} is no name for an image", "A name that ends in .svg", "Choose such a name")
+        given = f"{path} cannot be the name of an image"
+        raise OutputError(given, "A name that ends in .svg", "Choose such a name")
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {path.parent}", "A folder that exists", "Make it first")
 
@@ -99,12 +100,12 @@ def _plan_simhash(sample: list[str], json: bool, given: dict[str, int], typed: d
     from neardup.cli.plan_simhash import show
 
     if sample:
-        raise SettingError("--simhash and a SAMPLE were given", "", "--simhash knows no documents: leave one out")
+        raise SettingError("--simhash and a SAMPLE were given", "--simhash alone", "Drop one of the two")
     return show(json, given, {name: typed[name] for name in PLANNED})
 
 
 def _plan(json: bool, typed: dict[str, Any]) -> int:
-    """The bands alone."""
+    """Print the bands alone."""
     from neardup.lsh.bands import plan as planned
 
     _refuse_without_documents(typed)
@@ -122,8 +123,8 @@ def _refuse_without_documents(typed: dict[str, Any]) -> None:
         unset = FIELDS[name].default if name in FIELDS else None
         if name not in PLANNED and value != unset:
             raise InputError(
-                f"--{name} was given, but no documents",
-                "It says how documents are looked at; bands do not depend on them",
+                f"--{name} was given without documents",
+                "Only threshold, recall and slots, since bands do not depend on documents",
                 "Name some of your documents, or leave it out",
             )
 
@@ -153,6 +154,6 @@ def _lines(chosen: Plan) -> Iterator[str]:
 
 
 def _bands(bands: tuple[int, ...]) -> str:
-    """Equal bands together: 14 of 7 rows, 5 of 6 rows."""
+    """Return the bands in words, equal ones together: 14 of 7 rows, 5 of 6 rows."""
     counts = Counter(bands).items()
     return ", ".join(f"{count} of {display.counted(rows, 'row')}" for rows, count in counts)

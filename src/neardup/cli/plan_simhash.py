@@ -1,4 +1,4 @@
-"""``neardup plan --simhash``: tables for a Hamming distance, what a query costs, and what pairs it finds."""
+"""``neardup plan --simhash``: tables for a Hamming distance, the cost of a query, and the pairs it finds."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ OF_MINHASH = ("threshold", "recall", "slots")
 
 
 def show(json: bool, given: dict[str, int], settings: dict[str, Any]) -> int:
-    """Print the plan for the given bits, distance and documents; the settings of MinHash must be left alone."""
+    """Print the plan for bits, distance and documents. Raises SettingError if a setting of MinHash is given."""
     for name in OF_MINHASH:
         if settings[name] != FIELDS[name].default:
-            raise SettingError(f"--{name} belongs to MinHash", "--simhash takes --bits, --distance, --documents")
+            raise SettingError(f"--{name} belongs to MinHash", "With --simhash: --bits, --distance, --documents")
     from neardup.lsh.hamming.tables import hamming_plan
 
     plan = hamming_plan(**{"documents": DOCUMENTS, **given})
@@ -38,7 +38,7 @@ def show(json: bool, given: dict[str, int], settings: dict[str, Any]) -> int:
 
 def _lines(plan: HammingPlan) -> Iterator[str]:
     design = plan.design
-    looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to look at in each"
+    looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to compare in each"
     yield from display.aligned(
         [
             ("search", f"all within {plan.distance} of {plan.bits} bits; none is missed"),
@@ -48,7 +48,7 @@ def _lines(plan: HammingPlan) -> Iterator[str]:
     )
     yield ""
     yield f"designs for {display.number(plan.documents)} fingerprints"
-    rows = [("tables", "prefix bits", "a probe looks at", "a query costs", "blocks")]
+    rows = [("tables", "prefix bits", "a probe compares", "a query costs", "blocks")]
     for other in plan.alternatives:
         mark = "  <- least work" if other == design else ""
         looked_at = _few(other.candidates / other.tables)
@@ -67,20 +67,20 @@ def _lines(plan: HammingPlan) -> Iterator[str]:
     yield ""
     half = display.similarity(plan.half_found())
     yield f"At resemblance {half} half of the pairs are within the distance, below it fewer."
-    yield "It is the resemblance of the features, for two sets of one size: of shingles, if these are the"
-    yield "features. Windows of characters of the same texts have another one."
+    yield "This is the resemblance of the features, for two sets of equal size: of shingles, if these are"
+    yield "the features. Windows of characters of the same texts have a different one."
     yield ""
-    yield f"Such a search of documents: neardup group IN -o DIR --sketch simhash{_options(plan)}"
+    yield f"To search documents so: neardup group IN -o DIR --sketch simhash{_options(plan)}"
 
 
 def _options(plan: HammingPlan) -> str:
-    """The options that ask a run for this plan."""
+    """Return the options for a run with this plan."""
     bits = "" if plan.bits == FIELDS["bits"].default else f" --bits {plan.bits}"
     return f"{bits} --distance {plan.distance}"
 
 
 def _cut(design: Design) -> str:
-    """How the bits are cut: 6 blocks, 3 chosen."""
+    """Return the cut of the bits in words: 6 blocks, 3 chosen."""
     if not design.levels:
         return "all with all"
     return ", then ".join(
@@ -94,7 +94,7 @@ def _prefixes(design: Design) -> str:
 
 
 def _few(amount: float) -> str:
-    """A number of fingerprints, exact to two digits where it is small.
+    """Return a number of fingerprints, with two digits if it is below 1.
 
     >>> _few(2.049), _few(0.0012), _few(122070.3), _few(29.8)
     ('2', '0.0012', '122,070', '30')

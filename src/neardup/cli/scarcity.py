@@ -1,4 +1,4 @@
-"""Memory that is not enough: what was being done, how much this process may have, what to do."""
+"""Errors for lack of memory: the stage that failed, the limit of this process, and the way out."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from neardup import display
+from neardup.errors import labelled
 from neardup.runtime import Advance, Progress
 
 resource: Any
@@ -19,18 +20,18 @@ except ImportError:  # Windows
     resource = None
 
 LEAST = 256_000_000
-"""With less address space NumPy ends the process while it is loaded, without an exception (measured: 150 MB)."""
+"""With less address space NumPy ends the process on import, without an exception (measured: 150 MB)."""
 LOADED = 700_000_000
-"""Address space that the libraries and kernels take before the first document (measured: 640 MB)."""
+"""Address space of the libraries and kernels before the first document (measured: 640 MB)."""
 
 _CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 _doing: list[str] = []
-"""The stages that are under way, or were when the work failed."""
+"""The stages in progress, or those at the time of the failure."""
 
 
 class Noted:
-    """A watcher that passes everything on, and remembers which stage failed."""
+    """A watcher that forwards everything, and remembers the stage that failed."""
 
     def __init__(self, progress: Progress) -> None:
         self.shown = progress
@@ -38,7 +39,7 @@ class Noted:
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
-        """A stage of the watcher."""
+        """Forward a stage."""
         _doing.append(name)
         with self.shown.stage(name, total, unit) as advance:
             yield advance
@@ -46,7 +47,7 @@ class Noted:
 
 
 def limit() -> int | None:
-    """The bytes of address space that this process may take, where there is a limit."""
+    """Return the limit of the address space of this process in bytes, or None."""
     if resource is None or not hasattr(resource, "RLIMIT_AS"):
         return None
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -54,12 +55,12 @@ def limit() -> int | None:
 
 
 def _require_memory() -> None:
-    """Raise MemoryError where not even the libraries can be loaded; ask for little where there is a limit."""
+    """Raise MemoryError if not even the libraries can be loaded; request little memory if it is limited."""
     _doing.clear()
     allowed = limit()
     if allowed is None:
         return
-    # one buffer and stack for each core of the machine, of which nothing here makes use
+    # OpenBLAS allocates a buffer and a stack for each core, which are not used
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if allowed < LEAST:
         _doing.append("loading libraries")
@@ -67,25 +68,21 @@ def _require_memory() -> None:
 
 
 def drop_frames(failure: BaseException) -> None:
-    """Give back what the failed work held: words need memory, too."""
+    """Free the memory of the failed work, since the message needs memory, too."""
     traceback.clear_frames(failure.__traceback__)
 
 
 def no_memory(command: str, given: str = "There is not enough memory for neardup") -> str:
-    """The error in words."""
+    """Return the message of the error."""
     during = f" ({_doing[-1]})" if _doing else ""
-    return "\n".join(
-        (
-            f"{given} {command}{during}",
-            f"{_allowed()}; loading neardup alone takes about {display.size(LOADED)} of address space",
-            "Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads",
-        )
-    )
+    needed = f"loading neardup alone takes about {display.size(LOADED)} of address space"
+    do = "Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads"
+    return "\n".join(labelled(f"{given} {command}{during}\n{_allowed()}; {needed}", do=do))
 
 
 @contextmanager
 def limited(command: str) -> Iterator[None]:
-    """Where the address space has a limit: refuse one too small, and say it when native code aborts."""
+    """If the address space is limited, refuse a limit that is too small, and report aborts of native code."""
     _require_memory()
     if limit() is None:
         yield
@@ -93,7 +90,7 @@ def limited(command: str) -> Iterator[None]:
     from neardup.cli.aborts import aborts_in_words
 
     def words() -> str:
-        said = no_memory(command, "A library needs more memory than there is for neardup")
+        said = no_memory(command, "A library needs more memory than is available for neardup")
         return "\nerror: " + said.replace("\n", "\n       ") + "\n"
 
     with aborts_in_words(words, status=2):
@@ -101,7 +98,7 @@ def limited(command: str) -> Iterator[None]:
 
 
 def _allowed() -> str:
-    """How much memory this process may have."""
+    """Return the memory limit of this process in words."""
     address_space = limit()
     if address_space is not None:
         return f"This process may take {display.size(address_space)} of address space (ulimit -v)"

@@ -1,4 +1,4 @@
-"""``neardup search``: ask a collection what is like a document."""
+"""``neardup search``: search a collection for documents that fit a query."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def search(
 ) -> int:
     """Find the documents of a collection that fit a query.
 
-    FINGERPRINT:<id>_<overlap %>_<probability %> finds what holds so much of a document, with AND, OR, NOT,
-    words, "phrases" and field>=value. Everything found is proven on the texts.
+    FINGERPRINT:<id>_<overlap %>_<probability %> finds documents that contain at least that share of a
+    document. It combines with AND, OR, NOT, words, "phrases" and field>=value. All hits are verified on the
+    texts.
     """
     from neardup.collection import search as searching
     from neardup.collection.query import describe, parse
@@ -40,7 +41,7 @@ def search(
 
     asked = parse(query)
     if why_not is not None and (explain or asked.explain or after is not None):
-        raise InputError("--why-not was given with --explain or --after", "Either of them", "Leave one out")
+        raise InputError("--why-not was given with --explain or --after", "One or the other", "Leave one out")
     with opened(path) as collection, collection.view() as lookups:
         if why_not is not None:
             answer = asked_why_not(lookups, asked, why_not, include_self=include_self, open_file=read_document)
@@ -66,9 +67,7 @@ def _say(answer: dict[str, Any] | list[str]) -> None:
 def _lines(page: Page) -> Iterator[str]:
     sure = "complete" if page.plan.recall == 1 else f"recall {display.similarity(page.plan.recall, 4)} or more"
     number = display.counted(page.found or 0, "document")
-    yield f"{number} found ({sure})" + (
-        "" if page.found else "; EXPLAIN in front of the query says how it is meant"
-    )
+    yield f"{number} found ({sure})" + ("" if page.found else "; put EXPLAIN before the query to see its meaning")
     for hit in page.hits:
         yield from _of_hit(hit)
     if page.next:

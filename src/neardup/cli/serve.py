@@ -12,7 +12,7 @@ from neardup.cli.messages import DONE, warn
 from neardup.errors import InputError
 
 EXTRA = {"fastapi", "starlette", "pydantic", "uvicorn", "h11", "prometheus_client"}
-"""Packages of neardup[service], as they are imported."""
+"""Packages of neardup[service], by their import names."""
 
 
 def serve(
@@ -20,8 +20,8 @@ def serve(
 ) -> int:
     """Serve a collection over HTTP until it is stopped.
 
-    Without --token-file everybody on this machine may read and write, and nobody else. Needs
-    neardup[service]. Ctrl-C or SIGTERM finishes what is under way and ends; a second one ends at once.
+    Without --token-file all users of this machine may read and write, and nobody else. Needs
+    neardup[service]. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
     try:
         from neardup.service.limits import Limits
@@ -32,7 +32,7 @@ def serve(
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
         raise InputError(
-            f"The package {error.name} is not installed", "The service needs it", 'pip install "neardup[service]"'
+            f"The service needs the package {error.name}", "", 'pip install "neardup[service]"'
         ) from error
     from neardup.collection import Collection
 

@@ -1,4 +1,4 @@
-"""What every command shows: progress bars on a terminal, groups, and the summary of a run."""
+"""Output of all commands: progress bars on a terminal, groups, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from neardup.run.records import Group
 
 WIDTH = 80
-"""Columns of what is printed to anything but a terminal."""
+"""Columns of output that does not go to a terminal."""
 
 
 def show_groups(groups: Sequence[Group], total: int) -> None:
@@ -35,7 +35,7 @@ def show_groups(groups: Sequence[Group], total: int) -> None:
 
 
 def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
-    """Print what a run did and ``more`` lines, then its warnings, where they are seen last."""
+    """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     for line in display.aligned([*show.summary(run), *more], width):
         typer.echo(line)
@@ -44,25 +44,25 @@ def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
 
 
 class Shown:
-    """The watcher that draws one bar for each stage, with its rate and the time left."""
+    """The watcher that draws one bar per stage, with its rate and the remaining time."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
-        """A stage with a bar of its own."""
+        """Draw the bar of a stage."""
         task = self._bars.add_task(name, total=total, unit=unit)
         try:
             yield lambda amount: self._bars.advance(task, amount)
-            self._bars.update(task, completed=total)  # sizes are estimates, the end is not
+            self._bars.update(task, completed=total)  # totals may be estimates
         finally:
             self._bars.stop_task(task)
 
 
 @contextmanager
 def watcher() -> Iterator[Progress]:
-    """The watcher that suits standard error; its bars are gone when the work is done."""
+    """Yield the watcher for standard error; its bars disappear at the end."""
     if not sys.stderr.isatty():
         yield Noted(Silent())
         return
@@ -77,7 +77,7 @@ def _bars(console: Console) -> Bars:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """What is done, and how fast."""
+        """The completed amount and the rate."""
 
         def render(self, task: Task) -> Text:
             speed, unit = task.finished_speed or task.speed, task.fields["unit"]

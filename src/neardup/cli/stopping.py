@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end a command as Ctrl-C does: what is half-written is removed."""
+"""SIGTERM and SIGHUP end a command like Ctrl-C: partial output is removed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 SIGNALS = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
 
 _AGAIN = 0.01
-"""Seconds after which a signal comes again that came where its exception could go nowhere."""
+"""Seconds until a signal is repeated whose exception was lost."""
 
 
 class StoppedError(KeyboardInterrupt):
-    """A signal asked this process to end."""
+    """Raised when a signal stops this process."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -27,7 +27,7 @@ class StoppedError(KeyboardInterrupt):
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within it the signals raise StoppedError in the main thread; those that somebody handles are left alone."""
+    """Make the signals raise StoppedError in the main thread, except signals that already have a handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -35,7 +35,10 @@ def stoppable() -> Iterator[None]:
     before = sys.unraisablehook
 
     def ask_again(unraisable: Any) -> None:
-        """An interpreter drops what is raised in ``__del__``; compiling kernels calls many."""
+        """Repeat a signal whose exception was raised in ``__del__``, where the interpreter drops it.
+
+        Compiling kernels runs many of these methods.
+        """
         lost = unraisable.exc_value
         if isinstance(lost, KeyboardInterrupt):
             number = lost.number if isinstance(lost, StoppedError) else signal.SIGINT

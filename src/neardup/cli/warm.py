@@ -16,10 +16,10 @@ from neardup.runtime import Advance
 
 
 def warm(every: bool) -> int:
-    """Compile what the commands need, once on this machine, so that no command has to wait for it.
+    """Compile the kernels of the commands, once on this machine, so that no command has to wait for them.
 
-    Without --all what the usual commands need. Uses all processors. The compiled code is kept in the folder that
-    NEARDUP_CACHE_DIR names, else in the cache folder of the user.
+    Without --all only those of the usual commands. Uses all processors. The compiled code is kept in the
+    folder NEARDUP_CACHE_DIR, else in the cache folder of the user.
     """
     from neardup.kernels import compile_cache, compiled
     from neardup.kernels.warming import (
@@ -41,7 +41,7 @@ def warm(every: bool) -> int:
         )
     if folders.write is None:
         raise OutputError(
-            "There is no folder in which compiled code can be kept",
+            "No folder can keep compiled code",
             "A folder of yours that others cannot write to",
             f"Set {compile_cache.OURS} to one",
         )
@@ -53,7 +53,7 @@ def warm(every: bool) -> int:
         if todo:
             with helped(commands, processors()) as helpers:
                 _wait(helpers, advance)
-            # what is left was locked by a process that ended, or there are no other processes here
+            # the rest was locked by a process that ended, or no other process could be started
             for entry in missing(todo):
                 compile_entry(entry, wait=True)
     _tell(len(todo), len(missing(todo)), monotonic() - begin, str(folders.write))
@@ -61,7 +61,7 @@ def warm(every: bool) -> int:
 
 
 def _wait(helpers: list[Popen[str]], advance: Advance) -> None:
-    """Until all have ended; each line they write is a kernel."""
+    """Wait until all helpers have ended; each line of their output is a compiled kernel."""
     lock = threading.Lock()
 
     def read(process: Popen[str]) -> None:
@@ -80,6 +80,6 @@ def _tell(todo: int, left: int, seconds: float, folder: str) -> None:
     what = (
         f"{display.counted(todo - left, 'kernel')} compiled in {seconds:.1f} s" if todo else "nothing to compile"
     )
-    typer.echo(f"{what}; what is compiled is kept in {display.printable(folder)}")
+    typer.echo(f"{what}; compiled code is kept in {display.printable(folder)}")
     if left:
-        warn(f"{display.counted(left, 'kernel')} could not be compiled; the command that needs them says why")
+        warn(f"{display.counted(left, 'kernel')} could not be compiled; the commands report the reason")

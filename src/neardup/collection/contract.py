@@ -231,7 +231,7 @@ class Store(Protocol):
 def too_long() -> LimitError:
     """Return the error for a search that exceeds its time limit."""
     return LimitError(
-        "This takes longer than it may",
+        "The request exceeded its time limit",
         "",
         "Ask for more overlap or a lower probability, or add words or metadata with AND",
     )

@@ -171,7 +171,7 @@ def read_token(token: str) -> Cursor:
     """Return the cursor of a token. Raises InputError for a token that no search has returned."""
     fault = InputError(
         "This page token is damaged",
-        "A token is what a page of the same search gave as its next one",
+        "The token that a page of the same search names as its next one",
         "Begin with the first page",
     )
     if len(token) > _LONGEST:

@@ -44,7 +44,7 @@ def search(
     another search.
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
-        raise SettingError(f"limit = {limit!r} is not possible", f"It is a whole number from 1 to {MOST_LIMIT:,}")
+        raise SettingError(f"limit = {limit!r} is not possible", f"A whole number from 1 to {MOST_LIMIT:,}")
     asked = parse(query) if isinstance(query, str) else query
     cursor = None if after is None else read_token(after)
     planned = plan(asked, lookups, open_file, cursor.taken if cursor else "")
@@ -54,7 +54,7 @@ def search(
     if cursor and cursor.search != digest:
         raise InputError(
             "This page token is of another search",
-            "The query, --include-self and the documents it asks about are those of the first page",
+            "The query, the documents and --include-self of the first page",
             "Begin with the first page",
         )
     evaluation = Evaluation(planned, lookups, include_self=include_self, most_candidates=most_candidates)

@@ -44,9 +44,7 @@ class CollectionSettings:
         """Return settings with the given values. Raises SettingError for invalid ones."""
         unknown = [name for name in values if name not in _NAMES]
         if unknown:
-            raise SettingError(
-                f"There is no setting {unknown[0]!r} of a collection", f"Settings: {', '.join(_NAMES)}"
-            )
+            raise SettingError(f"There is no setting {unknown[0]!r} of a collection", f"{', '.join(_NAMES)}")
         made = cls(**values)
         Settings.of(length=made.length, slots=made.slots)
         SampledShingles(made.scale, made.floor)
@@ -84,6 +82,6 @@ class CollectionSettings:
         if other:
             raise SettingError(
                 f"{where} was made with {'; '.join(other)}",
-                "The settings of a collection are fixed when it is made",
+                "The same settings, which are fixed when a collection is made",
                 "Leave them out, or add the documents to a new collection",
             )

@@ -225,7 +225,7 @@ class ChunkCounts:
             return self.tokens_a, self.tokens_b, self.common_literal
         if matching == "information":
             return self.new_a, self.new_b, self.common_information
-        raise SettingError(f"The matching {matching!r} is not known", "It is one of literal, information")
+        raise SettingError(f"The matching {matching!r} is not known", "One of literal, information")
 
 
 def _ratio(part: Int64s, whole: Int64s, equal: Bools) -> NDArray[np.float64]:
@@ -291,7 +291,7 @@ def least_shared_shingles(common: int, min_chunk: int, *, matching: str = "liter
     1
     """
     if matching not in ("literal", "information"):
-        raise SettingError(f"The matching {matching!r} is not known", "It is one of literal, information")
+        raise SettingError(f"The matching {matching!r} is not known", "One of literal, information")
     tokens_each = min_chunk * repeats if matching == "literal" else 2 * min_chunk - 1
     return -(-common // tokens_each)
 
@@ -299,4 +299,4 @@ def least_shared_shingles(common: int, min_chunk: int, *, matching: str = "liter
 def check_length(name: str, value: Any) -> None:
     """Raise SettingError unless the value is a whole number from 1 to 2³⁰."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 1 << 30:
-        raise SettingError(f"{name} = {value!r} is not possible", "It is a whole number, 1 or more")
+        raise SettingError(f"{name} = {value!r} is not possible", "A whole number, 1 or more")

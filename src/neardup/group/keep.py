@@ -55,7 +55,7 @@ def _sort_values(policy: str, extra: pa.Array) -> Floats:
     except pa.ArrowNotImplementedError:
         raise InputError(
             f'--keep {policy}: the column "{name}" holds {extra.type}',
-            "A column of numbers, dates or strings can be ordered",
+            "A column of numbers, dates or strings",
             "Choose another column",
         ) from None
     values: Floats = ranks.to_numpy(zero_copy_only=False).astype(np.float64)

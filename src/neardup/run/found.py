@@ -139,7 +139,7 @@ class Found(ResultRecord):
         try:
             return pa.scalar(id, kind)
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-            raise InputError(f"The id {id!r} is not of the type of the ids here", f"They are {kind}") from error
+            raise InputError(f"The id {id!r} is not of the type of the ids here", f"Ids of type {kind}") from error
 
     def _refuse_unknown(self, id: Id) -> None:
         known = pc.unique(self.groups["id"]).to_pylist()

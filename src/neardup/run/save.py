@@ -139,7 +139,7 @@ def _write_piece(
     if int(present.sum()) != len(native.row_numbers):
         raise InputError(
             f"{piece.source} has changed while it was read",
-            "Inputs must stay as they are during a run",
+            "Inputs that do not change during a run",
             "Start again when nothing writes to it",
         )
     rows = np.arange(piece.first, piece.first + piece.count)[present]

@@ -101,7 +101,7 @@ def require_ids(fault: str | None) -> None:
     if fault:
         raise InputError(
             fault[0].upper() + fault[1:],
-            "An id must name one document",
+            "Ids that each name one document",
             "Choose another column with --id (id= in Python), or none: rows are then named source#row",
         )
 

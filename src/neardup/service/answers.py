@@ -1,4 +1,4 @@
-"""Bodies of answers, as OpenAPI describes them; they are made of plain data and not checked again."""
+"""Bodies of answers, as OpenAPI describes them; they are built from plain data and not validated again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 
 class Counted(BaseModel):
-    """What two documents share, in shingles."""
+    """The shingles that two documents share."""
 
     shared: int
     size: int
@@ -17,7 +17,7 @@ class Counted(BaseModel):
 
 
 class NearCopy(Counted):
-    """A document of the request and the stored one it repeats."""
+    """A document of the request and the stored document that it repeats."""
 
     id: str
     of: str
@@ -26,14 +26,14 @@ class NearCopy(Counted):
 
 
 class Member(Counted):
-    """A document of a group; counted with the representative."""
+    """A document of a group, compared with the representative."""
 
     id: str
     held_by: Literal["representative", "resemblance", "decision"]
 
 
 class Group(BaseModel):
-    """A group of near copies; its id stays."""
+    """A group of near copies; its id never changes."""
 
     id: int
     representative: str
@@ -50,19 +50,19 @@ class GroupPage(BaseModel):
 
 
 class GroupOf(BaseModel):
-    """The group of a document, if it is in one."""
+    """The group of a document, or null."""
 
     group: Group | None
 
 
 class Members(BaseModel):
-    """Members of a group in the order in which they were added; the last id is the `after` of the next page."""
+    """Members of a group in the order of their addition; the last id is the `after` of the next page."""
 
     members: list[Member]
 
 
 class Decision(BaseModel):
-    """What was decided about two documents."""
+    """A decision about two documents."""
 
     number: int
     a: str
@@ -74,20 +74,20 @@ class Decision(BaseModel):
 
 
 class Decisions(BaseModel):
-    """Decisions that hold, by number; the last number is the `after` of the next page."""
+    """Decisions in force, by number; the last number is the `after` of the next page."""
 
     decisions: list[Decision]
 
 
 class Decided(BaseModel):
-    """What was decided now, or whether something was withdrawn."""
+    """The new decision, or whether a decision was withdrawn."""
 
     decision: Decision | None
     withdrawn: bool
 
 
 class Change(BaseModel):
-    """A line of the change log of groups and decisions."""
+    """An entry of the change log of groups and decisions."""
 
     number: int
     at: str
@@ -112,7 +112,7 @@ class Changes(BaseModel):
 
 
 class Added(BaseModel):
-    """What became of the documents."""
+    """Counts of the documents by outcome."""
 
     added: int
     replaced: int
@@ -122,7 +122,7 @@ class Added(BaseModel):
 
 
 class Removed(BaseModel):
-    """How many documents were removed."""
+    """The number of removed documents."""
 
     removed: int
 
@@ -138,7 +138,7 @@ class Document(BaseModel):
 
 
 class Passage(BaseModel):
-    """The longest passage in common, and where it stands in both texts (characters)."""
+    """The longest common passage, and its place in both texts (in characters)."""
 
     text: str
     words: int
@@ -149,7 +149,7 @@ class Passage(BaseModel):
 
 
 class Hit(BaseModel):
-    """A document found; the counts are there when a fingerprint clause holds for it."""
+    """A document that fits the query, with counts if a fingerprint clause holds for it."""
 
     id: str
     containment_a: float | None = None
@@ -163,7 +163,7 @@ class Hit(BaseModel):
 
 
 class NearPage(BaseModel):
-    """Hits, best first; `next` asks for the next page."""
+    """Hits, best first; `next` is the `after` of the next page."""
 
     recall: float
     found: int | None
@@ -178,7 +178,7 @@ class Page(NearPage):
 
 
 class FingerprintPlan(BaseModel):
-    """How a fingerprint clause is looked up."""
+    """The look-up of a fingerprint clause."""
 
     clause: str
     measure: str
@@ -195,7 +195,7 @@ class FingerprintPlan(BaseModel):
 
 
 class Plan(BaseModel):
-    """How a query is understood and looked up."""
+    """The meaning of a query, and its look-ups."""
 
     query: str
     recall: float
@@ -206,7 +206,7 @@ class Plan(BaseModel):
 
 
 class Cause(BaseModel):
-    """One clause and what it has to do with a document not being found."""
+    """A clause, and its part in a document not being found."""
 
     reason: str
     clause: str
@@ -217,7 +217,7 @@ class Cause(BaseModel):
 
 
 class WhyNot(BaseModel):
-    """Why a document is not found."""
+    """The reasons why a query does not find a document."""
 
     id: str
     reason: str
@@ -225,7 +225,7 @@ class WhyNot(BaseModel):
 
 
 class Compared(BaseModel):
-    """Every measure of two documents, as `neardup compare --json` has them, without the evidence."""
+    """All measures of two documents, as in `neardup compare --json`, without the evidence."""
 
     a: str
     b: str
@@ -246,7 +246,7 @@ class Bytes(BaseModel):
 
 
 class Stats(BaseModel):
-    """What the collection holds."""
+    """Counts and sizes of the collection."""
 
     documents: int
     tokens: int
@@ -259,31 +259,32 @@ class Stats(BaseModel):
 
 
 class Status(BaseModel):
-    """Whether the service lives, or is ready."""
+    """The state of the service: alive or ready."""
 
     status: str
 
 
 class Fault(BaseModel):
-    """One field that is not as it must be."""
+    """An invalid field of the request."""
 
     where: str
     message: str
 
 
 class ErrorBody(BaseModel):
-    """What is wrong, what would be right, what to do. `position` is a character of the query, from 0."""
+    """The mistake, the right values, and the way out. `position` is an index into the query, from 0."""
 
     code: str
     message: str
+    given: str
     allowed: str
-    todo: str
+    do: str
     position: int | None
     fields: list[Fault]
     request: str
 
 
 class Error(BaseModel):
-    """The one error body."""
+    """The body of every error."""
 
     error: ErrorBody

@@ -20,9 +20,9 @@ from neardup.service.tokens import Tokens
 from neardup.service.watch import Watch
 
 _SHOWN = 5
-"""Fields of a request that are told to be wrong."""
+"""Number of invalid fields that an answer names."""
 _WIDEST = 60
-"""Characters of the name of a field: keys of a body can be anything."""
+"""Characters of a field name in an answer, since the keys of a body may be any text."""
 
 
 def make_app(desk: Desk, tokens: Tokens) -> ASGIApp:
@@ -35,8 +35,8 @@ def endpoints(desk: Desk) -> FastAPI:
     app = FastAPI(
         title="neardup",
         version=__version__,
-        description="A collection of documents: what is like this one, by how much, and how surely.",
-        # the pages that would show the description are loaded from elsewhere
+        description="A collection of documents: which are similar, by how much, and with which recall.",
+        # the pages that would show the description load scripts from other servers
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -49,7 +49,7 @@ def endpoints(desk: Desk) -> FastAPI:
     )
     for room in (front, documents, questions, groups, state):
         room.add_to(app, desk)
-    with_bodies(app.openapi(), models.BODIES)  # made once, and not while the first who asks waits
+    with_bodies(app.openapi(), models.BODIES)  # built now, so that the first request need not wait for it
     return app
 
 
@@ -60,11 +60,11 @@ async def _refused(request: Request, refusal: Any) -> Response:
 async def _invalid(request: Request, error: Any) -> Response:
     found = error.errors()
     if any(one.get("type") == "json_invalid" for one in found):
-        return _response(request, RefusedError(400, "The body is no JSON", "JSON in UTF-8", code="json"))
+        return _response(request, RefusedError(400, "The body is not JSON", "JSON in UTF-8", code="json"))
     fields = tuple((_place(one["loc"]), str(one["msg"])) for one in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    message = f"The request is not as it must be: {'; '.join(': '.join(field) for field in fields)}{more}"
-    return _response(request, RefusedError(422, message, "What /openapi.json describes", fields=fields))
+    message = f"The request is invalid: {'; '.join(': '.join(field) for field in fields)}{more}"
+    return _response(request, RefusedError(422, message, "Requests that /openapi.json describes", fields=fields))
 
 
 async def _of_framework(request: Request, error: Any) -> Response:
@@ -80,6 +80,6 @@ def _response(request: Request, refusal: RefusedError, headers: dict[str, str] |
 
 
 def _place(location: tuple[Any, ...]) -> str:
-    """Where in the request, without half surrogate pairs, which have no UTF-8."""
+    """Return the path of a field in the request, without half surrogate pairs, which UTF-8 cannot encode."""
     joined = ".".join(str(part)[:_WIDEST] for part in location)
     return joined.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Reading the body of a request: never more than is allowed, nor over all requests than there is room for."""
+"""Reading request bodies, with a limit for each and a limit for all together."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from neardup.service.refusals import RefusedError, overloaded
 
 
 class ClientGoneError(Exception):
-    """The client has closed the connection: nobody is there to be answered."""
+    """The client has closed the connection; an answer would reach nobody."""
 
 
 class Room:
-    """Bytes that bodies may take over all requests. ``observe`` is told how many are taken."""
+    """A budget of ``size`` bytes for the bodies of all requests. ``observe`` receives the bytes in use."""
 
     def __init__(self, size: int, observe: Callable[[int], None]) -> None:
         self._size, self._observe, self.taken = size, observe, 0
 
     def take(self, size: int) -> None:
-        """Raises RefusedError when there is no room."""
+        """Take ``size`` bytes. Raises RefusedError if too few are free."""
         if self.taken + size > self._size:
-            raise overloaded("Too many large requests are under way")
+            raise overloaded("Too many large requests are in progress")
         self.give_back(-size)
 
     def give_back(self, size: int) -> None:
-        """The bytes are free again."""
+        """Return ``size`` bytes."""
         self.taken -= size
         self._observe(self.taken)
 
 
 class Body:
-    """The body of one request. ``size`` bytes of ``room`` are taken until ``close``."""
+    """The body of one request. It occupies ``size`` bytes of ``room`` until ``close``."""
 
     def __init__(self, room: Room) -> None:
         self._room, self.size, self._content = room, 0, b""
 
     async def read(self, receive: Receive, declared: int | None, most: int, seconds: float) -> Receive:
-        """Read it all, and give what an application reads it from again.
+        """Read the whole body, and return a callable from which an application reads it again.
 
-        ``seconds`` is the time for all of it; after some of them it must have come at the least rate there is.
-        Raises RefusedError (413, 408, 503), ClientGoneError.
+        ``seconds`` limits the total time; after ``GRACE_SECONDS`` the body must arrive at ``LEAST_RATE`` on
+        average. Raises RefusedError (413, 408, 503), ClientGoneError.
         """
         if declared is not None and declared > most:
             raise too_large(most)
@@ -65,14 +65,14 @@ class Body:
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            rate = f"after {GRACE_SECONDS:g} seconds {LEAST_RATE:,} bytes a second"
-            allowed = f"All of it within {seconds:g} seconds, and {rate}"
+            rate = f"after {GRACE_SECONDS:g} seconds at least {LEAST_RATE:,} bytes a second"
+            allowed = f"The whole body within {seconds:g} seconds, and {rate}"
             raise RefusedError(408, "The body did not arrive in time", allowed) from None
         self._content = b"".join(pieces)
         return self._again(receive)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Drop the content, and free its bytes."""
         self._room.give_back(self.size)
         self.size, self._content = 0, b""
 
@@ -91,10 +91,10 @@ class Body:
 
 
 def too_large(most: int) -> RefusedError:
-    """The body has more bytes than are allowed."""
+    """Return the refusal of a body that is too large."""
     return RefusedError(
         413,
         "The body is too large",
         f"At most {most:,} bytes",
-        "Send less at a time; for documents the service can be started with a larger --largest-body",
+        "Send less at a time, or, for documents, start the service with a larger --largest-body",
     )

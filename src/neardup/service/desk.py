@@ -1,4 +1,4 @@
-"""The collection as the endpoints use it: work for the threads that read, work for the one that writes."""
+"""The collection as the endpoints use it: reads go to several threads, writes to one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _STEP = 0.02
 
 
 class Desk:
-    """A collection with its threads; ``close`` finishes what is under way and closes the collection, too."""
+    """A collection with its threads; ``close`` finishes pending work and closes the collection, too."""
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self.collection, self.limits, self.metrics = collection, limits, Metrics()
         self._workers = Workers(limits.threads)
         self._comparing = Workers(
             1
-        )  # of its own: what only stops between its steps must not keep others from reading
+        )  # a separate thread: a comparison stops only between its steps, and must not delay reads
         self._writer = Writer(self._together, self.metrics.batches.observe)
         self._file = _file(collection.path)
         self.warmed, self.closed = threading.Event(), False
@@ -47,27 +47,27 @@ class Desk:
 
     @property
     def ready(self) -> bool:
-        """Whether it can read and write."""
+        """Whether the service can read and write."""
         return self._writer.alive
 
     def require_warmed(self) -> None:
-        """Raise RefusedError while the service has started just now, and compiles."""
+        """Raise RefusedError while the service still compiles after its start."""
         if not self.warmed.is_set():
-            raise overloaded("The service has started just now, and compiles")
+            raise overloaded("The service is starting and still compiles")
 
     async def _warmed(self, until: float) -> None:
-        """Wait until what it needs is compiled, at most ``until``."""
+        """Wait until the kernels are compiled, at most ``until``."""
         while not self.warmed.is_set() and monotonic() < until:
             await asyncio.sleep(_STEP)
         self.require_warmed()
 
     def require_file(self) -> None:
-        """Raise RefusedError when the file that was opened is not at its place any more."""
+        """Raise RefusedError if the opened file is no longer at its place."""
         if _file(self.collection.path) != self._file:
             raise gone()
 
     async def view(self, work: Callable[[View], T]) -> T:
-        """The result of look-ups in the collection as it is when they begin; they are stopped when time is up."""
+        """Return the result of look-ups in one state of the collection; they stop at the time limit."""
         until = monotonic() + self.limits.seconds
 
         def look() -> T:
@@ -77,7 +77,7 @@ class Desk:
         return await self.read(look, until)
 
     async def compare(self, work: Callable[[View, float], T]) -> T:
-        """The result of a comparison, one after the other; ``work`` is told how many seconds it has."""
+        """Return the result of a comparison; they run one at a time. ``work`` receives its seconds."""
         until = monotonic() + self.limits.seconds
 
         def look() -> T:
@@ -87,7 +87,7 @@ class Desk:
         return await self._run(self._comparing, look, until)
 
     async def read(self, work: Callable[[], T], until: float | None = None) -> T:
-        """The result of work that changes nothing."""
+        """Return the result of work that changes nothing."""
         return await self._run(self._workers, work, self._end(until))
 
     async def _run(self, workers: Workers, work: Callable[[], T], until: float) -> T:
@@ -96,15 +96,15 @@ class Desk:
             return await workers.run(work, until)
         except NeardupError as error:
             refusal = refusal_of(error, self.collection.path)
-            if isinstance(error, OutputError):  # of a disk that cannot be read
+            if isinstance(error, OutputError):  # the disk cannot be read
                 refusal.code = CODES[refusal.status]
             raise refusal from error
 
     async def add(self, new: NewDocuments) -> dict[str, Any]:
-        """Add documents, all or none; what became of them is on the disk when it returns."""
+        """Add all documents or none; returns their counts when they are on the disk."""
         until = monotonic() + self.limits.seconds
         if new.near is None and new.on_near != "keep":
-            raise RefusedError(422, f"on_near is {new.on_near} without near", "A resemblance as near, too")
+            raise RefusedError(422, f"on_near is {new.on_near} without near", "Both, near as a resemblance")
         collection, documents = self.collection, new.documents
         ids, texts = [each.id for each in documents], [each.text for each in documents]
         metadata = [each.metadata for each in documents]
@@ -113,7 +113,7 @@ class Desk:
                 lambda: collection.prepare(ids, texts, metadata, seconds=until - monotonic()), until
             )
         except RefusedError as refusal:
-            if refusal.status == 400:  # a document that cannot be kept: as if the description of the body said so
+            if refusal.status == 400:  # an unstorable document counts as an invalid body
                 refusal.status, refusal.code = 422, CODES[422]
             raise
 
@@ -138,7 +138,7 @@ class Desk:
         return await self.write(write)
 
     async def write(self, work: Callable[[], T], until: float | None = None) -> T:
-        """The result of work that changes something; it is on the disk when it returns."""
+        """Return the result of work that changes the collection, when the change is on the disk."""
         end = self._end(until)
         await self._warmed(end)
         try:
@@ -154,7 +154,7 @@ class Desk:
         return result
 
     def close(self) -> bool:
-        """End; whether everything ended in time. The collection is closed when nobody uses it any more."""
+        """Stop the threads, then close the collection if they all ended in time; return whether they did."""
         self.closed = True
         end = monotonic() + self.limits.stop_seconds
         written = self._writer.close(self.limits.stop_seconds)
@@ -168,13 +168,11 @@ class Desk:
         return monotonic() + self.limits.seconds if until is None else until
 
     def _require_new(self, ids: Sequence[str]) -> None:
-        todo = 'Give "on_duplicate": "replace" or "skip"'
+        do = 'Give "on_duplicate": "replace" or "skip"'
         if len(set(ids)) < len(ids):
-            raise RefusedError(409, "An id comes twice in this request", "Each id once; nothing was stored", todo)
+            raise RefusedError(409, "An id is repeated in this request", "Each id once; nothing was stored", do)
         if self.collection.store.numbers(ids):
-            raise RefusedError(
-                409, "A document with this id is there already", "Ids that are new; nothing was stored", todo
-            )
+            raise RefusedError(409, "A document with this id exists already", "New ids; nothing was stored", do)
 
     @contextmanager
     def _together(self) -> Iterator[None]:
@@ -188,7 +186,7 @@ class Desk:
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """Which file is at a place."""
+    """Return the device and inode of the file at ``path``, or None."""
     try:
         found = path.stat()
     except OSError:
@@ -197,21 +195,21 @@ def _file(path: Path) -> tuple[int, int] | None:
 
 
 def unknown() -> RefusedError:
-    """There is no document of an id."""
+    """Return the refusal for an unknown id."""
     return RefusedError(
         404, "There is no document with this id", "An id as it was when the document was added", code="unknown_id"
     )
 
 
 def answer(data: Any, status: int = 200) -> Response:
-    """An answer of plain data, which is not checked again.
+    """Return an answer of plain data, without validating it again.
 
-    Made in the thread that read it: while a large one is written nobody else would be listened to.
+    Call it in the thread that read the data: the event loop would be blocked while a large answer is serialised.
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     try:
         content = text.encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can hold
+    except UnicodeEncodeError:  # only an escape can represent half a surrogate pair
         content = json.dumps(data).encode("ascii")
     return Response(content, status, media_type="application/json")
 

@@ -1,4 +1,4 @@
-"""The endpoints that add, replace, remove and give documents."""
+"""The endpoints that add, replace, remove and return documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ InQuery = Annotated[models.Id, Query(min_length=1, max_length=LONGEST_ID)]
 
 
 class _Anything(Convertor[str]):
-    """The rest of an address, whatever it holds: for the framework's own ``path`` it ends at a line end."""
+    """The rest of an address, line ends included: the framework's own ``path`` stops there."""
 
     regex = r"[\s\S]*"
 
@@ -43,20 +43,20 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/v1/documents", **described(answers.Document, 404))
     async def get_document(id: InQuery) -> Response:
-        """Get a document; the id, which may be anything, stands in the query string."""
+        """Get a document; the id, which may be any text, is in the query string."""
         return await _get(desk, id)
 
     @app.put("/v1/documents", **described(answers.Added, body=models.Content))
     async def put_document(id: InQuery, request: Request) -> Response:
-        """Add a document, or replace the one of this id."""
+        """Add a document, or replace the one with this id."""
         return await _put(desk, id, await received(desk, request, models.Content))
 
     @app.delete("/v1/documents", **described(answers.Removed, 404))
     async def remove_document(id: InQuery) -> Response:
-        """Remove a document and everything that was derived from it."""
+        """Remove a document and everything derived from it."""
         return answer(await desk.remove(id))
 
-    # the same by path: an id may hold slashes, and what comes to the router is decoded
+    # the same by path: an id may contain slashes, and the router receives the decoded path
     @app.get("/v1/documents/{id:anything}", **described(answers.Document, 404))
     async def get_document_by_path(id: InPath) -> Response:
         """Get a document."""
@@ -64,12 +64,12 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.put("/v1/documents/{id:anything}", **described(answers.Added, body=models.Content))
     async def put_document_by_path(id: InPath, request: Request) -> Response:
-        """Add a document, or replace the one of this id."""
+        """Add a document, or replace the one with this id."""
         return await _put(desk, id, await received(desk, request, models.Content))
 
     @app.delete("/v1/documents/{id:anything}", **described(answers.Removed, 404))
     async def remove_document_by_path(id: InPath) -> Response:
-        """Remove a document and everything that was derived from it."""
+        """Remove a document and everything derived from it."""
         return answer(await desk.remove(id))
 
 
@@ -85,6 +85,6 @@ async def _get(desk: Desk, id: str) -> Response:
 
 
 async def _put(desk: Desk, id: str, content: models.Content) -> Response:
-    # checked before; to check a text again would take as long
+    # validated before; validating a text again would take as long
     new = models.NewDocument.model_construct(id=id, text=content.text, metadata=content.metadata)
     return answer(await desk.add(models.NewDocuments.model_construct(documents=[new], on_duplicate="replace")))

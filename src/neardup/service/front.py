@@ -1,4 +1,4 @@
-"""The front door: what this is, and where to go on."""
+"""The start address: the name of the service and its links."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LINKS = {
     "groups": "/v1/groups",
     "changes": "/v1/changes",
 }
-"""Addresses by what they are; OpenAPI describes all."""
+"""The main addresses by purpose; OpenAPI describes all."""
 
 
 class Front(BaseModel):
-    """What answers here, and its addresses."""
+    """The name and version of the service, and its main addresses."""
 
     name: str
     version: str
@@ -37,5 +37,5 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/", **described(Front, token=False))
     async def front() -> Response:
-        """What this is, and where to go on."""
+        """The name and version of the service, and its main addresses."""
         return answer({"name": "neardup", "version": __version__, "links": LINKS})

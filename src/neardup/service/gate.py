@@ -1,4 +1,4 @@
-"""What every request passes before it reaches its endpoint: host, token, size, and whether there is room."""
+"""The checks before every endpoint: host, token, size of the body, and number of requests."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from neardup.service.refusals import RefusedError
 from neardup.service.tokens import Right, Tokens
 
 OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})
-"""Answered without a token."""
+"""Addresses that need no token."""
 
 ALWAYS = OPEN | {"/metrics"}
-"""Answered however much is under way."""
+"""Addresses without a limit on concurrent requests."""
 
 ASKING = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/compare", "/v1/near"})
-"""Addresses to which POST asks and changes nothing."""
+"""Addresses where POST changes nothing."""
 
 _WITH_BODY = frozenset({"POST", "PUT"})
 _OWN_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 _OWN_ORIGIN = re.compile(rf"https?://{_OWN_HOST.pattern}", re.ASCII | re.IGNORECASE)
-# matched as a whole: what takes an address apart may overlook what stands behind a bracket
+# matched as a whole: an address parser may ignore characters behind a bracket
 _NO_BYTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def right_of(method: str, path: str) -> Right | None:
-    """The right a request needs; whatever is not known to be harmless needs the right to write."""
+    """Return the right that a request needs: to write, unless it is known to be harmless."""
     if path in OPEN:
         return None
     return "read" if method in ("GET", "HEAD") or (method == "POST" and path in ASKING) else "write"
@@ -41,8 +41,8 @@ def right_of(method: str, path: str) -> Right | None:
 class Gate:
     """An ASGI application that lets requests through to another one, or raises RefusedError.
 
-    ``local``: it listens to this machine only. Without tokens it then answers only to its own names, so that no
-    page in a browser reaches it through a name that its owner let point here.
+    Without tokens, the service listens to this machine only, and answers only to the names of this machine.
+    Otherwise a web page could reach it through a DNS name that points here.
     """
 
     def __init__(self, app: ASGIApp, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
@@ -53,7 +53,7 @@ class Gate:
         self._under_way = Places(most, n_clients, "are under way", metrics.under_way.set)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Check a request and pass it on."""
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         require_one_length(headers)
@@ -71,7 +71,7 @@ class Gate:
         try:
             if method in _WITH_BODY:
                 receive = await self._read(body, scope, receive, headers, client)
-            # not before: a body that comes byte by byte must not keep others from being answered
+            # only now: a slowly arriving body must not block other requests
             self._under_way.take(client)
             try:
                 await self._app(scope, receive, send)
@@ -99,18 +99,18 @@ class Gate:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token:
-            raise RefusedError(401, "A token is needed", "The header Authorization: Bearer TOKEN")
+            raise RefusedError(401, "The request has no token", "The header Authorization: Bearer TOKEN")
         if not self._tokens.knows(token):
             raise RefusedError(
-                401, "This token is not known", "A token of the service's token file", code="unknown_token"
+                401, "The token is unknown", "A token of the service's token file", code="unknown_token"
             )
         if not self._tokens.allow(right, token):
-            raise RefusedError(403, f"This token has no right to {right}", f"A token with the right to {right}")
+            raise RefusedError(403, f"The token lacks the right to {right}", f"A token with the right to {right}")
         return self._tokens.place(token)
 
 
 def require_one_length(headers: Headers) -> None:
-    """Raise RefusedError when a body has a length and comes in chunks: a proxy may see another end of it."""
+    """Raise RefusedError if a body has both a length and chunks, so that a proxy may see another end of it."""
     if "transfer-encoding" in headers and "content-length" in headers:
         raise RefusedError(
             400,
@@ -121,13 +121,13 @@ def require_one_length(headers: Headers) -> None:
 
 
 def require_unicode(scope: Scope) -> None:
-    """Raise RefusedError unless address and query string are UTF-8: an id would silently become another one."""
+    """Raise RefusedError unless address and query string are UTF-8; otherwise an id could silently change."""
     whole = (scope.get("raw_path") or b"") + b"?" + scope.get("query_string", b"")
     if _NO_BYTE.search(whole):
         raise RefusedError(
             400,
-            "A percent sign of the address begins no byte",
-            "% and two hexadecimal digits; a percent sign itself is %25",
+            "A percent sign in the address is not followed by two hexadecimal digits",
+            "%XX for a byte, %25 for the percent sign itself",
             code="encoding",
         )
     try:
@@ -137,20 +137,20 @@ def require_unicode(scope: Scope) -> None:
 
 
 def require_own_name(headers: Headers) -> None:
-    """Raise RefusedError when a request was meant for another host, or comes from a page of another one."""
+    """Raise RefusedError if a request names another host, or comes from a page of another host."""
     if not _OWN_HOST.fullmatch(headers.get("host", "")):
         raise RefusedError(
             421,
-            "This service is for this machine only",
+            "The service without tokens answers this machine only",
             "The host localhost, 127.0.0.1 or [::1]",
-            "Start it with a --token-file to reach it by another name",
+            "Start it with a --token-file to use another host name",
         )
     if not all(map(_OWN_ORIGIN.fullmatch, headers.getlist("origin"))):
-        raise RefusedError(403, "Pages of other sites may not use this service", "No foreign Origin")
+        raise RefusedError(403, "A page of another site sent the request", "No foreign Origin")
 
 
 def require_json(headers: Headers) -> None:
-    """Raise RefusedError unless the body is said to be JSON: browsers ask before they send that elsewhere."""
+    """Raise RefusedError unless the Content-Type is JSON, which browsers do not send to other sites unasked."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise RefusedError(415, "The body is not said to be JSON", "The header Content-Type: application/json")
+        raise RefusedError(415, "The body is not declared as JSON", "The header Content-Type: application/json")

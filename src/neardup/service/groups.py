@@ -1,4 +1,4 @@
-"""The endpoints about groups, what was decided about documents, and how both have changed."""
+"""The endpoints for groups, decisions about documents, and the changes of both."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from neardup.service.refusals import RefusedError, of_the_file, refusal_of
 T = TypeVar("T")
 
 LARGEST = (1 << 63) - 1
-"""The largest number there is in a store."""
+"""The largest number in a store."""
 MOST_GROUPS = 100
-"""Groups on a page; each comes with up to 1 000 members."""
+"""Groups on a page; each includes up to 1,000 members."""
 MOST_ROWS = 1000
 
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
-After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the page before.")]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
 Groups = Annotated[int, Query(ge=1, le=MOST_GROUPS)]
 Rows = Annotated[int, Query(ge=1, le=MOST_ROWS)]
-AfterId = Annotated[models.Id | None, Query(min_length=1, description="The last id of the page before.")]
+AfterId = Annotated[models.Id | None, Query(min_length=1, description="The last id of the previous page.")]
 InQuery = Annotated[models.Id, Query(min_length=1)]
 
 
@@ -67,15 +67,15 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/v1/decisions", **described(answers.Decisions))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
-        """What was decided and holds."""
+        """The decisions in force."""
         return await desk.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
 
     @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=models.Judged))
     async def decide(request: Request) -> Response:
-        """Decide that two documents are the same or different; it is acted on at once."""
+        """Decide that two documents are the same or different; takes effect at once."""
         judged = await received(desk, request, models.Judged)
         if judged.a == judged.b:
-            raise RefusedError(422, "The two documents are one", "Two documents")
+            raise RefusedError(422, "Both ids name the same document", "Two documents")
         return answer(await desk.write(lambda: _decided(desk, judged)))
 
     @app.get("/v1/changes", **described(answers.Changes))
@@ -96,19 +96,19 @@ def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
         if of_the_file(error):
             raise
         found = refusal_of(error, collection.path)
-        raise RefusedError(409, found.message, found.allowed, found.todo, code="contradiction") from error
+        raise RefusedError(409, found.given, found.allowed, found.do, code="contradiction") from error
     return {"decision": made.as_dict(), "withdrawn": False}
 
 
 def _there(desk: Desk, look: Callable[[], T]) -> T:
-    """What is looked up, or that it is not there."""
+    """Return the result of ``look``. Raises RefusedError (404) if the thing does not exist."""
     try:
         return look()
     except InputError as error:
         if of_the_file(error):
             raise
         found = refusal_of(error, desk.collection.path)
-        raise RefusedError(404, found.message, found.allowed, code="not_found") from error
+        raise RefusedError(404, found.given, found.allowed, code="not_found") from error
 
 
 def _dicts(found: tuple[Any, ...]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a thread is to do for a request, and the future that tells how it ended."""
+"""The work of a thread for a request, and the future of its result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from neardup.service.refusals import timeout
 
 @dataclass(eq=False)
 class Job:
-    """``work``, to be begun by ``until`` (of ``monotonic()``)."""
+    """``work``, which must begin by ``until`` (of ``monotonic()``)."""
 
     work: Callable[[], Any]
     until: float
     future: Future[Any] = field(default_factory=Future)
 
     def done(self) -> Any:
-        """The result of the work. Raises RefusedError when it is too late to begin."""
+        """Return the result of the work. Raises RefusedError if it is too late to begin."""
         if monotonic() > self.until:
             raise timeout()
         return self.work()

@@ -1,4 +1,4 @@
-"""How much a request may ask for: one record, checked when the service starts."""
+"""The limits of requests: one record, checked when the service starts."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from neardup.errors import SettingError
 MEGABYTE = 1_000_000
 
 READING_SECONDS = 60.0
-"""A body must have arrived within so many seconds, and a piece of a response must have been taken."""
+"""Seconds within which a body must arrive, and a client must read each piece of a response."""
 GRACE_SECONDS = 5.0
-"""A body may begin as slowly as it likes for so long."""
+"""Seconds at the start of a body without a least rate."""
 LEAST_RATE = 20_000
-"""Bytes a second that it must have come with after that, on the whole."""
+"""Bytes per second that a body must reach after that, on average."""
 BODIES = 4
-"""Bodies of the largest size that are held at a time, over all requests."""
+"""Bodies of the largest size that all requests together may hold."""
 CONNECTIONS = 1000
-"""Connections at a time."""
+"""Open connections at a time."""
 COMPARED_BYTES = 4 * MEGABYTE
-"""Characters of both texts of a comparison: the steps of its matching are work that no clock interrupts."""
+"""Characters of both texts of a comparison, since the time limit cannot interrupt a step of its matching."""
 BATCH = 1000
 """Documents in one request."""
 
 _DOCUMENTS = "/v1/documents"
 _TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})
 _TEXT_BYTES = 13 * MEGABYTE
-"""A million characters, all of them escaped, and the rest of the question."""
+"""A million escaped characters, and the rest of the body."""
 _OTHER_BYTES = MEGABYTE // 2
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may take; make one with :meth:`of`, which checks it.
+    """The limits of a request; create one with :meth:`of`, which checks the values.
 
-    ``largest_body``: megabytes of a body. ``most_hits``: hits on a page. ``most_candidates``: documents that are
-    compared for a search. ``seconds``: time for the work of a request. ``requests``: requests under way.
-    ``threads``: threads that read. ``stop_seconds``: time to finish what is under way when the service is stopped.
+    ``largest_body``: megabytes of a body. ``most_hits``: hits on a page. ``most_candidates``: documents that a
+    search compares. ``seconds``: time limit of a request. ``requests``: concurrent requests. ``threads``: threads
+    that read. ``stop_seconds``: time to finish pending requests when the service stops.
 
     >>> Limits.of(seconds=2).seconds
     2.0
@@ -54,7 +54,7 @@ class Limits:
 
     @classmethod
     def of(cls, **given: float) -> Limits:
-        """Limits with the given ones set. Raises SettingError for what is not allowed."""
+        """Return limits with the given values. Raises SettingError for a value that is not allowed."""
         kinds: Mapping[str, Any] = {field.name: type(field.default) for field in fields(cls)}
         for name, value in given.items():
             least, most = ALLOWED[name]
@@ -71,11 +71,11 @@ class Limits:
 
     @property
     def body_bytes(self) -> int:
-        """Bytes of a body at most."""
+        """The largest number of bytes of a body."""
         return int(self.largest_body * MEGABYTE)
 
     def body_bytes_of(self, path: str) -> int:
-        """Bytes of a body at most that is sent to an address."""
+        """Return the largest number of bytes of a body sent to ``path``."""
         if path == _DOCUMENTS or path.startswith(f"{_DOCUMENTS}/"):
             return self.body_bytes
         return min(self.body_bytes, _TEXT_BYTES if path in _TEXTS else _OTHER_BYTES)
@@ -90,4 +90,4 @@ ALLOWED: dict[str, tuple[float, float]] = {
     "threads": (1, 64),
     "stop_seconds": (0, 3600),
 }
-"""The least and the greatest value of every limit."""
+"""The smallest and the largest value of each limit."""

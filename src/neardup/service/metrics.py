@@ -1,4 +1,4 @@
-"""What is counted for Prometheus. Labels have few values: route templates, methods, statuses, never ids."""
+"""Metrics for Prometheus. Labels have few values: route templates, methods, statuses, never ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BATCHES = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """The numbers of one service, in a registry of its own."""
+    """The metrics of one service, in their own registry."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -30,11 +30,11 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self.under_way = Gauge("neardup_requests_under_way", "Requests under way.", registry=self._registry)
+        self.under_way = Gauge("neardup_requests_under_way", "Requests in progress.", registry=self._registry)
         self.arriving = Gauge(
             "neardup_requests_arriving", "Requests whose bodies are arriving.", registry=self._registry
         )
-        self.held = Gauge("neardup_body_bytes", "Bytes of bodies that are held.", registry=self._registry)
+        self.held = Gauge("neardup_body_bytes", "Bytes of bodies in memory.", registry=self._registry)
         self.batches = Histogram(
             "neardup_write_batch_requests",
             "Requests that were committed together.",
@@ -44,7 +44,7 @@ class Metrics:
         self.documents = Gauge("neardup_documents", "Documents in the collection.", registry=self._registry)
         self.writable = Gauge(
             "neardup_writable",
-            "1 when the last change was written, 0 when it could not be; NaN before the first.",
+            "1 if the last change was written, 0 if it failed; NaN before the first.",
             registry=self._registry,
         )
         self.writable.set(math.nan)
@@ -53,15 +53,15 @@ class Metrics:
         )
 
     def watch(self, queue: str, waiting: Callable[[], int]) -> None:
-        """Ask for the length of a queue whenever somebody reads the metrics."""
+        """Register a function that returns the length of a queue."""
         self._queues.labels(queue).set_function(waiting)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request has been answered."""
+        """Count an answered request."""
         known = method if method in METHODS else "other"
         self.requests.labels(known, route, str(status)).inc()
         self.seconds.labels(known, route).observe(seconds)
 
     def text(self) -> bytes:
-        """Everything, in the text format."""
+        """Return all metrics in the text format."""
         return generate_latest(self._registry)

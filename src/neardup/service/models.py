@@ -1,4 +1,4 @@
-"""Bodies of requests, and what is checked of them."""
+"""Bodies of requests, and their validation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from neardup.collection.limits import metadata_fault, text_fault
 from neardup.service.limits import BATCH
 
 LONGEST_QUERY = 1_000_000
-"""Characters of a query, and of a text that is asked about."""
+"""Characters of a query, and of a posted text."""
 
 
 def _id(id: str) -> str:
     fault = id_fault(id)
     if fault:
-        raise ValueError(f"{fault}; allowed are 1 to {LONGEST_ID} bytes of UTF-8")
+        raise ValueError(f"{fault}; allowed are 1 to {LONGEST_ID:,} bytes of UTF-8")
     return id
 
 
@@ -26,7 +26,7 @@ def _unicode(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair is no Unicode text") from None
+        raise ValueError("half of a surrogate pair is not Unicode text") from None
     return text
 
 
@@ -65,14 +65,14 @@ Metadata = Annotated[
     dict[str, Any], AfterValidator(_metadata), Field(description="Any JSON; searched by its fields.")
 ]
 Percentage = Annotated[float, Field(ge=0.0001, le=100)]
-Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; 20, or fewer where no more are allowed.")]
+Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
 OnDuplicate = Literal["error", "replace", "skip"]
 OnNear = Literal["keep", "link", "reject"]
 Note = Annotated[str, Field(max_length=10_000), AfterValidator(_unicode)]
 
 
 class Strict(BaseModel):
-    """A body in which an unknown key is a mistake, and a number no text."""
+    """A body that refuses unknown keys, and numbers in place of text."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -97,19 +97,19 @@ class NewDocuments(Strict):
     on_duplicate: Annotated[
         OnDuplicate,
         Field(
-            description="What happens when an id is there already: nothing is added, or the one or other stays."
+            description="For an existing id: error adds nothing, replace stores the new one, skip keeps the old."
         ),
     ] = "error"
     near: Annotated[
-        float | None, Field(gt=0, le=1, description="Resemblance from which on a stored document is repeated.")
+        float | None, Field(gt=0, le=1, description="Smallest resemblance to a stored document that counts.")
     ] = None
-    on_near: Annotated[OnNear, Field(description="What happens to a document that repeats one; needs `near`.")] = (
+    on_near: Annotated[OnNear, Field(description="For a document that repeats a stored one; needs `near`.")] = (
         "keep"
     )
 
 
 class Judged(Strict):
-    """What somebody decided about two documents; `undecided` withdraws it."""
+    """A decision about two documents; `undecided` withdraws it."""
 
     a: Id
     b: Id
@@ -126,10 +126,10 @@ class Asked(Strict):
 
 
 class AskedPage(Asked):
-    """A query and which page of its hits."""
+    """A query, and the page of its hits."""
 
     limit: Limit = None
-    after: Annotated[str | None, Field(description="The `next` of the page before.")] = None
+    after: Annotated[str | None, Field(description="The `next` of the previous page.")] = None
 
 
 class AskedWhyNot(Asked):
@@ -139,13 +139,13 @@ class AskedWhyNot(Asked):
 
 
 class AskedNear(Strict):
-    """A text; documents that hold so much of it (containment), or resemble it so much, are asked for."""
+    """A text, to find the documents that contain it (containment) or resemble it, by at least `overlap`."""
 
     text: Annotated[str, Field(min_length=1), AfterValidator(_short)]
     measure: Literal["containment", "resemblance"] = "containment"
-    overlap: Annotated[Percentage | None, Field(description="Per cent; without it, anything in common.")] = None
+    overlap: Annotated[Percentage | None, Field(description="Per cent; by default any overlap.")] = None
     probability: Annotated[
-        Percentage | None, Field(description="Recall in per cent; without it, nothing is missed.")
+        Percentage | None, Field(description="Recall in per cent; by default nothing is missed.")
     ] = None
     limit: Limit = None
     after: str | None = None
@@ -168,9 +168,9 @@ BODIES: tuple[type[BaseModel], ...] = (
     AskedNear,
     Pair,
 )
-"""What can be sent."""
+"""All request bodies."""
 
 
 def percent(value: float | None) -> Decimal | None:
-    """A percentage as queries have it, with at most four decimals."""
+    """Return a percentage as in queries, with at most four decimals."""
     return None if value is None else Decimal(f"{value:.4f}").normalize()

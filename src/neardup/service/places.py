@@ -1,4 +1,4 @@
-"""Places for requests: so many at a time, and of these so many for one client."""
+"""Places for requests: a limit for all, and a limit for each client."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TypeAlias
 from neardup.service.refusals import overloaded
 
 Client: TypeAlias = int | None
-"""Who asks: the place of the token in the token file. None: nobody is told apart."""
+"""The index of the client's token in the token file, or None if clients are not distinguished."""
 
 _SHARE = 3, 4
 
 
 class Places:
-    """``most`` places, of which one client of several takes three quarters at most.
+    """``most`` places; if there are several clients, each takes at most three quarters.
 
-    ``observe`` is told how many are taken. ``what`` is for the one who finds none.
+    ``observe`` receives the number of taken places. ``what`` completes the message "Too many requests …".
     """
 
     def __init__(self, most: int, n_clients: int, what: str, observe: Callable[[int], None]) -> None:
@@ -27,24 +27,24 @@ class Places:
 
     @property
     def taken(self) -> int:
-        """Places that are taken."""
+        """The number of taken places."""
         return self._taken.total()
 
     def require(self, client: Client) -> None:
-        """Raise RefusedError when there is no place for this client."""
+        """Raise RefusedError if no place is free for this client."""
         if self.taken >= self._most:
             raise overloaded(f"Too many requests {self._what}")
         if client is not None and self._taken[client] >= self._share:
             raise overloaded(f"Too many requests with this token {self._what}")
 
     def take(self, client: Client) -> None:
-        """Take a place. Raises RefusedError when there is none."""
+        """Take a place. Raises RefusedError if none is free."""
         self.require(client)
         self._taken[client] += 1
         self._observe(self.taken)
 
     def give_back(self, client: Client) -> None:
-        """The place is free again."""
+        """Free a place."""
         self._taken[client] -= 1
         self._observe(self.taken)
 

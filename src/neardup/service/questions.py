@@ -27,7 +27,7 @@ InQuery = Annotated[models.Id, Query(min_length=1)]
 InLimit = Annotated[models.Limit, Query(ge=1)]
 
 _CLAUSE = 200
-"""Characters of a clause that come with a hit: a pasted text would come with each."""
+"""Characters of a clause in a hit, since a pasted text would be repeated in each."""
 
 
 def add_to(app: FastAPI, desk: Desk) -> None:
@@ -37,7 +37,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/v1/near", **described(answers.NearPage, body=models.AskedNear))
     async def near(request: Request) -> Response:
-        """The stored documents that hold so much of a text, or resemble it so much."""
+        """Find the stored documents that contain or resemble a text by at least `overlap`."""
         asked = await received(desk, request, models.AskedNear)
         clause = Fingerprint(
             Pasted(asked.text),
@@ -46,12 +46,12 @@ def add_to(app: FastAPI, desk: Desk) -> None:
             symmetric=asked.measure == "resemblance",
         )
         if asked.probability is not None and asked.overlap is None:
-            raise RefusedError(422, "There is a probability and no overlap", "An overlap, too")
+            raise RefusedError(422, "probability is given without overlap", "Both")
         return await _search(desk, Parsed(clause), asked.limit, asked.after, False)
 
     @app.post("/v1/compare", **described(answers.Compared, 404, body=models.Pair))
     async def compare(request: Request) -> Response:
-        """Every measure of two stored documents."""
+        """Compare two stored documents by all measures."""
         pair = await received(desk, request, models.Pair)
         return await desk.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
 
@@ -61,12 +61,12 @@ def _add_search(app: FastAPI, desk: Desk) -> None:
     async def search_documents(
         query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
     ) -> Response:
-        """The documents that fit a query, best first."""
+        """Find the documents that fit a query, best first."""
         return await _search(desk, query, limit, after, include_self)
 
     @app.post("/v1/search", **described(answers.Page, body=models.AskedPage))
     async def search_documents_by_body(request: Request) -> Response:
-        """The same for queries that are too long for an address."""
+        """The same, for queries that are too long for an address."""
         asked = await received(desk, request, models.AskedPage)
         return await _search(desk, asked.query, asked.limit, asked.after, asked.include_self)
 
@@ -74,23 +74,23 @@ def _add_search(app: FastAPI, desk: Desk) -> None:
 def _add_explanations(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/explain", **described(answers.Plan))
     async def explain_query(query: Asked) -> Response:
-        """How a query is understood and looked up; searches nothing."""
+        """Explain the meaning of a query and its look-ups, without searching."""
         return await _explain(desk, query)
 
     @app.post("/v1/explain", **described(answers.Plan, body=models.Asked))
     async def explain_query_by_body(request: Request) -> Response:
-        """The same for queries that are too long for an address."""
+        """The same, for queries that are too long for an address."""
         asked = await received(desk, request, models.Asked)
         return await _explain(desk, asked.query)
 
     @app.get("/v1/why-not", **described(answers.WhyNot))
     async def why_not_found(query: Asked, id: InQuery, include_self: bool = False) -> Response:
-        """Why a query does not find a document."""
+        """Explain why a query does not find a document."""
         return await _why_not(desk, query, id, include_self)
 
     @app.post("/v1/why-not", **described(answers.WhyNot, body=models.AskedWhyNot))
     async def why_not_found_by_body(request: Request) -> Response:
-        """The same for queries that are too long for an address."""
+        """The same, for queries that are too long for an address."""
         asked = await received(desk, request, models.AskedWhyNot)
         return await _why_not(desk, asked.query, asked.id, asked.include_self)
 
@@ -108,13 +108,13 @@ async def _search(
         page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
         if page.found is None:
             raise RefusedError(
-                400, "EXPLAIN asks for the plan of a query", "A query", "Ask /v1/explain", code="query"
+                400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"
             )
         data = page.as_dict()
         for hit in data["hits"]:
             if len(hit.get("clause", "")) > _CLAUSE:
                 hit["clause"] = hit["clause"][:_CLAUSE] + " …"
-        if not isinstance(query, str):  # a text as it was posted: there is no query to be told
+        if not isinstance(query, str):  # a posted text has no query
             del data["query"]
         return answer(data)
 
@@ -137,9 +137,7 @@ def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:
             raise unknown()
         texts.append(view.text(number))
     if sum(map(len, texts)) > COMPARED_BYTES:
-        raise RefusedError(
-            413, "The documents are too large to be compared", f"{COMPARED_BYTES:,} characters of both"
-        )
+        raise RefusedError(413, "The documents are too large to compare", f"{COMPARED_BYTES:,} characters in both")
     found = measures.compare(*texts, length=view.sampling.length, seconds=seconds)
     kept = {name: getattr(found, name) for name in ("settings", "measures", "degraded", "caps", "proven")}
     return {"a": pair.a, "b": pair.b, **kept}

@@ -1,4 +1,4 @@
-"""What the first requests would wait for, while others are answered: kernels, statements, pages of the file."""
+"""Warm-up in the background: kernels, statements and file pages that the first requests would wait for."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from neardup.service.desk import Desk
 
 COMMAND = "serve"
 _STEP = 0.5
-"""Seconds between two looks at whether the service stops."""
+"""Seconds between two checks whether the service stops."""
 
 
 def warm_behind(desk: Desk, warm: Callable[[], None]) -> threading.Thread:
-    """Compile in a thread, and in other processes; then ``warm``, and let requests in.
+    """Compile in a thread and in other processes, then call ``warm``, and accept requests.
 
-    Whatever fails here fails again, and is told, when a request needs it: this is no reason to let nobody in.
+    A failure here does not keep the service from accepting requests: it occurs again, and is reported, when a
+    request needs the same thing.
     """
     desk.warmed.clear()
     thread = threading.Thread(target=_warm, args=(desk, warm), daemon=True)
@@ -52,7 +53,7 @@ def _warm(desk: Desk, warm: Callable[[], None]) -> None:
 
 
 def compile_later(desk: Desk) -> None:
-    """Compile what only large documents need, in another process, while requests are answered."""
+    """Compile the kernels for large documents in another process, while requests are answered."""
     if not missing(entries_of([LATER])):
         return
     with helped([LATER], helpers=1) as helpers:
@@ -63,7 +64,7 @@ def compile_later(desk: Desk) -> None:
 
 
 class _Compiling:
-    """Says once that kernels are compiled, and where they are kept."""
+    """Logs once that kernels are being compiled, and whether they are kept."""
 
     def __init__(self) -> None:
         self._said = False

@@ -1,7 +1,8 @@
-"""Bodies of requests → what their endpoint works with, checked; never so much at once that nobody else is heard.
+"""Request bodies → validated models, without blocking other requests for long.
 
-The interpreter lets nobody else work while it reads one piece of JSON. So a large body is read by a thread, and
-cut into its documents first: by arrays, which let others work, and which count what a document holds before that.
+The interpreter runs nothing else while it parses one piece of JSON. So a thread parses a large body, and first
+cuts it into its documents with array operations. These let other threads run, and count the values of each
+document before it is parsed.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from neardup.tables import Int64s, UInt8s
 T = TypeVar("T", bound=BaseModel)
 
 SMALL = 32 << 10
-"""Bytes of a body that is read at once: less than a millisecond."""
+"""Bytes of a body that is parsed at once, in less than a millisecond."""
 MOST_MARKS = 1_000_000
-"""Brackets, colons and commas of a body, outside of its strings."""
+"""Brackets, colons and commas of a body, outside its strings."""
 MOST_IN_ONE = 4 * MOST_VALUES + 1000
-"""Those of one document: no metadata that a collection keeps has more."""
+"""The same for one document, enough for all metadata that a collection accepts."""
 _BLOCK = 1 << 20
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _STEP = np.zeros(256, np.int8)
@@ -39,13 +40,13 @@ _MARK[[ord(":"), ord(",")]] = True
 
 
 async def received(desk: Desk, request: Request, model: type[T]) -> T:
-    """The body of a request. Raises RefusedError, or RequestValidationError for what is not as it is described."""
+    """Return the body of a request. Raises RefusedError, or RequestValidationError for an invalid body."""
     body = await request.body()
     return parsed(body, model) if len(body) <= SMALL else await desk.read(lambda: parsed(body, model))
 
 
 def parsed(body: bytes, model: type[T]) -> T:
-    """What a body holds."""
+    """Return the model of a body."""
     marks = _marks(body)
     if issubclass(model, NewDocuments):
         return _documents(body, marks, model)
@@ -55,7 +56,7 @@ def parsed(body: bytes, model: type[T]) -> T:
 
 
 def _documents(body: bytes, marks: Int64s, model: type[T]) -> T:
-    """Many documents, each read by itself; what is around them first, with their places in place of them."""
+    """Parse the rest of the body, with places instead of documents, and then each document by itself."""
     begins, ends, inside = _elements(body, marks)
     if len(begins) > BATCH:
         raise RequestValidationError(
@@ -66,7 +67,7 @@ def _documents(body: bytes, marks: Int64s, model: type[T]) -> T:
     whole = _decoded(b"".join(_around(body, begins, ends)))
     places = [_place(each) for each in _listed(whole)]
     if not places or None in places:
-        return _valid(model, whole, ())  # which says what is wrong
+        return _valid(model, whole, ())  # raises the error
     documents = []
     for k, place in enumerate(places):
         if inside[place] > MOST_IN_ONE:
@@ -89,7 +90,7 @@ def _place(each: Any) -> Any:
 
 
 def _around(body: bytes, begins: Int64s, ends: Int64s) -> Iterator[bytes]:
-    """The body with ``{"": k}`` in place of its k-th element."""
+    """Yield the pieces of the body with ``{"": k}`` in place of its k-th element."""
     at = 0
     for k, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
         yield body[at:begin]
@@ -99,7 +100,7 @@ def _around(body: bytes, begins: Int64s, ends: Int64s) -> Iterator[bytes]:
 
 
 def _elements(body: bytes, marks: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Where records in the lists of the outermost record begin and end, and their marks (int64[n] each)."""
+    """Return begins, ends and marks (int64[n] each) of the records in the lists of the outermost record."""
     kinds = np.frombuffer(body, np.uint8)[marks]
     steps = _STEP[kinds].astype(np.int64)
     depths = np.cumsum(steps)
@@ -116,7 +117,7 @@ def _elements(body: bytes, marks: Int64s) -> tuple[Int64s, Int64s, Int64s]:
 
 
 def _marks(body: bytes) -> Int64s:
-    """The places of brackets, colons and commas outside of strings. Raises RefusedError for too many."""
+    """Return the places of brackets, colons and commas outside strings. Raises RefusedError for too many."""
     whole = np.frombuffer(body, np.uint8)
     found: list[Int64s] = []
     count = 0
@@ -135,12 +136,12 @@ def _marks(body: bytes) -> Int64s:
 
 
 def _quotes(block: UInt8s, escaped: bool) -> tuple[Any, bool]:
-    """bool[n]: which bytes are quotation marks, and are not escaped; whether the next byte is escaped."""
+    """Return bool[n], true for unescaped quotation marks, and whether the next byte is escaped."""
     quotes = block == _QUOTE
     slashes = block == _BACKSLASH
     if not (escaped or slashes.any()):
         return quotes, False
-    # of a run of backslashes every second one is escaped; the first may be by the end of the block before
+    # in a run of backslashes every second one is escaped; the previous block may escape the first
     places = np.arange(len(block))
     last_other = np.maximum.accumulate(np.where(slashes, -1, places))
     run = np.where(slashes, places - last_other, 0)
@@ -155,7 +156,7 @@ def _decoded(piece: bytes) -> Any:
     try:
         return json.loads(piece.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise RefusedError(400, "The body is no JSON", "JSON in UTF-8", code="json") from None
+        raise RefusedError(400, "The body is not JSON", "JSON in UTF-8", code="json") from None
 
 
 def _valid(model: type[T], data: Any, where: tuple[Any, ...]) -> T:
@@ -169,8 +170,8 @@ def _valid(model: type[T], data: Any, where: tuple[Any, ...]) -> T:
 def _too_many(most: int) -> RefusedError:
     return RefusedError(
         413,
-        f"The body holds more than {most:,} brackets, colons and commas outside of its texts",
-        f"Metadata of up to {MOST_VALUES:,} values a document",
+        f"The body holds more than {most:,} brackets, colons and commas outside its texts",
+        f"Metadata of up to {MOST_VALUES:,} values per document",
         "Send fewer documents at a time",
     )
 

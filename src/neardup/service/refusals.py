@@ -1,4 +1,4 @@
-"""The one error body, and which status goes with which error."""
+"""The common error body, and the status of each error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from neardup.errors import FormatError, InputError, LimitError, NeardupError, OutputError, QueryError, SettingError
+from neardup.errors import (
+    FormatError,
+    InputError,
+    LimitError,
+    NeardupError,
+    OutputError,
+    QueryError,
+    SettingError,
+    message_of,
+)
 
 CODES: dict[int, str] = {
     400: "bad_request",
@@ -24,38 +33,39 @@ CODES: dict[int, str] = {
     500: "internal",
     503: "unavailable",
 }
-"""The code of a status where nothing says more."""
+"""The default code of each status."""
 
 RETRY_SECONDS = 1
 
 
 class RefusedError(Exception):
-    """An answer that is an error: its status, a code for programs, and what people need to mend it."""
+    """An error answer: its status, a code for programs, and the parts of ``NeardupError`` for people."""
 
     def __init__(
         self,
         status: int,
-        message: str,
+        given: str,
         allowed: str = "",
-        todo: str = "",
+        do: str = "",
         *,
         code: str = "",
         position: int | None = None,
         fields: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        super().__init__(message)
+        super().__init__(message_of(given, allowed, do))
         self.status, self.code = status, code or CODES.get(status, "bad_request")
-        self.message, self.allowed, self.todo = message, allowed, todo
+        self.given, self.allowed, self.do = given, allowed, do
         self.position, self.fields = position, fields
 
     def body(self, request: str) -> dict[str, Any]:
-        """The error body; every key is always there."""
+        """Return the error body, which always has all keys."""
         return {
             "error": {
                 "code": self.code,
-                "message": self.message,
+                "message": message_of(self.given, self.allowed, self.do),
+                "given": self.given,
                 "allowed": self.allowed,
-                "todo": self.todo,
+                "do": self.do,
                 "position": self.position,
                 "fields": [{"where": where, "message": message} for where, message in self.fields],
                 "request": request,
@@ -63,41 +73,42 @@ class RefusedError(Exception):
         }
 
     def headers(self) -> Mapping[str, str]:
-        """What the status asks for."""
+        """Return the headers that belong to the status."""
         if self.code == "ambiguous_length":
-            return {"Connection": "close"}  # what follows may be the rest of the body
+            return {"Connection": "close"}  # the following bytes may be the rest of the body
         if self.status == 503:
             return {"Retry-After": str(RETRY_SECONDS)}
         return {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
 
 
 def refusal_of(error: NeardupError, path: Path) -> RefusedError:
-    """An error of the library as an answer; where the collection lies is nobody's business."""
-    given, allowed, todo = (
+    """Return an error of the library as an answer; the path of the collection is not revealed."""
+    given, allowed, do = (
         part.replace(str(path), "the collection") for part in (error.given, error.allowed, error.do)
     )
     if isinstance(error, QueryError):
         place = error.position if error.query else None
-        # the body has the place as a number, so the picture of it is left out
+        # the body has the position as a number, so the caret is left out
         given = given.partition(f" (character {error.position + 1}):\n")[0]
-        return RefusedError(400, given, allowed, todo, code="query", position=place)
+        return RefusedError(400, given, allowed, do, code="query", position=place)
     if of_the_file(error):
-        return RefusedError(503, given, allowed, todo)
+        return RefusedError(503, given, allowed, do)
     if isinstance(error, LimitError):
-        return RefusedError(503, given, allowed, todo, code="timeout")
+        return RefusedError(503, given, allowed, do, code="timeout")
     if isinstance(error, OutputError):
-        return RefusedError(503, given, allowed, todo, code="unwritable")
+        return RefusedError(503, given, allowed, do, code="unwritable")
     if isinstance(error, SettingError | InputError):
-        return RefusedError(400, given, allowed, todo)
+        return RefusedError(400, given, allowed, do)
     if isinstance(error, FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
     return internal()
 
 
 def of_the_file(error: NeardupError) -> bool:
-    """Whether it says that the file cannot be opened, or is closed: no mistake of who asks, though an InputError.
+    """Whether an InputError is about the file of the collection, which cannot be opened or is closed.
 
-    The store tells so from what SQLite said, which it keeps as the cause; its module is the store's alone.
+    The request is not at fault then. The store keeps the SQLite error as the cause. Its class is compared by name,
+    since only the store imports SQLite.
     """
     return isinstance(error, InputError) and type(error.__cause__).__name__ in (
         "OperationalError",
@@ -106,52 +117,52 @@ def of_the_file(error: NeardupError) -> bool:
 
 
 def gone() -> RefusedError:
-    """The file was moved or removed, or another one put in its place: what was written to it would be lost."""
+    """Return the refusal for a file that was moved, removed or replaced: writes to it would be lost."""
     return RefusedError(
         503,
-        "The file of the collection is not at its place any more",
-        "Nothing was changed",
+        "The file of the collection is not at its place any more; nothing was changed",
+        "",
         "Put it back with its -wal file, or start the service again",
     )
 
 
 def internal() -> RefusedError:
-    """A mistake of ours, of which nothing is told but that it was one."""
+    """Return the refusal for an error of the service, without details."""
     return RefusedError(
-        500, "This is a mistake in the service, not in the request", "", "Report it with its request id"
+        500, "This is an error in the service, not in the request", "", "Report it with its request id"
     )
 
 
 def of_status(status: int) -> RefusedError:
-    """What the framework refuses, in words."""
+    """Return the refusal for a status of the framework, in words."""
     phrase = HTTPStatus(status).phrase if status in list(HTTPStatus) else "Refused"
     known = {
         404: ("There is nothing at this address", "The addresses of /openapi.json", ""),
-        405: ("This method is not possible here", "The methods in the header Allow", ""),
+        405: ("This address does not support the method", "The methods in the header Allow", ""),
         400: ("The body cannot be read", "JSON in UTF-8", ""),
     }
     return RefusedError(status, *known.get(status, (phrase, "", "")))
 
 
-def overloaded(what: str) -> RefusedError:
-    """There is more to do than the service takes on."""
-    return RefusedError(503, what, "", "Try again after the seconds in the header Retry-After", code="overloaded")
+def overloaded(given: str) -> RefusedError:
+    """Return the refusal of a service with too much work."""
+    return RefusedError(503, given, "", "Repeat it after the seconds in Retry-After", code="overloaded")
 
 
 def timeout() -> RefusedError:
-    """The time of a request is over before it was begun, or while it was worked on."""
+    """Return the refusal for a request that exceeded its time limit, before or during its work."""
     return RefusedError(
         503,
-        "The request took longer than it may; nothing was changed",
+        "The request exceeded its time limit; nothing was changed",
         "",
-        "Try again, or ask for less: more overlap, fewer hits, more words, fewer documents",
+        "Repeat it, or ask for less: more overlap, fewer hits, more words, fewer documents",
         code="timeout",
     )
 
 
 def stopping() -> RefusedError:
-    """The service takes no more requests."""
-    return RefusedError(503, "The service is being stopped", "", "Try again when it runs", code="stopping")
+    """Return the refusal of a service that accepts no more requests."""
+    return RefusedError(503, "The service is stopping", "", "Repeat it when the service runs", code="stopping")
 
 
 __all__ = [

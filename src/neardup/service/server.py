@@ -30,13 +30,13 @@ from neardup.service.tokens import Tokens
 from neardup.service.watch import ABANDON, SECURITY
 
 HEAD_SECONDS = 20.0
-"""Without a whole head of a request for so long a connection is closed, also while it sends a refused body."""
+"""Seconds without a complete request head before a connection is closed, even if it sends a refused body."""
 KEEP_SECONDS = 15
-"""A connection is kept open for so long without a request."""
+"""Seconds for which a connection stays open without a request."""
 HEAD_BYTES = 64 << 10
 """Bytes of address and headers."""
 LINGER_BYTES, LINGER_SECONDS = 1 << 20, 2.0
-"""Of a body that was refused so much is read before the connection is closed, so that the answer is read, too."""
+"""Limits for reading a refused body before the connection is closed, so that the client reads the answer."""
 
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
@@ -47,14 +47,14 @@ _NEAR = 0.5
 
 
 class Connection(H11Protocol):
-    """A connection that is not kept for clients that send nothing, and whose refusals are JSON, too."""
+    """A connection that closes when a client sends nothing, and whose refusals are JSON."""
 
     _patience: asyncio.TimerHandle | None = None
     _refused = 0
-    """Bytes that came of a body after its request was answered."""
+    """Bytes of a body that arrived after its request was answered."""
 
     def connection_made(self, transport: Any) -> None:
-        """A client has come."""
+        """Accept a client."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS:
             self._refuse(overloaded("Too many connections are open"))
@@ -62,7 +62,7 @@ class Connection(H11Protocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client has gone."""
+        """Abandon the request of a lost client."""
         self._stop_waiting()
         super().connection_lost(exc)
         if self.cycle is not None and not self.cycle.response_complete:
@@ -70,7 +70,7 @@ class Connection(H11Protocol):
             abandon()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Process received bytes."""
         if self.transport.is_closing():
             return
         if self._has_unread_body():
@@ -80,19 +80,19 @@ class Connection(H11Protocol):
                 return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()  # a request is under way, and has times of its own
+            self._stop_waiting()  # a request in progress has its own time limits
 
     def on_response_complete(self) -> None:
-        """An answer was sent; the next request may come."""
+        """Wait for the next request after an answer."""
         super().on_response_complete()
         self._refused = 0
         if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
             self._wait()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP."""
+        """Refuse bytes that are not HTTP."""
         self._refuse(
-            RefusedError(400, "This is no HTTP request", "HTTP/1.1, at most 64 kB of address and headers")
+            RefusedError(400, "This is not an HTTP request", "HTTP/1.1, at most 64 kB of address and headers")
         )
 
     def _refuse(self, refusal: RefusedError) -> None:
@@ -109,7 +109,7 @@ class Connection(H11Protocol):
         self._patience = self.loop.call_later(seconds, self.transport.close)
 
     def _has_unread_body(self) -> bool:
-        """Whether a request was answered whose body is still coming."""
+        """Whether the body of an answered request is still arriving."""
         answered = self.cycle is not None and self.cycle.response_complete
         return answered and self.conn.their_state is h11.SEND_BODY
 
@@ -120,7 +120,7 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Stops at the first signal when everything is finished, at the second one at once."""
+    """Finishes pending requests after the first signal, and stops at once after the second."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -132,19 +132,19 @@ class Server(uvicorn.Server):
         self._tell()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal has come; it is not raised again at the end, for a stop that was asked for is no failure."""
+        """Stop after a signal, without raising it again at the end, since a requested stop is not a failure."""
         if self.should_exit:
-            os._exit(128 + sig)  # nothing that was acknowledged is lost: it is on the disk
+            os._exit(128 + sig)  # everything acknowledged is on the disk
         self.should_exit = True
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises OutputError when it cannot, SettingError for a port that is none."""
-    if not 0 <= port <= 65_535:  # some systems would take the rest of it
-        raise SettingError(f"--port is {port}", "A whole number from 0 to 65 535")
+    """Return a listening socket. Raises OutputError if that fails, SettingError for an invalid port."""
+    if not 0 <= port <= 65_535:  # some systems would use the port modulo 65,536
+        raise SettingError(f"--port is {port}", "A whole number from 0 to 65,535")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        # with its protocol: asyncio sends at once (TCP_NODELAY) only where it knows that this is TCP
+        # with its protocol: asyncio sets TCP_NODELAY only on sockets declared as TCP
         listening = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -155,7 +155,7 @@ def listen(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         raise OutputError(
-            f"Nobody can listen at {host} port {port}: {error.strerror}",
+            f"Cannot listen at {host} port {port}: {error.strerror}",
             "A free port",
             "Choose another --port, or 0 for any",
         ) from error
@@ -169,9 +169,9 @@ def serve(
     listening: socket.socket,
     started: Callable[[str], None],
 ) -> bool:
-    """Serve until a signal comes; whether everything that was under way ended in time.
+    """Serve until a signal arrives; return whether all pending requests ended in time.
 
-    ``started`` is told the address when requests can come. Closes collection and socket.
+    ``started`` is called with the address when requests can arrive. Closes collection and socket.
     """
     logs.log_to_stderr()
     desk = Desk(collection, limits)
@@ -193,21 +193,21 @@ def serve(
 
 
 def warm(collection: Collection) -> None:
-    """Compile or load what the first requests would wait for. Changes nothing in the collection."""
+    """Compile or load everything that the first requests would wait for. Does not change the collection."""
     measures.compare(_SAMPLE, _OTHER, length=collection.settings.length)
     collection.search(_QUERY, limit=1)
-    # where nothing can be written now, the first who can waits a little; he is told of what is wrong, too
+    # if writing fails now, the first write that succeeds waits a little; failures are reported then, too
     with suppress(_UndoneError, NeardupError), collection.together():
         _write(collection)
         raise _UndoneError
 
 
 class _UndoneError(Exception):
-    """What was written is not to be kept."""
+    """Raised to roll back the transaction."""
 
 
 def _write(collection: Collection) -> None:
-    """Whatever a request may change, once: all writers would wait for the first that loads it."""
+    """Perform each kind of change once; otherwise all writers would wait for the first one."""
     ids = first, second = [uuid4().hex, uuid4().hex]
     entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
     for near in (None, _NEAR, Near(_NEAR, recall=1)):
@@ -217,7 +217,7 @@ def _write(collection: Collection) -> None:
 
 
 def address_of(listening: socket.socket) -> str:
-    """The address as it is typed into a browser."""
+    """Return the address for a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 

@@ -1,4 +1,4 @@
-"""The endpoints that tell how the collection and the service are."""
+"""The endpoints for the state of the collection and the service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from neardup.service.metrics import MEDIA_TYPE
 from neardup.service.refusals import RefusedError, stopping
 
 _COUNT_SECONDS = 1.0
-"""Who asks for the metrics does not wait longer for the number of documents."""
+"""Longest wait for the number of documents in the metrics."""
 
 
 def add_to(app: FastAPI, desk: Desk) -> None:
@@ -23,18 +23,18 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/v1/stats", **described(answers.Stats))
     async def stats() -> Response:
-        """What the collection holds."""
+        """Return counts and sizes of the collection."""
         known = await desk.read(desk.collection.info)
         return answer({name: value for name, value in known.items() if name != "path"})
 
     @app.get("/health", **described(answers.Status, token=False))
     async def health() -> Response:
-        """That the service lives."""
+        """Report that the service is alive."""
         return answer({"status": "alive"})
 
     @app.get("/ready", **described(answers.Status, token=False))
     async def ready() -> Response:
-        """That it takes requests, and its file is at its place."""
+        """Report whether the service accepts requests and its file is at its place."""
         if not desk.ready:
             raise stopping()
         desk.require_warmed()
@@ -43,10 +43,10 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
-        """The numbers for Prometheus."""
+        """Return the metrics for Prometheus."""
         try:
             documents: float = await desk.read(lambda: len(desk.collection), monotonic() + _COUNT_SECONDS)
-        except RefusedError:  # the other numbers are wanted most when it cannot be read
+        except RefusedError:  # the other metrics matter most when the collection cannot be read
             documents = math.nan
         desk.metrics.documents.set(documents)
         return Response(desk.metrics.text(), headers={"content-type": MEDIA_TYPE})

@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens with the right to read or to write, kept as hashes."""
+"""Access rights: bearer tokens with the right to read or to write, kept as hashes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORM = f"Lines of 'read TOKEN' or 'write TOKEN'; a token has {SHORTEST} or more
 
 @dataclass(frozen=True, repr=False)
 class Tokens:
-    """The hashes of the tokens of each right. Without any token everybody may do everything.
+    """The hashes of the tokens of each right. Without tokens every request may read and write.
 
     >>> tokens = Tokens.of("read 0123456789abcdef # the office")
     >>> tokens.allow("read", "0123456789abcdef"), tokens.allow("write", "0123456789abcdef")
@@ -35,7 +35,7 @@ class Tokens:
 
     @classmethod
     def of(cls, text: str, where: str = "the token file") -> Tokens:
-        """The tokens of a file. Raises InputError, which names no token, for anything else in it."""
+        """Return the tokens of a file. Raises InputError, without naming a token, for invalid lines."""
         found: list[tuple[Right, bytes]] = []
         for number, line in enumerate(text.splitlines(), 1):
             right, *rest = line.partition("#")[0].split() or [""]
@@ -46,25 +46,25 @@ class Tokens:
                 raise InputError(f"Line {number} of {where} cannot be read", _FORM)
             found.append(("read" if right == "read" else "write", _hash(token)))
         if not found:
-            raise InputError(f"There is no token in {where}", _FORM)
+            raise InputError(f"{where} contains no token", _FORM)
         return cls(tuple(found))
 
     def __bool__(self) -> bool:
         return bool(self.hashes)
 
     def knows(self, token: str) -> bool:
-        """Whether it is one of the tokens, of whatever right."""
+        """Whether ``token`` is one of the tokens, with any right."""
         return self.allow("read", token)
 
     def place(self, token: str) -> int:
-        """Which of the tokens it is, from 0; -1 for none. Takes the same time for every token."""
+        """Return the index of the token, from 0; -1 if it is unknown. Takes the same time for every token."""
         given, found = _hash(token), -1
         for k, (_, stored) in enumerate(self.hashes):
             found = k if hmac.compare_digest(given, stored) else found
         return found
 
     def allow(self, right: Right, token: str) -> bool:
-        """Whether a token has a right; one that may write may read. Takes the same time for every token."""
+        """Whether a token has a right; write includes read. Takes the same time for every token."""
         given, allowed = _hash(token), False
         for owned, stored in self.hashes:
             fits = owned in (right, "write")
@@ -73,7 +73,7 @@ class Tokens:
 
 
 def read_tokens(path: Path) -> tuple[Tokens, str]:
-    """The tokens of a file, and a warning when others may read it, else an empty one."""
+    """Return the tokens of a file, and a warning if other users may read it, else ""."""
     try:
         with path.open("rb") as file:
             content = file.read(_LONGEST_FILE + 1)
@@ -88,23 +88,23 @@ def read_tokens(path: Path) -> tuple[Tokens, str]:
 
 
 def require_tokens(host: str, tokens: Tokens) -> bool:
-    """Whether ``host`` is this machine only. Raises SettingError when it is not and there are no tokens."""
+    """Whether ``host`` is this machine only. Raises SettingError if it is not and no tokens are given."""
     try:
         addresses = {str(found[4][0]) for found in getaddrinfo(host, None)}
     except (gaierror, UnicodeError) as error:
-        raise SettingError(f"--host is {host!r}, which is no address", "An address of this machine") from error
+        raise SettingError(f"--host is {host!r}, which is not an address", "An address of this machine") from error
     local = all(ip_address(address.partition("%")[0]).is_loopback for address in addresses)
     if not local and not tokens:
         raise SettingError(
-            f"--host is {host!r}, which others can reach, and there is no --token-file",
-            "Beyond this machine the service answers only to those who have a token",
+            f"--host is {host!r}, which other machines can reach, without a --token-file",
+            "Access from other machines only with tokens",
             "Give a --token-file, or --host 127.0.0.1",
         )
     return local
 
 
 def _hash(token: str) -> bytes:
-    # tokens are long and random, so a slow hash would only slow down every request
+    # tokens are long and random, so a slow hash would add nothing but time
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 

@@ -1,4 +1,4 @@
-"""The outermost layer: every request gets an id, an answer, a line in the log and its place in the metrics."""
+"""The outermost layer: gives every request an id, an answer, a line in the log and a count in the metrics."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from neardup.service.metrics import METHODS, Metrics
 from neardup.service.refusals import RefusedError, internal
 
 CLIENT_GONE = 499
-"""What is logged for a client that did not wait for its answer."""
+"""The logged status of a client that did not wait for its answer."""
 
 ABANDON = "abandon"
-"""The key in the state of a request of what its connection calls when it is lost."""
+"""The key, in the state of a request, of the function that a lost connection calls."""
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -34,7 +34,7 @@ SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-# as proxies make them: what is logged must not be a word, nor the id of a document
+# ids as proxies create them: the log must not contain words or ids of documents
 _REQUEST_ID = re.compile(r"[0-9A-Fa-f-]{16,64}")
 
 
@@ -49,14 +49,14 @@ class _Exchange:
     abandoned: bool = False
 
     def abandon(self) -> None:
-        """Nobody waits for the answer any more: what no thread has taken yet is not begun."""
+        """Cancel the request of a lost client, unless a thread has already begun its work."""
         self.abandoned = True
         if self.task is not None:
             self.task.cancel()
 
 
 class Watch:
-    """An ASGI application that answers for another one whatever happens in it."""
+    """An ASGI application that wraps another one, and answers even if that raises."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -105,14 +105,14 @@ class Watch:
 
 
 def _template(scope: Scope) -> str:
-    """The route of a request without its ids; the same for all addresses that there are not."""
+    """Return the route template of a request, without ids; all unknown addresses share one."""
     if scope["path"] in ALWAYS:
         return str(scope["path"])
     return str(getattr(scope.get("route"), "path_format", "unmatched"))
 
 
 def request_id(headers: Headers) -> str:
-    """The id a proxy gave the request, if it is a harmless one, else a new one."""
+    """Return the request id of a proxy if it is harmless, else a new one."""
     given = headers.get("x-request-id", "")
     return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
 
@@ -125,7 +125,7 @@ async def _send(exchange: _Exchange, message: Message, send: Send) -> None:
         headers["X-Request-Id"] = exchange.request
         exchange.started, exchange.status = True, message["status"]
     try:
-        # a client that takes nothing of its answer must not hold it for ever
+        # a client that reads nothing must not keep its answer in memory for ever
         async with asyncio.timeout(READING_SECONDS):
             await send(message)
     except TimeoutError:
@@ -134,7 +134,7 @@ async def _send(exchange: _Exchange, message: Message, send: Send) -> None:
 
 
 async def _answer(exchange: _Exchange, refusal: RefusedError, send: Send) -> None:
-    """Send an error, unless an answer was begun, which can only be broken off."""
+    """Send an error, unless an answer has begun; that one just ends."""
     if exchange.started:
         return
     content = json.dumps(refusal.body(exchange.request)).encode()

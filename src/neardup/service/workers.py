@@ -1,4 +1,4 @@
-"""Threads that read: each has its own connection to the collection, and takes one request after the other."""
+"""Threads that read: each has its own connection to the collection, and handles one request at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from neardup.service.refusals import stopping, timeout
 T = TypeVar("T")
 
 GRACE = 0.5
-"""Seconds that work gets to notice that its time is over and to say so itself."""
+"""Seconds after the time limit in which work may notice it and raise its own error."""
 
 
 class Workers:
-    """``threads`` threads. How many jobs wait is bounded by who calls: ``Gate`` lets only so many requests in.
+    """``threads`` threads. ``Gate`` limits the number of requests, and thereby of waiting jobs.
 
-    Daemon threads, because a computation that no clock interrupts must not keep the program from ending.
+    They are daemon threads, so that an uninterruptible computation does not keep the program from ending.
     """
 
     def __init__(self, threads: int) -> None:
@@ -33,13 +33,13 @@ class Workers:
 
     @property
     def waiting(self) -> int:
-        """Jobs that no thread has taken yet, about."""
+        """The approximate number of waiting jobs."""
         return self._jobs.qsize()
 
     async def run(self, work: Callable[[], T], until: float) -> T:
-        """The result of ``work``. Raises RefusedError when it has not ended by ``until`` (of ``monotonic()``).
+        """Return the result of ``work``. Raises RefusedError if it runs beyond ``until`` (of ``monotonic()``).
 
-        What has not begun by then never begins.
+        Work that has not begun by then never begins.
         """
         if self._closed:
             raise stopping()
@@ -52,7 +52,7 @@ class Workers:
         return result
 
     def close(self, seconds: float) -> bool:
-        """Let what has begun end, at most so many seconds; whether it did."""
+        """Wait at most ``seconds`` for running work; return whether it all ended."""
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
@@ -71,4 +71,4 @@ class Workers:
                 job.future.set_exception(error)
             else:
                 job.future.set_result(result)
-            del job  # a text that was worked on is not kept until the next request
+            del job  # frees the text before the next request

@@ -1,4 +1,4 @@
-"""The one thread that writes: what comes in while it commits is committed together the next time."""
+"""The single writing thread: requests that arrive during a commit are committed together in the next one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from neardup.service.refusals import stopping
 T = TypeVar("T")
 
 MOST_TOGETHER = 64
-"""Requests in one transaction, so that the first need not wait long for the last."""
+"""Largest number of requests in a transaction, so that the first need not wait long for the last."""
 
 
 @dataclass(eq=False)
@@ -33,10 +33,10 @@ class _Outcome:
 
 
 class Writer:
-    """``together`` is ``Collection.together``: a block of it is one transaction, on the disk when it ends.
+    """``together`` is ``Collection.together``: one transaction, on the disk at the end of its block.
 
-    ``observe`` is told how many requests were committed together. Nobody is told of a result before it is on the
-    disk; when a batch cannot be committed, each of it is tried by itself.
+    ``observe`` receives the number of requests in each commit. A result is returned only when it is on the disk.
+    If a batch cannot be committed, its requests are retried one by one.
     """
 
     def __init__(
@@ -49,19 +49,19 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait to be written, about."""
+        """The approximate number of waiting requests."""
         return self._queue.qsize()
 
     @property
     def alive(self) -> bool:
-        """Whether it takes requests."""
+        """Whether the writer accepts requests."""
         return self._thread.is_alive()
 
     async def run(self, work: Callable[[], T], until: float) -> T:
-        """The result of ``work``, which is on the disk by then.
+        """Return the result of ``work`` when it is on the disk.
 
-        Raises RefusedError when it was not begun by ``until`` (of ``monotonic()``). What was begun is waited for,
-        so that an answer always says what happened.
+        Raises RefusedError if the work has not begun by ``until`` (of ``monotonic()``). Work that has begun runs
+        to its end, so that every answer reports the real outcome.
         """
         if not self.alive:
             raise stopping()
@@ -71,7 +71,7 @@ class Writer:
         return result
 
     def close(self, seconds: float) -> bool:
-        """Write what waits, at most so many seconds; whether all was written."""
+        """Write the waiting requests, for at most ``seconds``; return whether all were written."""
         self._queue.put(None)
         self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -81,14 +81,14 @@ class Writer:
             pass
 
     def _turn(self) -> bool:
-        """Write what is there; False when that was the last."""
+        """Write one batch; return False after the last."""
         batch = [self._queue.get()]
         try:
             while len(batch) < MOST_TOGETHER:
                 batch.append(self._queue.get_nowait())
         except Empty:
             pass
-        # the waiting client may have gone, and its request is then not begun
+        # the request of a lost client is not begun
         writes = [write for write in batch if write and write.future.set_running_or_notify_cancel()]
         for outcome in self._committed(writes) if writes else ():
             outcome.tell()
@@ -104,7 +104,7 @@ class Writer:
         except Exception as error:
             if begun and len(writes) > 1:
                 return [outcome for write in writes for outcome in self._committed([write])]
-            # what one by itself has met is the reason; that nothing was left to commit only follows from it
+            # the error of a single request is the cause; the failed commit only follows from it
             known = [outcome.error for outcome in outcomes] if len(outcomes) == len(writes) == 1 else []
             return [_Outcome(write, error=next(filter(None, known), error)) for write in writes]
         self._observe(len(writes))

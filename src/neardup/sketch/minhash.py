@@ -245,7 +245,7 @@ class MinHashSketch:
     def from_bytes(cls, data: bytes) -> MinHashSketch:
         """Read the output of ``bytes(sketch)``. Raises FormatError for anything else, naming any other version."""
         if len(data) < _HEADER.size or data[:4] != _MAGIC:
-            raise FormatError("These bytes are not a MinHash sketch", "What bytes(sketch) gives")
+            raise FormatError("These bytes are not a MinHash sketch", "The result of bytes(sketch)")
         _, made_by, sketch, unit, length, slots, unicode_version = _HEADER.unpack_from(data)
         if made_by != FORMAT_VERSION or unicode_version != _unicode_bytes():
             written = ".".join(map(str, unicode_version))

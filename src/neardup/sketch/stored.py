@@ -69,7 +69,7 @@ class Signatures:
         theirs = self._comparable(other)
         family: Any = self.family
         if isinstance(family, SimHash):
-            raise InputError(f"The signatures are {self.provenance}", "No resemblance is told", "Use distances()")
+            raise InputError(f"The signatures are {self.provenance}", "Distances only", "Use distances()")
         found: Floats = family.resemblances(self.values, pairs, theirs)
         return found
 
@@ -80,9 +80,7 @@ class Signatures:
         """
         theirs: Any = self._comparable(other)
         if not isinstance(self.family, SimHash) or isinstance(self.values, Samples):
-            raise InputError(
-                f"The signatures are {self.provenance}", "Distances are of SimHash", "Use resemblances()"
-            )
+            raise InputError(f"The signatures are {self.provenance}", "Resemblances only", "Use resemblances()")
         return self.family.distances(self.values, pairs, theirs)
 
     def to_arrow(self) -> pa.Table:

@@ -42,7 +42,7 @@ def new_secret() -> bytes:
     if len(secret) != BYTES:
         raise SettingError(
             f"{VARIABLE} in the environment is no key",
-            f"It is {2 * BYTES} hexadecimal digits, and is there to repeat a failure",
+            f"{2 * BYTES} hexadecimal digits, to repeat a failure",
             "Remove it: a key is drawn by itself",
         )
     return secret

@@ -61,9 +61,9 @@ def shingles(text: str, length: int = 5, unit: Unit = "word") -> set[tuple[str, 
     {('the', 'cat')}
     """
     if length < 1:
-        raise SettingError(f"A shingle length of {length} is not possible", "It is 1 or more")
+        raise SettingError(f"A shingle length of {length} is not possible", "1 or more")
     if unit not in get_args(Unit):
-        raise SettingError(f"The unit {unit!r} is not known", f"It is one of {', '.join(get_args(Unit))}")
+        raise SettingError(f"The unit {unit!r} is not known", f"One of {', '.join(get_args(Unit))}")
     found = units(text, unit)
     if not found:
         return set()

@@ -25,7 +25,7 @@ def stop_word_hashes(chosen: str | Collection[str] | None) -> UInt64s:
         return np.empty(0, np.uint64)
     entries = words_of(chosen) if isinstance(chosen, str) else list(chosen)
     if not all(isinstance(entry, str) for entry in entries):
-        raise SettingError("Stop words of another type than str are not possible", "They are words, each a str")
+        raise SettingError("Stop words of another type than str are not possible", "Words, each a str")
     return np.unique(words("\n".join(entries)).hashes)
 
 
@@ -43,7 +43,7 @@ def words_of(language: str) -> list[str]:
         known = ", ".join(sorted(stopwordsiso.langs()))
         raise SettingError(
             f"The language {language!r} has no list of stop words",
-            f"It is one of {known}",
-            "Or give the words themselves, as a list",
+            f"One of {known}",
+            "Give the words themselves, as a list",
         )
     return sorted(stopwordsiso.stopwords(language))

@@ -162,7 +162,7 @@ def read(text: str, *, ignore_numbers: bool = False, key: Key | None = None) -> 
     ['pay', 'or', '12a']
     """
     if not isinstance(text, str):
-        raise InputError(f"A text of type {type(text).__name__} cannot be read", "A text is a str")
+        raise InputError(f"A text of type {type(text).__name__} cannot be read", "A str")
     codepoints, begins, ends = kernels.normalise_with_origin(codepoints_of(text), unicode_tables())
     reading = Reading(text, codepoints, begins, ends, key or process_key())
     return reading.without_numbers() if ignore_numbers else reading

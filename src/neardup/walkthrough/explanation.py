@@ -130,7 +130,7 @@ def _families(family: str | Sequence[str], coefficients: Coefficients | None) ->
     if coefficients is not None and (fixed is not None or len(names) > 1):
         raise SettingError(
             f"Coefficients were given for {', '.join(names)}",
-            "They are those of one family, mod-p or multiply-shift",
+            "Coefficients of one family, mod-p or multiply-shift",
             "Leave the coefficients out, or choose one of these families",
         )
     return names
@@ -193,7 +193,7 @@ def read_small(documents: Any) -> list[tuple[str, str]]:
 
 
 def _too_much(given: str, allowed: str) -> InputError:
-    return InputError(given, allowed, "The tables are for small documents; neardup group takes any number")
+    return InputError(given, allowed, "Use neardup group, which accepts any number of documents")
 
 
 def _text(value: str | bytes | None) -> str:

@@ -94,7 +94,7 @@ def test_a_full_file_system(tmp_path: Path) -> None:
     said = script(FILL, tmp_path, before=before)
     assert said["whole"] == [True] * 4
     assert said["add"].startswith("OutputError: There is no space left to write to")
-    assert "Nothing of this batch was stored; what was there before is unharmed" in said["add"]
+    assert "Nothing of this batch was stored; earlier documents are unharmed" in said["add"]
     assert said["documents"] > 20
 
 

@@ -112,7 +112,7 @@ def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
     steps: dict[int, Callable[[sqlite3.Connection], None]] = {1: first, 2: second}
     with pytest.raises(
         FormatError,
-        match=r"format version 1\. This program .* version 3\. Make a copy of it, .* compact --upgrade",
+        match=r"format version 1\. Allowed: This program .* version 3\. Try: Make a copy .* compact --upgrade",
     ):
         migrations.require_current(1, "x", steps, 3)
     with pytest.raises(FormatError, match=r"format version 1.*Use the program that wrote it"):

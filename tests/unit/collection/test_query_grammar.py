@@ -199,7 +199,7 @@ def test_a_mistake_is_shown_under_the_query() -> None:
         "This bracket is not closed (character 7):\n"
         "  a AND (b OR c\n"
         "        ^\n"
-        "Write the closing bracket, or quote it if it is text."
+        "Try: Write the closing bracket, or quote it if it is text."
     )
 
 

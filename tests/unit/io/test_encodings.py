@@ -83,7 +83,7 @@ def test_a_setting_overrides_what_the_bytes_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["latin-77", "idna", "unicode_escape", "hex", "a\0b", ""])
 def test_an_encoding_that_is_none(name: str) -> None:
-    with pytest.raises(SettingError, match="Allowed: auto, or an encoding that Python knows"):
+    with pytest.raises(SettingError, match="Allowed: auto, or an encoding that Python supports"):
         Settings.of(encoding=name)
 
 

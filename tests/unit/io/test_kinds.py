@@ -165,7 +165,7 @@ def test_what_holds_no_text_is_refused_with_what_to_do() -> None:
         refuse_kind(zip_of({"a.txt": "a"}), "a")
     assert refused.value.kind == "zip"
     assert str(refused.value) == (
-        "It is no text (zip). Text, HTML, PDF, DOCX or a mail. Unpack it to compare what is in it."
+        "It is no text (zip). Allowed: Text, HTML, PDF, DOCX or a mail. Try: Unpack it to compare what is in it."
     )
 
 

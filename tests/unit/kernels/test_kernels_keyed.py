@@ -125,8 +125,8 @@ def test_a_key_that_is_given_is_used_or_refused_without_showing_it(monkeypatch: 
         with pytest.raises(SettingError) as caught:
             keys.new_secret()
         assert str(caught.value) == (
-            "NEARDUP_KEY in the environment is no key. It is 64 hexadecimal digits, and is there to repeat a "
-            "failure. Remove it: a key is drawn by itself."
+            "NEARDUP_KEY in the environment is no key. Allowed: 64 hexadecimal digits, to repeat a "
+            "failure. Try: Remove it: a key is drawn by itself."
         )
 
 

@@ -163,8 +163,8 @@ def test_as_many_rows_as_reach_the_recall(slots: int, threshold: float, recall: 
 @pytest.mark.parametrize(
     ("slots", "given", "message"),
     [
-        (2, {}, r"With 2 slots no bands find pairs at 0\.8 with probability 0\.99\. At most 0\.9600 is possible"),
-        (128, {"threshold": 0}, r"threshold is 0 and recall is 0\.99\. a threshold above 0 and at most 1"),
+        (2, {}, r"With 2 slots no bands find pairs at 0\.8 with probability 0\.99\. Allowed: At most 0\.9600"),
+        (128, {"threshold": 0}, r"threshold is 0 and recall is 0\.99\. Allowed: a threshold above 0"),
         (128, {"recall": 1}, "a recall above 0 and below 1"),
     ],
 )
@@ -174,7 +174,7 @@ def test_what_cannot_be_planned(slots: int, given: dict[str, float], message: st
 
 
 def test_a_mark_that_the_type_cannot_hold() -> None:
-    with pytest.raises(SettingError, match=r"empty is 300\. a value that uint8 can hold"):
+    with pytest.raises(SettingError, match=r"empty is 300\. Allowed: a value that uint8 can hold"):
         LSH(np.zeros((3, 4), np.uint8), 2, empty=300)
 
 

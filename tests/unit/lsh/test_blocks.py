@@ -113,7 +113,7 @@ def test_as_plain_data() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((0,), "documents is 0. A number from 1 to 10^15."),
+        ((0,), "documents is 0. Allowed: A number from 1 to 10^15."),
         ((10**16,), "A number from 1 to 10^15"),
         ((10, 32), "bits is 32. Allowed: 64 or 128."),
         ((10, 64, 17), "distance is 17. Allowed: a number from 0 to 16"),

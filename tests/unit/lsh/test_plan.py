@@ -116,7 +116,8 @@ def test_a_recall_out_of_reach() -> None:
     best = chance_by_hand(0.01, (1,) * 128)
     assert str(caught.value) == (
         "With 128 slots no bands reach recall 0.99 at threshold 0.01. "
-        f"At most {best:.4f} is possible there. Raise the threshold or the number of slots, or lower the recall."
+        f"Allowed: At most {best:.4f} is possible there. "
+        "Try: Raise the threshold or the number of slots, or lower the recall."
     )
 
 

@@ -71,7 +71,7 @@ def require_refused(answer: Answer, status: int, code: str, service: Service) ->
     assert (answer.status, answer.error["code"]) == (status, code)
     assert ("retry-after" in answer.headers) == (status == 503)
     assert str(service.desk.collection.path) not in answer.content.decode()
-    assert answer.error["todo"]
+    assert answer.error["do"]
     return answer.error
 
 
@@ -102,8 +102,8 @@ def test_a_full_disk(service: Service) -> None:
     fill(service)
     for request in WRITING[:3]:
         error = require_refused(service(*request), 503, "unwritable", service)
-        assert error["message"] == "There is no space left to write to the collection"
-        assert "what was there before is unharmed" in error["allowed"]
+        assert error["given"] == "There is no space left to write to the collection"
+        assert "earlier documents are unharmed" in error["do"]
         assert everything(service) == before
         assert numbers(service)["neardup_writable"] == 0
     assert numbers(service)["neardup_documents"] == len(TEXTS)
@@ -137,7 +137,7 @@ def test_a_file_that_becomes_read_only(service: Service) -> None:
     connection(service).execute("PRAGMA query_only = ON")  # every change is refused as on such a file system
     for request in WRITING:
         error = require_refused(service(*request), 503, "unwritable", service)
-        assert error["message"] == "the collection cannot be written to"
+        assert error["given"] == "the collection cannot be written to"
     assert {answer.status for answer in service.all(WRITING)} == {503}
     assert everything(service) == before
     assert numbers(service)["neardup_writable"] == 0

@@ -40,7 +40,7 @@ def test_health_answers_while_kernels_compile(service: Service) -> None:
     ):
         assert refused.status == 503
         assert refused.error["code"] == "overloaded"
-        assert refused.error["message"] == "The service has started just now, and compiles"
+        assert refused.error["given"] == "The service is starting and still compiles"
         assert int(refused.headers["retry-after"]) > 0
     go_on.set()
     thread.join(30)

@@ -170,13 +170,13 @@ def test_lone_surrogates_are_replaced() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["a", 1], "The list holds int at position 1. A list of str (texts)"),
+        (["a", 1], "The list holds int at position 1. Allowed: A list of str (texts)"),
         (["a", None], "The list holds NoneType at position 1."),
         ([b"a"], "The list holds bytes at position 0."),
-        (pa.array([1, 2]), "no column of strings: the column holds int64. A table, data frame or string column"),
+        (pa.array([1, 2]), "no column of strings: the column holds int64. Allowed: A table, data frame or string"),
         (pa.array([["a"]]), "the column holds list<"),
         (pl.Series([1.5]), "the column holds double."),
-        ("one text", "The texts are one str. A list of str, or Arrow data. Use of() for a single text."),
+        ("one text", "The texts are one str. Allowed: A list of str, or Arrow data. Try: Use of() for a single"),
         (None, "Cannot take documents from NoneType."),
     ],
     ids=["int", "None", "bytes", "int64", "lists", "double", "str", "nothing"],
@@ -188,9 +188,9 @@ def test_what_is_no_list_of_texts(texts: Any, message: str) -> None:
 
 
 def test_settings_of_a_family() -> None:
-    with pytest.raises(SettingError, match=r"slots is 5000\. Allowed: a number from 1 to 4096\."):
+    with pytest.raises(SettingError, match=r"slots is 5000\. Allowed: a number from 1 to 4,096\."):
         MinHash(5000)
-    with pytest.raises(SettingError, match=r"the slots are a power of two\. Choose 64 or 128, or sketch classic"):
+    with pytest.raises(SettingError, match=r"Allowed: A power of two, .* Try: Choose 64 or 128, or sketch"):
         MinHash(100)
 
 
@@ -303,7 +303,7 @@ def test_sketches_of_two_families(other: MinHashSketch, words: str, use: Callabl
         use(mine, other)
     assert str(caught.value) == (
         f"One sketch is one-permutation MinHash with 8 slots of 5-word shingles, the other {words}. "
-        "Sketches of one family can be compared. Sketch both with the same settings."
+        "Allowed: Sketches of one family can be compared. Try: Sketch both with the same settings."
     )
 
 
@@ -338,8 +338,8 @@ def test_the_bytes_are_those_of_the_format() -> None:
 
 
 STORED = bytes(MinHash(16).of("a b c"))
-NO_SKETCH = "These bytes are not a MinHash sketch. What bytes(sketch) gives."
-THIS = "This program makes and reads format 1 and Unicode 15.0.0. Sketch the texts again."
+NO_SKETCH = "These bytes are not a MinHash sketch. Allowed: The result of bytes(sketch)."
+THIS = "Allowed: This program makes and reads format 1 and Unicode 15.0.0. Try: Sketch the texts again."
 
 
 def changed(at: int, byte: int) -> bytes:

@@ -180,7 +180,7 @@ def test_what_may_reach_a_threshold() -> None:
         (lambda: ModP(seed=-1), "seed is -1"),
         (lambda: MultiplyShift(coefficients=[(2, 1)]), r"coefficients \(2, 1\) are none of multiply-shift"),
         (lambda: MultiplyShift(bits=33), "bits is 33"),
-        (lambda: BBit(nd.MinHash(), 4), r"bits is 4\. 8 or 16"),
+        (lambda: BBit(nd.MinHash(), 4), r"bits is 4\. Allowed: 8 or 16"),
         (lambda: BBit(BBit(nd.MinHash())), "BBit is to be of BBit"),
         (lambda: BBit(nd.SampledShingles()), "BBit is to be of SampledShingles"),
     ],
@@ -191,7 +191,7 @@ def test_parameters_that_are_refused(make: Any, message: str) -> None:
 
 
 def test_row_numbers_that_are_refused() -> None:
-    with pytest.raises(InputError, match=r"The ids hold 17\. Row numbers below the prime 17"):
+    with pytest.raises(InputError, match=r"The ids hold 17\. Allowed: Row numbers below the prime 17"):
         ModP(prime=17).of_ids([1, 17])
     with pytest.raises(InputError, match="Row numbers below 2³²"):
         MultiplyShift().of_ids([2**32])

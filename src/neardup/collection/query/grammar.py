@@ -102,10 +102,11 @@ class _Reader:
         """Fail for more clauses than allowed; called after all are read, so that their number is known."""
         if self.clauses > MOST_CLAUSES:
             allowed = f"{MOST_CLAUSES:,} at most; ask in several queries"
-            self.fail(f"There are {self.clauses:,} clauses", allowed, self.too_many_at)
+            self.fail(f"There are {self.clauses:,} clauses", "", self.too_many_at, allowed=allowed)
         if self.fingerprints > MOST_FINGERPRINTS:
             allowed = f"{MOST_FINGERPRINTS} at most; ask in several queries"
-            self.fail(f"There are {self.fingerprints:,} fingerprint clauses", allowed, self.too_alike_at)
+            given = f"There are {self.fingerprints:,} fingerprint clauses"
+            self.fail(given, "", self.too_alike_at, allowed=allowed)
 
     def any_of(self) -> Node:
         parts = [self.all_of()]
@@ -139,7 +140,7 @@ class _Reader:
             self.too_many_at = begin
         if self.clauses > COUNTED_CLAUSES:
             allowed = f"{MOST_CLAUSES:,} at most; ask in several queries"
-            self.fail(f"There are more than {COUNTED_CLAUSES:,} clauses", allowed, self.too_many_at)
+            self.fail(f"There are more than {COUNTED_CLAUSES:,} clauses", "", self.too_many_at, allowed=allowed)
         is_string = self.peek() == '"'
         word = self.string() if is_string else self.word()
         if not is_string and self.text[self.at : self.at + 1] == ":":
@@ -213,11 +214,11 @@ class _Reader:
         found: list[Decimal] = []
         while self.text[self.at : self.at + 1] == "_":
             if len(found) == 2:
-                self.fail("There is a third number", "An overlap and a probability are all there is")
+                self.fail("There is a third number", "", allowed="An overlap and a probability")
             match = _NUMBER.match(self.text, self.at + 1)
             value = syntax.percentage(match[0]) if match else None
             if match is None or value is None:
-                self.fail("This is not a percentage", PERCENTAGE, self.at + 1)
+                self.fail("This is not a percentage", "", self.at + 1, allowed=PERCENTAGE)
             self.at = match.end()
             found.append(value)
         self.separate()
@@ -289,7 +290,7 @@ class _Reader:
             return chr(int(code[1], 16))
         char = _ESCAPED.get(self.text[self.at : self.at + 1])
         if char is None:
-            self.fail("This backslash begins nothing that is known", r"Known are \" \\ \n \r \t \u{hex}", place)
+            self.fail("This backslash begins nothing that is known", "", place, allowed=r"\" \\ \n \r \t \u{hex}")
         self.at += 1
         return char
 
@@ -326,5 +327,5 @@ class _Reader:
         if self.depth > DEEPEST:
             self.fail(f"More than {DEEPEST} brackets and NOTs stand inside one another", "Ask in several queries")
 
-    def fail(self, what: str, hint: str, position: int | None = None) -> NoReturn:
-        raise QueryError(what, hint, query=self.text, position=self.at if position is None else position)
+    def fail(self, what: str, do: str, position: int | None = None, *, allowed: str = "") -> NoReturn:
+        raise QueryError(what, allowed, do, query=self.text, position=self.at if position is None else position)

@@ -112,7 +112,7 @@ def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Op
         target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, *form)
     if not target.n:
         what = f"There is no word in {target.name}"
-        raise _error(clause, query, what, "What is compared are words; a text without any overlaps nothing")
+        raise _error(clause, query, what, "A text with words, since words are compared")
     return target
 
 
@@ -132,7 +132,7 @@ def _existing(
 
 def _unknown(given: tuple[Reading, ...], clause: Fingerprint, query: Query, lookups: Lookups) -> QueryError:
     word = given[-1].id
-    allowed = "An id is written as it was when the document was added; in quotation marks it may hold anything"
+    allowed = "An id as it was when the document was added; in quotation marks it may contain any character"
     do = 'Give TEXT:"…" to ask about a text that is not stored'
     for n_numbers in (2, 1):
         id, *texts = word.rsplit("_", n_numbers)

@@ -11,6 +11,7 @@ from neardup.collection.contract import too_long
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 
 _PRIMARY = 0xFF  # the low byte of an extended error code
+_UNHARMED = "Nothing of this batch was stored; earlier documents are unharmed"
 
 
 @contextmanager
@@ -39,8 +40,8 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
         case sqlite3.SQLITE_FULL:
             return OutputError(
                 f"There is no space left to write to {path}",
-                "Nothing of this batch was stored; what was there before is unharmed",
-                "Make room, or give smaller batches",
+                "",
+                "Make room, or give smaller batches. " + _UNHARMED,
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return OutputError(
@@ -59,14 +60,14 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
         case sqlite3.SQLITE_IOERR:
             return OutputError(
                 f"{path} could not be read or written: {error}",
-                "Nothing of this batch was stored; what was there before is unharmed",
-                "Look after the disk and its quotas, then check the collection",
+                "",
+                "Check the disk, its quotas and the collection. " + _UNHARMED,
             )
         case sqlite3.SQLITE_CORRUPT:
             return damaged(path, str(error))
         case sqlite3.SQLITE_TOOBIG:
             return InputError("A document is too large to be stored", "At most 64 MB of text", "Split it")
-    return OutputError(f"{path}: {error}", "", "Nothing of this batch was stored")
+    return OutputError(f"{path}: {error}. Nothing of this batch was stored")
 
 
 @contextmanager

@@ -117,7 +117,7 @@ class SqliteStore(Lookups):
         connection: sqlite3.Connection = self._local.writer
         with explained(self._path, self._wait):
             if not connection.in_transaction:  # SQLite ends it when the disk is full; a savepoint would begin one
-                raise OutputError("The transaction was undone", "", "Nothing of this batch was stored")
+                raise OutputError("The transaction was undone. Nothing of this batch was stored")
             connection.execute("SAVEPOINT part")
             try:
                 yield connection

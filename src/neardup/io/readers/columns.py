@@ -78,7 +78,7 @@ def find_column(documents: Documents, name: str, option: str) -> Column:
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), list(folded), 1)
     hint = f'Did you mean "{folded[close[0]]}"?' if close else f"Choose one of these with {option}"
-    raise InputError(f'There is no column "{name}"', f"Columns: {_listed(documents.columns)}", hint)
+    raise InputError(f'There is no column "{name}"', f"One of {_listed(documents.columns)}", hint)
 
 
 def _nameless(given: str) -> InputError:

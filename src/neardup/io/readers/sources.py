@@ -87,7 +87,7 @@ def filesystem(url: str) -> tuple[Any, str]:
     except ImportError:
         raise InputError(
             f"{url} is a URL, and fsspec is not installed",
-            "URLs are read through fsspec",
+            "Files, and URLs that fsspec reads",
             'Run: pip install "neardup[remote]"',
         ) from None
     try:

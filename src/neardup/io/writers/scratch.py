@@ -33,7 +33,7 @@ def scratch_array(length: int) -> UInt64s:
             raise MemoryError(f"{size(8 * length)} of a temporary file cannot be mapped") from error
         raise OutputError(
             f"There is no room for {size(8 * length)} in {gettempdir()}: {error.strerror}",
-            "The exact join writes its shingles there when they do not fit into the memory it may take",
+            "Room there for the shingles of the exact join that exceed its memory",
             "Set TMPDIR to a folder with more room, raise --memory, or choose --method lsh",
         ) from error
 
