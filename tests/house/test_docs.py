@@ -24,7 +24,8 @@ from neardup.lsh.hamming.tables import Design, HammingPlan
 from neardup.run import records as run_groups
 from neardup.run.found import Found
 from neardup.settings import FIELDS, MEASURES
-from neardup.sketch.minhash import Estimate, MinHashSketch
+from neardup.sketch.estimates import Estimate
+from neardup.sketch.minhash import MinHashSketch
 from neardup.sketch.sampled import Sample, Samples
 from neardup.sketch.slots import Signature
 from neardup.sketch.stored import Signatures

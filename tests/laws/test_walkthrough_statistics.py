@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neardup.sketch.minhash import estimate
+from neardup.sketch.estimates import estimate
 from neardup.text.normalise import shingles
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.families import FAMILIES

@@ -24,7 +24,7 @@ from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
 from neardup.settings import Settings
 from neardup.sketch.coefficients import classic_coefficients
-from neardup.sketch.minhash import estimate
+from neardup.sketch.estimates import estimate
 from neardup.sketch.simhash import distance, of_codepoints
 from neardup.tables import UInt64s
 from neardup.text.keys import PUBLIC

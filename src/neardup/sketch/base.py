@@ -12,7 +12,7 @@ from neardup.errors import SettingError
 from neardup.kernels.shingles import mix_all
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets, shingle_sets
-from neardup.sketch.minhash import text_arrays, whole_numbers
+from neardup.sketch.inputs import text_arrays, whole_numbers
 from neardup.sketch.provenance import Provenance
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import PUBLIC
@@ -26,8 +26,8 @@ class ShingleFamily:
 
     family: ClassVar[str]
 
-    def __init__(self, length: int, unit: str) -> None:
-        self.settings = Settings.of(length=length, unit=unit)
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -52,9 +52,13 @@ class ShingleFamily:
 
 def mixed(ids: Ids) -> UInt64s:
     """Mix the ids, so that consecutive ids work as well as random ones. Raises InputError for anything else."""
-    values = whole_numbers(ids)
+    return mix(whole_numbers(ids))
+
+
+def mix(values: UInt64s) -> UInt64s:
+    """Return the values with their bits mixed, uint64[n]."""
     out = np.empty(len(values), np.uint64)
-    mix_all(np.ascontiguousarray(values), out)
+    mix_all(np.ascontiguousarray(values, np.uint64), out)
     return out
 
 

@@ -23,15 +23,16 @@ from numpy.typing import NDArray
 from neardup.errors import SettingError
 from neardup.kernels.sketch.bucketed import EMPTY, bucketed_sets, read_pairs, rotate, score_pairs, without_blanks
 from neardup.lsh.index import LSH, most_rows
+from neardup.settings import Settings
 from neardup.sketch.base import Ids, mixed, whole_number
-from neardup.sketch.minhash import pair_rows, slots_array
-from neardup.sketch.slots import SlotFamily
+from neardup.sketch.inputs import pair_rows, slots_array
+from neardup.sketch.slots import PlainSlotFamily
 from neardup.tables import Floats, Int64s, UInt64s
 
 MOST_SLOTS = 1 << 16
 
 
-class BucketMinHash(SlotFamily):
+class BucketMinHash(PlainSlotFamily):
     """Signatures uint64[n, hash_count · bucket_count · hash_set_size].
 
     Warning: :meth:`engine_scores` returns the scores of an engine. With ``with_rotation`` it misstates documents
@@ -60,7 +61,7 @@ class BucketMinHash(SlotFamily):
         length: int = 5,
         unit: str = "word",
     ) -> None:
-        super().__init__(length, unit)
+        super().__init__(Settings.of(length=length, unit=unit))
         self.hash_count = whole_number("hash_count", hash_count, 1, MOST_SLOTS)
         self.bucket_count = whole_number("bucket_count", bucket_count, 1, MOST_SLOTS)
         self.hash_set_size = whole_number("hash_set_size", hash_set_size, 1, MOST_SLOTS)
@@ -162,6 +163,10 @@ class BucketMinHash(SlotFamily):
         ours = slots_array(signatures, self.slots, np.uint64)
         theirs = ours if other is None else slots_array(other, self.slots, np.uint64)
         return ours, theirs, pair_rows(pairs, len(ours), len(theirs))
+
+    def _agreeing(self, one: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
+        agreeing, compared = self.counts(np.stack([one, other]), [(0, 1)])[0].tolist()
+        return agreeing, compared
 
     def _elements(self, ids: Ids) -> UInt64s:
         return mixed(ids)

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import FormatError, InputError
+from neardup.settings import Settings
 from neardup.sketch.base import whole_number
 from neardup.sketch.provenance import Provenance
-from neardup.sketch.slots import SlotFamily
+from neardup.sketch.slots import PlainSlotFamily
 from neardup.tables import Int64s, UInt64s
 
 _SCHEMES = {"affine32": np.uint32, "affine64": np.uint64, "legacy": np.uint32}
 """The dtype of the values of each scheme; "legacy" are the 32 bits of versions before 2.0."""
 
 
-class Datasketch(SlotFamily):
+class Datasketch(PlainSlotFamily):
     """The family of datasketch MinHashes with one number of permutations, one seed and one scheme.
 
     The objects do not always record the hash function that made their values. The user must ensure that it was the
@@ -33,7 +34,7 @@ class Datasketch(SlotFamily):
     family = "datasketch minhash"
 
     def __init__(self, num_perm: int = 128, seed: int = 1, scheme: str = "affine32") -> None:
-        super().__init__(5, "word")
+        super().__init__(Settings.of())
         if scheme not in _SCHEMES:
             raise FormatError(f"The scheme of the MinHash is {scheme!r}", f"one of {', '.join(_SCHEMES)}")
         self.slots, self.seed, self.scheme = whole_number("num_perm", num_perm, 1, 1 << 20), seed, scheme

@@ -28,9 +28,11 @@ import pyarrow as pa
 
 from neardup.intervals import wilson
 from neardup.kernels.sketch.samples import ALL, common, common_of_pairs, sample_sets, sample_texts
+from neardup.settings import Settings
 from neardup.sketch.base import Ids, ShingleFamily, mixed, offsets_of, whole_number
 from neardup.sketch.documents import form_of, text_batch
-from neardup.sketch.minhash import Estimate, pair_rows, text_arrays
+from neardup.sketch.estimates import Estimate
+from neardup.sketch.inputs import pair_rows, text_arrays
 from neardup.sketch.provenance import Provenance, require_same, signature_table
 from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.text.keys import PUBLIC
@@ -56,7 +58,7 @@ class SampledShingles(ShingleFamily):
     family = "sampled shingles"
 
     def __init__(self, scale: int = 16, floor: int = 32, *, length: int = 5, unit: str = "word") -> None:
-        super().__init__(length, unit)
+        super().__init__(Settings.of(length=length, unit=unit))
         self.scale = whole_number("scale", scale, 1, 1 << 32)
         self.floor = whole_number("floor", floor, 1, 1 << 24)
 

@@ -1,25 +1,29 @@
-"""Families whose signatures have a fixed number of slots, with the same interface as ``MinHash``."""
+"""Families whose signatures have a fixed number of slots, and the signature of one set."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.kernels.sketch.slots import equal_slots
 from neardup.sketch.base import Ids, ShingleFamily
-from neardup.sketch.minhash import Estimate, count_equal, estimate, slots_array, whole_numbers
+from neardup.sketch.estimates import Estimate, estimate
+from neardup.sketch.inputs import pair_rows, slots_array, whole_numbers
 from neardup.sketch.provenance import Provenance, require_same, signature_table
 from neardup.tables import Floats, Int64s, UInt64s
 
+SignatureT = TypeVar("SignatureT", bound="Signature")
 
-class SlotFamily(ShingleFamily):
-    """Turns sets of shingles or ids into arrays [n, ``slots``] of ``dtype``; subclasses implement ``_sketch``.
 
-    An empty set has the largest value of the dtype in every slot. ``narrows``: whether ``BBit`` may cut the
-    signatures to a few bits per slot.
+class SlotFamily(ShingleFamily, Generic[SignatureT]):
+    """Turns sets of shingles or ids into arrays [n, ``slots``] of ``dtype``.
+
+    Subclasses implement ``_sketch``, ``_signature`` and ``_union``. An empty set has the largest value of the
+    dtype in every slot. ``narrows``: whether ``BBit`` may cut the signatures to a few bits per slot.
     """
 
     slots: int
@@ -31,24 +35,29 @@ class SlotFamily(ShingleFamily):
         blocks = [self._sketch(sets.hashes, sets.offsets) for sets in self.sets_of(texts)]
         return np.concatenate([np.empty((0, self.slots), self.dtype), *blocks])
 
-    def sketch_ids(self, ids: Ids, offsets: Int64s) -> NDArray[Any]:
-        """Return signatures [n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` of whole numbers."""
-        return self._sketch(self._elements(ids), np.ascontiguousarray(offsets, np.int64))
-
-    def of(self, text: str) -> Signature:
+    def of(self, text: str) -> SignatureT:
         """Return the signature of one text."""
-        return Signature(self, self.sketch([text])[0])
+        [sets] = self.sets_of([text])
+        return self._signature(sets.hashes, sets.offsets, of_ids=False)
 
-    def of_ids(self, ids: Ids) -> Signature:
-        """Return the signature of a set of whole numbers; comparable only with signatures of ids."""
-        return Signature(self, self.sketch_ids(ids, np.array([0, len(ids)], np.int64))[0], of_ids=True)
+    def of_ids(self, ids: Ids) -> SignatureT:
+        """Return the signature of a set of whole numbers (row numbers, hashes of custom features).
+
+        It is comparable only with signatures of ids. Raises InputError for anything but whole numbers.
+        """
+        elements = self._elements(ids)
+        return self._signature(elements, np.array([0, len(elements)], np.int64), of_ids=True)
 
     def counts(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Int64s:
         """Count (agreeing, compared) slots of ``pairs`` of rows of ``signatures``, int64[m, 2].
 
-        ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given.
+        ``pairs`` are whole numbers [m, 2]; the second is a row of ``other``, if given. Raises InputError for
+        rows that do not exist.
         """
-        equal = count_equal(signatures, pairs, other)
+        theirs = signatures if other is None else other
+        rows = pair_rows(pairs, len(signatures), len(theirs))
+        equal = np.empty(len(rows), np.int64)
+        equal_slots(signatures, theirs, rows, equal)
         return np.stack([equal, np.full(len(equal), self.slots)], axis=1)
 
     def resemblances(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Floats:
@@ -64,28 +73,55 @@ class SlotFamily(ShingleFamily):
         """
         return signature_table(self.provenance(of_ids), ids, slots_array(signatures, self.slots, self.dtype))
 
-    def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """Return the signature of the union of two sets, from theirs: the smaller value of every slot."""
-        lesser: NDArray[Any] = np.minimum(one, other)
-        return lesser
-
     def _elements(self, ids: Ids) -> UInt64s:
         """Return the ids as the elements to hash."""
         return whole_numbers(ids)
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> NDArray[Any]:
+        """Return signatures [n, slots] of the sets ``elements[offsets[d]:offsets[d + 1]]``."""
         raise NotImplementedError
+
+    def _signature(self, elements: UInt64s, offsets: Int64s, of_ids: bool) -> SignatureT:
+        """Return the signature of the only set."""
+        raise NotImplementedError
+
+    def _union(self, one: SignatureT, other: SignatureT) -> SignatureT:
+        """Return the signature of the union of the sets of two comparable signatures."""
+        raise NotImplementedError
+
+    def _agreeing(self, one: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
+        """Return the :meth:`counts` of two signatures [slots]."""
+        return int((one == other).sum()), self.slots
 
     def _corrected(self, share: Floats) -> Floats:
         """Return unbiased estimates from the shares of agreeing slots."""
         return share
 
 
+class PlainSlotFamily(SlotFamily["Signature"]):
+    """Families whose signatures consist of the values of their slots alone, which suffice to merge them."""
+
+    def sketch_ids(self, ids: Ids, offsets: Int64s) -> NDArray[Any]:
+        """Return signatures [n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` of whole numbers."""
+        return self._sketch(self._elements(ids), np.ascontiguousarray(offsets, np.int64))
+
+    def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+        """Return the signature of the union of two sets, from theirs: the smaller value of every slot."""
+        lesser: NDArray[Any] = np.minimum(one, other)
+        return lesser
+
+    def _signature(self, elements: UInt64s, offsets: Int64s, of_ids: bool) -> Signature:
+        return Signature(self, self._sketch(elements, offsets)[0], of_ids)
+
+    def _union(self, one: Signature, other: Signature) -> Signature:
+        return Signature(self, self.merged(one.values, other.values), one.of_ids)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Signature:
     """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, if the family supports it."""
 
-    family: SlotFamily
+    family: SlotFamily[Any]
     values: NDArray[Any]
     of_ids: bool = False
 
@@ -104,25 +140,23 @@ class Signature:
 
         The empty set resembles only itself.
         """
-        require_same(self, other)
-        agreeing, of = self.family.counts(np.stack([self.values, other.values]), [(0, 1)])[0].tolist()
+        agreeing, of = self.family._agreeing(self.values, self._comparable(other).values)
         if self.is_empty or other.is_empty:
             agreeing, of = self.family.slots * (self.is_empty and other.is_empty), self.family.slots
         found = estimate(agreeing, max(of, 1))
         value, low, high = np.clip(self.family._corrected(np.array([found.value, found.low, found.high])), 0, 1)
         return Estimate(float(value), float(low), float(high), of)
 
-    def __or__(self, other: Signature) -> Signature:
-        """Return the signature of the union of both sets. Raises FormatError if the family does not support it."""
-        require_same(self, other)
-        return Signature(self.family, self.family.merged(self.values, other.values), self.of_ids)
+    def __or__(self, other: Signature) -> Self:
+        """Return the signature of the union of both sets, identical to one made from the union.
+
+        Raises FormatError if the family does not support it.
+        """
+        union: Self = self.family._union(self, self._comparable(other))
+        return union
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Signature)
-            and self.provenance == other.provenance
-            and np.array_equal(self.values, other.values)
-        )
+        return isinstance(other, Signature) and self._content == other._content
 
     def __hash__(self) -> int:
         return hash(self.values.tobytes())
@@ -130,5 +164,15 @@ class Signature:
     def __repr__(self) -> str:
         return f"Signature({len(self.values)} slots, {self.family!r}{', of ids' * self.of_ids})"
 
+    @property
+    def _content(self) -> tuple[Any, bytes]:
+        """What equal signatures have in common."""
+        return self.provenance, self.values.tobytes()
 
-__all__ = ["Signature", "SlotFamily"]
+    def _comparable(self, other: Any) -> Any:
+        """Return the other signature. Raises an error that names both unless it is comparable with this one."""
+        require_same(self, other)
+        return other
+
+
+__all__ = ["PlainSlotFamily", "Signature", "SlotFamily"]

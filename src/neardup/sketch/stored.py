@@ -24,15 +24,11 @@ from neardup.sketch.slots import SlotFamily
 from neardup.sketch.textbook import BBit, ModP, MultiplyShift
 from neardup.tables import Floats, Int64s, UInt64s
 
-AnyFamily = MinHash | SlotFamily | SampledShingles | SimHash
+AnyFamily = SlotFamily[Any] | SampledShingles | SimHash
 
-_KINDS = (SampledShingles, BottomK, BucketMinHash, ModP, MultiplyShift, BBit, Datasketch)
+_KINDS = (MinHash, SimHash, SampledShingles, BottomK, BucketMinHash, ModP, MultiplyShift, BBit, Datasketch)
 
-FAMILIES: dict[str, Any] = {
-    "minhash": MinHash,
-    SimHash.family: SimHash,
-    **{kind.family: kind for kind in _KINDS},
-}
+FAMILIES: dict[str, Any] = {kind.family: kind for kind in _KINDS}
 """The stored families by name."""
 
 
@@ -104,7 +100,7 @@ class Signatures:
             rows = _array(family, values, offsets, family.bits // 64, np.uint64)
             checked = rows.reshape(-1) if family.bits == 64 else rows
         else:
-            checked = _slots(family, values, offsets)
+            checked = _array(family, values, offsets, family.slots, family.dtype)
         return cls(family, table.column("id").combine_chunks(), checked, of_ids)
 
     def _comparable(self, other: Signatures | None) -> NDArray[Any] | Samples | None:
@@ -172,14 +168,6 @@ def _unknown(made: Provenance) -> FormatError:
     return FormatError(
         f"The signatures are {made}", f"Families of this program: {', '.join(FAMILIES)}", "Sketch the texts again"
     )
-
-
-def _slots(family: MinHash | SlotFamily, values: NDArray[Any], offsets: Int64s | None) -> NDArray[Any]:
-    if isinstance(family, MinHash):
-        slots, dtype = family.settings.sketch.slots, np.uint32
-    else:
-        slots, dtype = family.slots, family.dtype
-    return _array(family, values, offsets, slots, dtype)
 
 
 def _array(

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sketch.textbook import cut, mod_p_sets
+from neardup.settings import Settings
 from neardup.sketch.base import Ids, whole_number
 from neardup.sketch.coefficients import splitmix64
-from neardup.sketch.minhash import MinHash, slots_array
+from neardup.sketch.inputs import slots_array
 from neardup.sketch.provenance import Provenance
-from neardup.sketch.slots import SlotFamily
+from neardup.sketch.slots import PlainSlotFamily, SlotFamily
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 
 Coefficients = Sequence[Sequence[int]]
@@ -31,11 +32,11 @@ Coefficients = Sequence[Sequence[int]]
 _STEP = 0x9E37_79B9_7F4A_7C15
 
 
-class _Linear(SlotFamily):
+class _Linear(PlainSlotFamily):
     """Functions a·x + b, drawn with ``seed`` or given as ``coefficients``."""
 
     def __init__(self, slots: int, seed: int, coefficients: Coefficients | None, length: int, unit: str) -> None:
-        super().__init__(length, unit)
+        super().__init__(Settings.of(length=length, unit=unit))
         self.seed = whole_number("seed", seed, 0, (1 << 63) - 1)
         self.given = None if coefficients is None else self._checked(coefficients)
         self.slots = whole_number("slots", slots, 1, 1 << 16) if self.given is None else len(self.given)
@@ -185,7 +186,7 @@ class MultiplyShift(_Linear):
         return out
 
 
-class BBit(SlotFamily):
+class BBit(PlainSlotFamily):
     """Copies of signatures ``of`` another family with 8 or 16 ``bits`` per slot (Li and König 2010).
 
     Two slots that differ agree in b bits with probability 2⁻ᵇ. Estimates correct for that:
@@ -195,6 +196,7 @@ class BBit(SlotFamily):
     They need a quarter of the memory and are read four times as fast, so they serve to discard pairs before a
     closer look (``may_reach``). They are not suited for bands, whose rows would agree by chance too often.
 
+    >>> from neardup.sketch.minhash import MinHash
     >>> full = MinHash()
     >>> small = BBit(full, bits=8)
     >>> copies = small.cut(full.sketch(["the moon is red over the bay tonight"] * 2 + ["no news is good news"]))
@@ -207,14 +209,15 @@ class BBit(SlotFamily):
     family = "b-bit minhash"
     narrows = False
 
-    def __init__(self, of: MinHash | SlotFamily, bits: int = 8) -> None:
-        if not isinstance(of, MinHash) and not (isinstance(of, SlotFamily) and of.narrows):
+    def __init__(self, of: SlotFamily[Any], bits: int = 8) -> None:
+        if not isinstance(of, SlotFamily) or not of.narrows:
             raise SettingError(f"BBit is to be of {of!r}", "a MinHash, ModP, MultiplyShift or Datasketch family")
         if bits not in (8, 16):
             raise SettingError(f"bits is {bits!r}", "8 or 16")
         self.base, self.bits = of, int(bits)
-        super().__init__(of.settings.shingles.length, of.settings.shingles.unit)
-        self.slots = of.settings.sketch.slots if isinstance(of, MinHash) else of.slots
+        shingles = of.settings.shingles
+        super().__init__(Settings.of(length=shingles.length, unit=shingles.unit))
+        self.slots = of.slots
         self.dtype = np.uint8 if bits == 8 else np.uint16
 
     @property
@@ -231,20 +234,14 @@ class BBit(SlotFamily):
 
     def cut(self, signatures: NDArray[Any]) -> NDArray[Any]:
         """Return the small copies [n, slots] (uint8 or uint16) of signatures of the base family."""
-        wide = np.uint32 if isinstance(self.base, MinHash) else self.base.dtype
-        checked = slots_array(signatures, self.slots, wide)
+        checked = slots_array(signatures, self.slots, self.base.dtype)
         out = np.empty(checked.shape, self.dtype)
-        cut(checked, np.uint64(np.iinfo(wide).max), out)
+        cut(checked, np.uint64(np.iinfo(self.base.dtype).max), out)
         return out
 
     def sketch(self, texts: Any) -> NDArray[Any]:
         """Return the small copies of the signatures of n texts."""
         return self.cut(self.base.sketch(texts))
-
-    def sketch_ids(self, ids: Ids, offsets: Int64s) -> NDArray[Any]:
-        """Return the small copies of the signatures of sets of ids."""
-        made: Any = self.base.sketch_ids(ids, offsets)  # type: ignore[arg-type]
-        return self.cut(made[0] if isinstance(self.base, MinHash) else made)
 
     def may_reach(
         self, signatures: NDArray[Any], pairs: Any, threshold: float, *, other: NDArray[Any] | None = None
@@ -288,8 +285,11 @@ class BBit(SlotFamily):
         chance = 2.0**-self.bits
         return (share - chance) / (1 - chance)
 
+    def _elements(self, ids: Ids) -> UInt64s:
+        return self.base._elements(ids)
+
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> NDArray[Any]:
-        raise FormatError("Small copies are made of whole signatures")
+        return self.cut(self.base._sketch(elements, offsets))
 
 
 __all__ = ["BBit", "ModP", "MultiplyShift"]

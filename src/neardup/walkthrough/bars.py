@@ -8,7 +8,7 @@ from neardup.display import counted, similarity
 from neardup.walkthrough.tables import Drawing, Section
 
 if TYPE_CHECKING:
-    from neardup.sketch.minhash import Estimate
+    from neardup.sketch.estimates import Estimate
     from neardup.walkthrough.record import ExplanationRecord
 
 WIDEST, SHOWN_PAIRS = 51, 6
@@ -23,7 +23,7 @@ def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
 
     | is the exact value; * marks the estimate and the exact value at the same position.
 
-    >>> from neardup.sketch.minhash import estimate
+    >>> from neardup.sketch.estimates import estimate
     >>> bar(estimate(8, 16), 0.3, 41)
     '           [|-------o--------]           '
     """

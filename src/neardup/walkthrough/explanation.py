@@ -11,7 +11,7 @@ import numpy as np
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
-from neardup.sketch.minhash import estimate
+from neardup.sketch.estimates import estimate
 from neardup.tables import Bools, UInt64s
 from neardup.text.normalise import Unit, shingles, tokens
 from neardup.walkthrough import chapters

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.sketch.minhash import Estimate
+from neardup.sketch.estimates import Estimate
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.walkthrough.families import NOTHING
 

@@ -143,11 +143,11 @@ def test_empty_buckets_agree_with_nothing() -> None:
         (lambda: BucketMinHash(0), "hash_count is 0"),
         (lambda: BucketMinHash(bucket_count=70_000), "bucket_count is 70000"),
         (lambda: BucketMinHash(hash_set_size=-1), "hash_set_size is -1"),
-        (lambda: BucketMinHash(64, 1024, 2), "A signature would have 131072 values. 65536 at most"),
+        (lambda: BucketMinHash(64, 1024, 2), "A signature would have 131072 values. Allowed: 65536 at most"),
         (lambda: BucketMinHash(hash_set_size=2, with_rotation=True), "buckets that cannot rotate"),
         (lambda: BucketMinHash(bucket_count=1, with_rotation=True), "buckets that cannot rotate"),
         (lambda: BucketMinHash(hash_set_size=2).band_rows(0.8, 0.9), "no bands of sets of 2 hashes"),
-        (lambda: BucketMinHash().band_rows(0.8, 1.0), r"recall is 1\.0. a threshold above 0"),
+        (lambda: BucketMinHash().band_rows(0.8, 1.0), r"recall is 1\.0. Allowed: a threshold above 0"),
         (lambda: BucketMinHash().band_rows(0, 0.5), "threshold is 0 "),
         (
             lambda: BucketMinHash(bucket_count=2).band_rows(0.1, 0.9),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.sketch.minhash import Estimate, estimate
+from neardup.sketch.estimates import Estimate, estimate
 
 Z = 1.959963984540054  # 97.5 % of a standard normal variable lie below
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, SettingError
-from neardup.sketch.minhash import MinHash, MinHashSketch, estimate
+from neardup.sketch.estimates import estimate
+from neardup.sketch.minhash import MinHash, MinHashSketch
 from support import reference, strategies
 
 KINDS = ("one-permutation", "classic")

@@ -192,7 +192,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     [
         (["a"], np.zeros((2, 16), np.uint32), "There are 1 ids for 2 signatures"),
         ([object()], np.zeros((1, 16), np.uint32), "Arrow cannot hold the ids"),
-        (["a"], np.zeros((1, 8), np.uint32), r"The signatures are uint32\[1, 8\]\. uint32\[n, 16\]"),
+        (["a"], np.zeros((1, 8), np.uint32), r"The signatures are uint32\[1, 8\]\. Allowed: uint32\[n, 16\]"),
         (["a"], np.zeros((1, 16), np.uint64), r"The signatures are uint64\[1, 16\]"),
         (["a"], [[1] * 16], "The signatures are a list"),
     ],

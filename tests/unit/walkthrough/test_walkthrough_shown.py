@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.display import columns, shortened, tail
-from neardup.sketch.minhash import Estimate, estimate
+from neardup.sketch.estimates import Estimate, estimate
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.bars import bar
 from neardup.walkthrough.families import FAMILIES
