@@ -40,15 +40,32 @@ class _Linear(PlainSlotFamily):
         self.seed = whole_number("seed", seed, 0, (1 << 63) - 1)
         self.given = None if coefficients is None else self._checked(coefficients)
         self.slots = whole_number("slots", slots, 1, 1 << 16) if self.given is None else len(self.given)
-        words = [splitmix64((self.seed + k * _STEP) % (1 << 64)) for k in range(2 * self.slots)]
-        drawn = [self._function(words[2 * k], words[2 * k + 1]) for k in range(self.slots)]
-        self.coefficients = np.array(self.given or drawn, np.uint64)
+        self.coefficients = np.array(self.given or self._drawn(), np.uint64)
+
+    def values(self, ids: Ids) -> UInt64s:
+        """Return the value of each row number under each function, uint64[n, slots]; a signature has the smallest.
+
+        Raises InputError as :meth:`of_ids` does.
+
+        >>> ModP(prime=17, coefficients=[(4, 9), (14, 4)]).values([1, 5]).tolist()
+        [[13, 1], [12, 6]]
+        """
+        a, b = self.coefficients.T
+        return self._reduced(self._elements(ids)[:, None] * a + b)
+
+    def _reduced(self, sums: UInt64s) -> UInt64s:
+        """Return the values of the functions from a·x + b."""
+        raise NotImplementedError
 
     @property
     def _functions(self) -> dict[str, Any]:
         if self.given is None:
             return {"slots": self.slots, "seed": self.seed}
         return {"slots": self.slots, "coefficients": self.given}
+
+    def _drawn(self) -> list[tuple[int, int]]:
+        words = [splitmix64((self.seed + k * _STEP) % (1 << 64)) for k in range(2 * self.slots)]
+        return [self._function(words[2 * k], words[2 * k + 1]) for k in range(self.slots)]
 
     def _function(self, one: int, other: int) -> tuple[int, int]:
         """Return (a, b) from two random words of 64 bits."""
@@ -122,6 +139,9 @@ class ModP(_Linear):
     def _elements(self, ids: Ids) -> UInt64s:
         return self._require_below(super()._elements(ids), self.prime, f"the prime {self.prime}")
 
+    def _reduced(self, sums: UInt64s) -> UInt64s:
+        return sums % np.uint64(self.prime)
+
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> UInt32s:
         out = np.empty((len(offsets) - 1, self.slots), np.uint32)
         a, b = np.ascontiguousarray(self.coefficients.T)
@@ -166,7 +186,7 @@ class MultiplyShift(_Linear):
     def _checked(self, coefficients: Coefficients) -> list[list[int]]:
         pairs = super()._checked(coefficients)
         for a, b in pairs:
-            if not (0 < a < 1 << 32 and 0 <= b < 1 << 32 and a % 2):
+            if not is_multiply_shift(a, b):
                 raise SettingError(
                     f"The coefficients ({a}, {b}) are none of multiply-shift",
                     "a odd and b from 0, both below 2³²",
@@ -176,6 +196,9 @@ class MultiplyShift(_Linear):
     def _elements(self, ids: Ids) -> UInt64s:
         return self._require_below(super()._elements(ids), 1 << 32, "2³²")
 
+    def _reduced(self, sums: UInt64s) -> UInt64s:
+        return (sums & np.uint64(0xFFFFFFFF)) >> np.uint64(32 - self.bits)
+
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> UInt32s:
         n = len(offsets) - 1
         out, chosen = np.empty((n, self.slots), np.uint32), np.empty((n, self.slots), np.bool_)
@@ -184,6 +207,11 @@ class MultiplyShift(_Linear):
         out >>= np.uint32(32 - self.bits)  # shifting preserves the order: the minimum stays the minimum
         out[np.diff(offsets) == 0] = 0xFFFFFFFF
         return out
+
+
+def is_multiply_shift(a: int, b: int) -> bool:
+    """Whether a and b define a function of multiply-shift: an even a would waste bits."""
+    return 0 < a < 1 << 32 and 0 <= b < 1 << 32 and a % 2 == 1
 
 
 class BBit(PlainSlotFamily):
@@ -292,4 +320,4 @@ class BBit(PlainSlotFamily):
         return self.cut(self.base._sketch(elements, offsets))
 
 
-__all__ = ["BBit", "ModP", "MultiplyShift"]
+__all__ = ["BBit", "ModP", "MultiplyShift", "is_multiply_shift"]

@@ -1,4 +1,4 @@
-"""Families of hash functions over row numbers: two from textbooks, and the two of this program.
+"""The hash functions that the tables show: those of the families of ``sketch``, over row numbers.
 
 MinHash needs functions that order the rows at random, so that each row of a set is equally likely to come first
 (Broder 1997). Functions a·x + b only approximate that: over consecutive row numbers they favour some rows,
@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from neardup.errors import SettingError
+from neardup.sketch import textbook
 from neardup.sketch.minhash import MinHash
 from neardup.tables import Bools, Int64s, UInt64s
 
@@ -61,7 +62,7 @@ class Hashed:
 
 
 class Family(Protocol):
-    """A rule that makes ``slots`` hash functions of row numbers."""
+    """A rule that draws ``slots`` hash functions of row numbers for a family of ``sketch``."""
 
     takes_coefficients: bool
 
@@ -85,11 +86,11 @@ class ModP:
                     f"b from 0, a from 1 and no multiple of the prime {p}",
                     "Choose others, or draw them with a seed",
                 )
-        factors, offsets = (np.array([pair[i] % p for pair in pairs], np.uint64) for i in (0, 1))
+        family = textbook.ModP(prime=p, coefficients=[(a % p, b % p) for a, b in pairs])
         return Hashed(
             f"h(x) = (a·x + b) mod {p}, x the row number; {p} is the smallest prime above {rows}.",
             tuple(f"({a}·x + {b}) mod {p}" for a, b in pairs),
-            (_numbers(rows)[:, None] * factors + offsets) % np.uint64(p),
+            family.values(_numbers(rows)),
             caution="mod-p: these functions do not give all orders of the rows, so an estimate may lean by a "
             "hundredth or two (more with few rows), however many slots there are.",
         )
@@ -117,22 +118,21 @@ class MultiplyShift:
 
     def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
         """Raise SettingError for an even a, which would waste bits, and for numbers beyond 32 bits."""
-        shift = 32 - max(rows.bit_length(), 1)
+        bits = max(rows.bit_length(), 1)
         pairs = self.drawn(slots, seed) if given is None else given
         for a, b in pairs:
-            if not (0 < a < _WORD and 0 <= b < _WORD and a % 2):
+            if not textbook.is_multiply_shift(a, b):
                 raise SettingError(
                     f"The coefficients {a}:{b} are none of multiply-shift",
                     "a odd and b from 0, both below 2³²",
                     "Choose others, or draw them with a seed",
                 )
-        factors, offsets = (np.array([pair[i] for pair in pairs], np.uint64) for i in (0, 1))
-        low = (_numbers(rows)[:, None] * factors + offsets) & np.uint64(_WORD - 1)
+        family = textbook.MultiplyShift(bits=bits, coefficients=pairs)
         return Hashed(
-            f"h(x) = ((a·x + b) mod 2^32) >> {shift}, x the row number: the top {32 - shift} of 32 bits, "
-            f"a number from 0 to {(1 << (32 - shift)) - 1}. Two rows may get one value.",
-            tuple(f"({a}·x + {b}) mod 2^32 >> {shift}" for a, b in pairs),
-            low >> np.uint64(shift),
+            f"h(x) = ((a·x + b) mod 2^32) >> {32 - bits}, x the row number: the top {bits} of 32 bits, "
+            f"a number from 0 to {(1 << bits) - 1}. Two rows may get one value.",
+            tuple(f"({a}·x + {b}) mod 2^32 >> {32 - bits}" for a, b in pairs),
+            family.values(_numbers(rows)),
             caution="multiply-shift: two rows with one value look like a shared one, so estimates are too high, "
             "often by a tenth, however many slots there are.",
         )

@@ -32,6 +32,7 @@ def test_mod_p_of_row_numbers(rows: list[int], prime: int, seed: int) -> None:
     family = ModP(9, prime=prime, seed=seed)
     assert all(0 < a < prime and 0 <= b < prime for a, b in functions(family))
     assert family.of_ids(rows).values.tolist() == reference_families.linear(rows, functions(family), prime)
+    assert family.values(rows).tolist() == [[(a * x + b) % prime for a, b in functions(family)] for x in rows]
 
 
 @given(ROWS, st.integers(1, 32), st.integers(0, 2**63 - 1))
@@ -40,6 +41,8 @@ def test_multiply_shift_of_row_numbers(rows: list[int], bits: int, seed: int) ->
     family = MultiplyShift(6, bits=bits, seed=seed)
     expected = reference_families.multiply_shift(rows, functions(family), bits)
     assert family.of_ids(rows).values.tolist() == expected
+    values = [[(a * x + b) % 2**32 >> (32 - bits) for a, b in functions(family)] for x in rows]
+    assert family.values(rows).tolist() == values
 
 
 @given(st.lists(strategies.any_text(), max_size=3), st.sampled_from(["word", "char"]))
