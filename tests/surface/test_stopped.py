@@ -32,13 +32,16 @@ from neardup.cli import main
 main()
 """
 
+# a child ignores what nohup ignores
+HEAR = "import signal\nif hasattr(signal, 'SIGHUP'):\n    signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+
 
 @contextmanager
 def under_way(module: str, function: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
     """A command whose work never ends."""
     program = ENDLESS.format(module=module, function=function, arguments=[*map(str, arguments)])
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen([sys.executable, "-c", HEAR + program], stdout=pipe, stderr=pipe, text=True) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

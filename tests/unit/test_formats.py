@@ -24,7 +24,7 @@ from made_files import (
 )
 from neardup.errors import InputError
 from neardup.formats import SUFFIXES, extract, format_of, limits, packages
-from neardup.readers.limits import COLUMNS, DICTIONARY_BYTES, ROW_BYTES
+from neardup.readers.limits import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
 
 TEXT = "The quick brown fox\njumps over the lazy dog & runs (far) away — ünïcode <b>"
 MAKERS = {"a.html": html_of, "a.docx": docx_of, "a.eml": eml_of, "a.msg": msg_of, "a.pdf": pdf_of}
@@ -252,6 +252,9 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     }
     dictionary = rows.pop("different values of a column in a row group of Parquet (its dictionary)")
     assert dictionary == f"{DICTIONARY_BYTES >> 20} MB"
+    assert (
+        rows.pop("a page of Parquet, unpacked") == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times what is stored"
+    )
     assert rows == {
         "size of a file": f"{limits.FILE_BYTES >> 20} MB",
         "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
