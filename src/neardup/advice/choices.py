@@ -13,7 +13,8 @@ from neardup.advice.spread import alike, exactly
 from neardup.errors import SettingError
 from neardup.join.criterion import every_pair
 from neardup.join.missing import missed_with
-from neardup.kernels.sets import RESEMBLANCE, verify_pairs
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.sets import verify_pairs
 from neardup.lsh.bands import Plan, plan
 from neardup.settings import Settings, ratio
 from neardup.sketch.documents import ShingleSets, shingle_sets, sign

@@ -13,7 +13,8 @@ from neardup.advice.record import Bin, Near, SideBySide, Step
 from neardup.advice.sample import Sample
 from neardup.comparison.compare import compare
 from neardup.join.criterion import at_least
-from neardup.kernels.sets import RESEMBLANCE, Criterion
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.sets import Criterion
 from neardup.run.find import find
 from neardup.run.found import Found
 from neardup.settings import Settings, ratio

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.shingle_store import ShingleStore
+from neardup.kernels.formulas import CONTAINMENT, OVERLAP
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.prefix_index import Hubs
 from neardup.kernels.parities import fill_parities, parity_words
-from neardup.kernels.sets import CONTAINMENT, OVERLAP, Criterion
+from neardup.kernels.sets import Criterion
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
