@@ -86,6 +86,17 @@ def smallest_partner(size, criterion):
 
 
 @njit(cache=True, nogil=True, inline="always")
+def fewest_shared(size, criterion):
+    """Return the fewest elements that a set of ``size`` shares with any partner: all of its smallest one.
+
+    If any subset is a partner, however small, only the partners of ``size`` or above are considered.
+    """
+    if _either_whole(0, size, 0, criterion.measure) == 0:
+        return least_shared(size, size, criterion)
+    return smallest_partner(size, criterion)
+
+
+@njit(cache=True, nogil=True, inline="always")
 def largest_partner(size, common, criterion):
     """Return the greatest size of such a partner if it can share at most ``common`` elements; 0 without any.
 

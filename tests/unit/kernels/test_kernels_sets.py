@@ -14,6 +14,7 @@ from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBL
 from neardup.kernels.sets import (
     ANY_SIZE,
     count_shared,
+    fewest_shared,
     largest_partner,
     least_shared,
     shared_at_least,
@@ -64,7 +65,8 @@ VALUES = {
 
 @njit
 def _bounds(size, other, common, asked):
-    return least_shared(size, other, asked), smallest_partner(size, asked), largest_partner(size, common, asked)
+    least, smallest = least_shared(size, other, asked), smallest_partner(size, asked)
+    return least, smallest, largest_partner(size, common, asked), fewest_shared(size, asked)
 
 
 @pytest.mark.parametrize("formula", VALUES)
@@ -79,11 +81,13 @@ def _bounds(size, other, common, asked):
 def test_the_bounds_of_each_formula(formula: int, size: int, other: int, spare: int, threshold: Fraction) -> None:
     """Against the smallest and greatest numbers that brute force accepts."""
     value, common = VALUES[formula], max(size - spare, 0)
-    least, smallest, largest = _bounds(size, other, common, criterion(threshold, formula))
+    least, smallest, largest, fewest = _bounds(size, other, common, criterion(threshold, formula))
     shared = range(size + other)  # also more than can be shared, which least_shared may demand
     assert least == min(s for s in shared if value(s, size, other) >= threshold)
+    same = min(s for s in range(size + 1) if value(s, size, size) >= threshold)
     assert smallest == min(b for b in range(1, 100) if value(min(size, b), size, b) >= threshold)
     partners = [b for b in range(1, 50 * size) if value(min(common, b), size, b) >= threshold]
+    assert fewest == (same if formula in (CONTAINMENT, OVERLAP) else smallest)
     assert largest == (ANY_SIZE if partners[-1:] == [50 * size - 1] else max(partners, default=0))
 
 
