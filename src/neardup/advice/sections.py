@@ -7,23 +7,17 @@ from dataclasses import dataclass
 
 from neardup.advice.record import AdviceRecord, BandChoice, ShingleChoice, SideBySide
 from neardup.display import counted, number, percent, printable, similarity, size
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.measures import LITERAL, values
 
-MEASURES = {
-    "resemblance": "resemblance",
-    "containment_a": "contained, A in B",
-    "containment_b": "contained, B in A",
-    "overlap": "overlap",
-    "bag_of_words": "words",
-    "multiset": "repeats",
-    "chunk_union_literal": "chunks, union",
-    "chunk_longest_literal": "chunks, longest",
-    "chunk_union_information": "chunks without repeats, union",
-    "chunk_longest_information": "chunks without repeats, longest",
-    "lcs": "in order",
+# as a share of all text first
+_CHUNKS = sorted(values("chunks"), key=lambda pair: (pair[1].matching != LITERAL, pair[0].formula != RESEMBLANCE))
+LABELS = {
+    **{value.name: value.label for _, value in (*values("set"), *_CHUNKS, *values("order"))},
     "tokens_a": "length of A",
     "tokens_b": "length of B",
 }
-"""The measures shown side by side, with their labels."""
+"""The values shown side by side, with their labels."""
 
 NOUNS = {"word": "words", "char": "characters"}
 
@@ -161,7 +155,7 @@ def _near(advice: AdviceRecord) -> Section:
             "The closest to the threshold, with every measure:",
         ),
         ("", *(f"pair {k}" for k in range(1, len(near.examples) + 1))),
-        tuple(_measured(name, shown, near.examples) for name, shown in MEASURES.items()),
+        tuple(_measured(name, shown, near.examples) for name, shown in LABELS.items()),
         after=(
             *legend,
             "",

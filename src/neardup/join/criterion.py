@@ -1,45 +1,15 @@
-"""The criterion a pair must meet, and its similarity: every measure as a formula over |A∩B|, |A| and |B|.
-
-A measure combines the *features* it counts with a formula over the counts. Shingles, words, and shingles with
-repeats are sets. For a measure of text in order, |A∩B| is the common text, and |A| and |B| are the tokens of the
-documents.
-"""
+"""The criterion a pair must meet, and its similarity, from |A∩B|, |A| and |B| by the formula of a measure."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.kernels import sets
-from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.sets import Criterion
-from neardup.settings import Features, Search, ratio
+from neardup.measures import MEASURES
+from neardup.settings import Search, ratio
 from neardup.tables import Bools, Floats, Int64s, column
-
-
-class Measure(NamedTuple):
-    """The features a measure counts, and its ``formula`` over the counts, by the kernels' number."""
-
-    features: Features
-    formula: int
-
-
-MEASURES = {
-    "resemblance": Measure("shingles", RESEMBLANCE),
-    "containment": Measure("shingles", CONTAINMENT),
-    "overlap": Measure("shingles", OVERLAP),
-    "bag-of-words": Measure("words", RESEMBLANCE),
-    "multiset": Measure("occurrences", RESEMBLANCE),
-    "chunk-longest": Measure("tokens", LARGER),
-    "chunk-union": Measure("tokens", RESEMBLANCE),
-    "lcs": Measure("tokens", DICE),
-}
-"""The measures of ``settings.Search``; the ones over tokens count common text."""
-
-NUMBERS = {name: measure.formula for name, measure in MEASURES.items()}
-"""The formula of each measure."""
 
 
 def criterion_of(search: Search) -> Criterion:
@@ -51,9 +21,9 @@ def criterion_of(search: Search) -> Criterion:
     return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)
 
 
-def every_pair(measure: int) -> Criterion:
+def every_pair(formula: int) -> Criterion:
     """The criterion that any pair meets."""
-    return Criterion(0, 1, measure)
+    return Criterion(0, 1, formula)
 
 
 def whole(shared: Int64s, size: Int64s, other: Int64s, formula: int) -> Int64s:
@@ -74,13 +44,26 @@ def shared_by(similarity: Floats, size: Int64s, other: Int64s, formula: int) -> 
     With s shared elements the similarity is v = c·s / (w − d·s), so that s = v·w / (c + v·d).
 
     >>> sizes = np.array([60]), np.array([61])
-    >>> shared_by(similarity_of(np.array([57]), *sizes, RESEMBLANCE), *sizes, RESEMBLANCE)
+    >>> formula = MEASURES["resemblance"].formula
+    >>> shared_by(similarity_of(np.array([57]), *sizes, formula), *sizes, formula)
     array([57])
     """
     one = np.ones_like(size)
     disjoint = whole(one - 1, size, other, formula)
     fall = disjoint - whole(one, size, other, formula)
-    return np.rint(similarity * disjoint / (sets.part(one, formula) + similarity * fall)).astype(np.int64)
+    shared: Int64s = np.rint(similarity * disjoint / (sets.part(one, formula) + similarity * fall)).astype(
+        np.int64
+    )
+    return shared
+
+
+def takes_any_subset(formula: int) -> bool:
+    """Whether a set meets any criterion with each of its subsets, however small.
+
+    >>> takes_any_subset(MEASURES["overlap"].formula), takes_any_subset(MEASURES["resemblance"].formula)
+    (True, False)
+    """
+    return bool(sets.whole(0, 0, 1, formula) == 0)
 
 
 def at_least(pairs: pa.Table, criterion: Criterion) -> Bools:

@@ -6,7 +6,7 @@ search is derived from them: for a set A of fixed size, both are linear in |A∩
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,12 +29,12 @@ class Criterion(NamedTuple):
     measure: int
 
 
-def part(shared, formula):
+def part(shared: Any, formula: int) -> Any:
     """Return the numerator of the measure; ``shared`` is an integer or int64[n]."""
     return 2 * shared if formula == DICE else shared
 
 
-def whole(shared, size, other, formula):
+def whole(shared: Any, size: Any, other: Any, formula: int) -> Any:
     """Return the denominator of the measure, seen from the set of ``size``: integers, or int64[n] each.
 
     The bounds below rely on its shape: it falls by equal steps, or not, with ``shared``, and rises by equal steps,
