@@ -165,7 +165,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Grouping:
+class GroupSettings:
     """How pairs become groups."""
 
     groups: str = _setting(
@@ -209,7 +209,7 @@ class Keep:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingSettings:
     """How bytes become texts and columns; an automatic value is detected for each file."""
 
     encoding: str = _setting(
@@ -237,9 +237,9 @@ RECORDS: Mapping[str, type] = {
     "sketch": Sketch,
     "simhash": SimHashing,
     "search": Search,
-    "grouping": Grouping,
+    "grouping": GroupSettings,
     "keep": Keep,
-    "reading": Reading,
+    "reading": ReadingSettings,
     "work": Work,
 }
 
@@ -271,9 +271,9 @@ class Settings:
     sketch: Sketch = Sketch()
     simhash: SimHashing = SimHashing()
     search: Search = Search()
-    grouping: Grouping = Grouping()
+    grouping: GroupSettings = GroupSettings()
     keep: Keep = Keep()
-    reading: Reading = Reading()
+    reading: ReadingSettings = ReadingSettings()
     work: Work = Work()
 
     @classmethod

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.advice.record import BandChoice, ShingleChoice
-from neardup.advice.sample import Sample
+from neardup.advice.sample import SampledTexts
 from neardup.advice.spread import alike, exactly
 from neardup.errors import SettingError
 from neardup.join.criterion import every_pair
@@ -66,7 +66,7 @@ def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
     return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
-def shingle_choices(sample: Sample, settings: Settings) -> Iterator[ShingleChoice]:
+def shingle_choices(sample: SampledTexts, settings: Settings) -> Iterator[ShingleChoice]:
     """Yield the results of words and characters of several lengths (and the given ones) at the threshold."""
     texts = sample.first(TRIED_BYTES)
     own = (settings.shingles.unit, settings.shingles.length)
