@@ -279,11 +279,11 @@ def test_what_is_not_counted_in_full_is_said(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"measure": "chunk-union", "method": "lsh"}, "resemblance alone"),
-        ({"measure": "multiset", "method": "lsh"}, "resemblance alone"),
+        ({"measure": "chunk-union", "method": "lsh"}, "measure resemblance"),
+        ({"measure": "multiset", "method": "lsh"}, "measure resemblance"),
         ({"measure": "chunk-longest", "audit": 10}, "every pair is found anyway"),
         ({"measure": "lcs", "audit": 10}, "every pair is found anyway"),
-        ({"measure": "lcs", "method": "lsh"}, "resemblance alone"),
+        ({"measure": "lcs", "method": "lsh"}, "measure resemblance"),
         ({"measure": "bag-of-words", "unit": "char"}, "Choose unit word"),
     ],
 )

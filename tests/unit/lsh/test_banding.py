@@ -116,11 +116,11 @@ def test_a_document_that_is_not_there(number: int) -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ([[1, 2]], "The signatures are a list. A numpy array"),
+        ([[1, 2]], "The signatures are a list. Allowed: A numpy array"),
         (np.zeros(4, int), r"The signatures have the shape \[4\]"),
         (np.zeros((4, 0), int), r"The signatures have the shape \[4, 0\]"),
         (np.zeros((2, 3, 4), int), r"The signatures have the shape \[2, 3, 4\]"),
-        (np.zeros((2, 4)), "The signatures are of type float64. int8 to int64"),
+        (np.zeros((2, 4)), "The signatures are of type float64. Allowed: int8 to int64"),
         (np.zeros((2, 4), bool), "The signatures are of type bool"),
         (np.zeros((2, 4), object), "The signatures are of type object"),
     ],

@@ -144,7 +144,7 @@ def test_what_is_no_fingerprint(fingerprints: Any, said: str) -> None:
 
 
 def test_distances_that_are_refused() -> None:
-    with pytest.raises(SettingError, match="from 0 to 16, for unrelated"):
+    with pytest.raises(SettingError, match="from 0 to 16, since unrelated"):
         nd.hamming_pairs([1, 2], distance=17)
     assert nd.hamming_pairs(np.zeros((2, 2), np.uint64), distance=32).copies.num_rows == 1
 
