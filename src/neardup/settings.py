@@ -12,9 +12,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 from neardup.errors import SettingError
+from neardup.measures import MEASURES, aliases, listed
 from neardup.setting_rules import (
     KEEP_ORDERS,
     Rule,
@@ -30,16 +31,6 @@ from neardup.setting_rules import (
     similarity,
 )
 from neardup.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of, require_none, require_search
-
-CHUNK_MEASURES = ("chunk-longest", "chunk-union")
-TEXT_MEASURES = (*CHUNK_MEASURES, "lcs")
-MEASURES = ("resemblance", "containment", "overlap", "bag-of-words", "multiset", *TEXT_MEASURES)
-MEASURE_ALIASES = {"jaccard": "resemblance", "vocabulary": "bag-of-words"}
-"""Names that are accepted for a measure, and the names under which results store it."""
-
-Features = Literal["shingles", "words", "occurrences", "bag", "tokens"]
-"""The features of a text that a measure compares: its distinct shingles, its distinct words, its shingles with
-repeats, its tokens with repeats, its tokens in order."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +126,8 @@ class Search:
     )
     measure: str = _setting(
         "resemblance",
-        one_of(*MEASURES, aliases=MEASURE_ALIASES),
-        "Similarity measure that the threshold applies to: resemblance |A∩B|/|A∪B|, the Jaccard similarity; "
-        "containment |A∩B|/|A|, in either direction for a pair, of the member in the representative for a group; "
-        "overlap |A∩B|/min(|A|,|B|); vocabulary (bag-of-words): resemblance of the sets of words; multiset: "
-        "resemblance that counts repeats; chunk-longest: common text/the longer document; chunk-union: common "
-        "text/all text; lcs: 2·common text in the same order/the text of both.",
+        one_of(*MEASURES, aliases=aliases()),
+        f"Similarity measure that the threshold applies to: {listed(MEASURES)}.",
     )
     matching: str = _setting(
         "literal",
@@ -174,11 +161,11 @@ class Search:
     @property
     def in_words(self) -> str:
         """The name of the measure in reports."""
-        return measure_in_words(self.measure, self.matching)
+        return MEASURES[self.measure].in_words(self.matching)
 
 
 @dataclass(frozen=True)
-class Grouping:
+class GroupSettings:
     """How pairs become groups."""
 
     groups: str = _setting(
@@ -222,7 +209,7 @@ class Keep:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingSettings:
     """How bytes become texts and columns; an automatic value is detected for each file."""
 
     encoding: str = _setting(
@@ -250,9 +237,9 @@ RECORDS: Mapping[str, type] = {
     "sketch": Sketch,
     "simhash": SimHashing,
     "search": Search,
-    "grouping": Grouping,
+    "grouping": GroupSettings,
     "keep": Keep,
-    "reading": Reading,
+    "reading": ReadingSettings,
     "work": Work,
 }
 
@@ -284,16 +271,16 @@ class Settings:
     sketch: Sketch = Sketch()
     simhash: SimHashing = SimHashing()
     search: Search = Search()
-    grouping: Grouping = Grouping()
+    grouping: GroupSettings = GroupSettings()
     keep: Keep = Keep()
-    reading: Reading = Reading()
+    reading: ReadingSettings = ReadingSettings()
     work: Work = Work()
 
     @classmethod
     def of(cls, **values: Any) -> Settings:
         """Return settings with the given fields set.
 
-        ``measure`` may be an alias of ``MEASURE_ALIASES``. Raises one SettingError that names all mistakes.
+        ``measure`` may be an alias (``measures.aliases``). Raises one SettingError that names all mistakes.
         """
         mistakes = [error for name, value in values.items() if (error := _mistake(name, value))]
         if len(mistakes) > 1:
@@ -302,7 +289,7 @@ class Settings:
             raise mistake
         parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
         for name, value in values.items():
-            canonical = MEASURE_ALIASES.get(value, value) if name == "measure" else value
+            canonical = aliases().get(value, value) if name == "measure" else value
             parts[FIELDS[name].record][name] = FIELDS[name].type(canonical)
         made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
         _refuse_what_does_not_go_together(made)
@@ -323,15 +310,6 @@ class Settings:
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def measure_in_words(measure: str, matching: str) -> str:
-    """Return the name of the measure of a run in reports.
-
-    >>> measure_in_words("chunk-union", "information"), measure_in_words("overlap", "literal")
-    ('chunk-union by information', 'overlap')
-    """
-    return f"{measure} by information" if measure in CHUNK_MEASURES and matching == "information" else measure
-
-
 def ratio(value: float) -> tuple[int, int]:
     """Return the similarity ``value`` as (numerator, denominator) of the typed decimal: .8 is 4/5.
 
@@ -343,7 +321,7 @@ def ratio(value: float) -> tuple[int, int]:
 
 
 def _refuse_what_does_not_go_together(made: Settings) -> None:
-    measure = made.search.measure
+    measure = MEASURES[made.search.measure]
     together = require_search if made.by_simhash else require_none
     together(made.as_dict(), {name: field.default for name, field in FIELDS.items()})
     if made.sketch.sketch == "one-permutation" and made.sketch.slots.bit_count() != 1:
@@ -353,27 +331,27 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
             "A power of two, since the first bits of a hash choose its slot",
             f"Choose {below} or {2 * below}, or sketch classic, which accepts any number of slots from 1 to 4,096",
         )
-    if made.by_simhash and measure in TEXT_MEASURES:
+    if made.by_simhash and measure.of_text:
         raise SettingError(
-            f"measure is {measure!r} and sketch is 'simhash'",
+            f"measure is {measure.name!r} and sketch is 'simhash'",
             "With sketch simhash, measures of sets; common text is not a set",
             "Choose another measure, or leave out sketch: with this measure every pair is found anyway",
         )
-    if made.search.method == "lsh" and measure != "resemblance":
+    if made.search.method == "lsh" and not measure.by_lsh:
         raise SettingError(
-            f"method is 'lsh' and measure is {measure!r}",
+            f"method is 'lsh' and measure is {measure.name!r}",
             "With method lsh, measure resemblance: the bands find pairs only by their resemblance",
             "Choose method exact or auto for this measure",
         )
-    if made.search.audit and measure in TEXT_MEASURES:
+    if made.search.audit and measure.of_text:
         raise SettingError(
-            f"audit is {made.search.audit} and measure is {measure!r}",
+            f"audit is {made.search.audit} and measure is {measure.name!r}",
             "An audit of measures of sets; common text is not a set",
             "Leave out audit; with this measure every pair is found anyway",
         )
-    if made.shingles.unit == "char" and measure == "bag-of-words":
+    if made.shingles.unit == "char" and measure.features == "words":
         raise SettingError(
-            "unit is 'char' and measure is 'bag-of-words'", "With this measure, unit word", "Choose unit word"
+            f"unit is 'char' and measure is {measure.name!r}", "With this measure, unit word", "Choose unit word"
         )
 
 

@@ -17,8 +17,8 @@ from neardup.errors import SettingError
 from neardup.group.leaders import group
 from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs
 from neardup.join.prefix_join import pairs_of as hub_pairs_of
+from neardup.kernels.formulas import CONTAINMENT, OVERLAP
 from neardup.kernels.join.prefix_index import Hubs
-from neardup.kernels.sets import CONTAINMENT, OVERLAP
 from neardup.settings import Settings
 from support import made_sets, shared_data
 from support.grouped import groups_by_leader, groups_of, pairs_of, rank_of

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.join.criterion import NUMBERS, shared_by, similarity_of
+from neardup.join.criterion import shared_by, similarity_of
+from neardup.measures import MEASURES
 from neardup.settings import Settings
 from support import shared_data
 from support.grouped import HOWS, expected_groups, groups_of
@@ -135,7 +136,7 @@ def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float)
             row = {**row, **{name: expected[name] for name in ("similarity", "reason", "kept")}}
         assert row == expected
     assert stored.run["chaining"]["groups"] == fresh.run["chaining"]["groups"]
-    assert f"the similarity of {unknown} document" in " ".join(stored.run["warnings"])
+    assert f"similarity to the representative is unknown for {unknown} document" in " ".join(stored.run["warnings"])
 
 
 # --- whatever was stored
@@ -246,14 +247,14 @@ def test_a_chain_with_another_representative_has_similarities_that_nobody_stored
 SIZES = st.integers(1, 10**9)
 
 
-@given(st.sampled_from(sorted(NUMBERS)), SIZES, SIZES, st.floats(0, 1))
+@given(st.sampled_from(sorted(MEASURES)), SIZES, SIZES, st.floats(0, 1))
 def test_a_stored_similarity_tells_how_many_shingles_are_shared(
     measure: str, own: int, other: int, of: float
 ) -> None:
     shared = np.array([round(of * min(own, other))])
     sizes = np.array([own]), np.array([other])
-    similarity = similarity_of(shared, *sizes, NUMBERS[measure])
-    assert shared_by(similarity, *sizes, NUMBERS[measure]) == shared
+    similarity = similarity_of(shared, *sizes, MEASURES[measure].formula)
+    assert shared_by(similarity, *sizes, MEASURES[measure].formula) == shared
 
 
 # --- exactly at a threshold

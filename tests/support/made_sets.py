@@ -10,7 +10,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from neardup.join.shingle_store import DocumentSets
-from neardup.kernels.sets import RESEMBLANCE, Criterion
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.sets import Criterion
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s, verified_table
 from support import strategies

@@ -78,6 +78,11 @@ def larger(least: Fraction) -> Criterion:
     return lambda shared, a, b: shared * least.denominator >= least.numerator * np.maximum(a, b)
 
 
+def dice(least: Fraction) -> Criterion:
+    """2·|A∩B| / (|A| + |B|) ≥ least."""
+    return lambda shared, a, b: 2 * shared * least.denominator >= least.numerator * (a + b)
+
+
 # --- sets
 
 

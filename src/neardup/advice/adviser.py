@@ -15,7 +15,7 @@ from neardup.advice.page import html
 from neardup.advice.plot import svg
 from neardup.advice.recommend import recommend
 from neardup.advice.record import AdviceRecord, Boilerplate, Taken
-from neardup.advice.sample import Sample, take
+from neardup.advice.sample import SampledTexts, take
 from neardup.advice.shown import lines
 from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
 from neardup.advice.traps import numbers_only, traps
@@ -145,7 +145,7 @@ def advise_on(
     )
 
 
-def _taken(sample: Sample, found: Found) -> Taken:
+def _taken(sample: SampledTexts, found: Found) -> Taken:
     counts = found.run["counts"]
     return Taken(
         documents=len(sample.texts),
@@ -160,7 +160,7 @@ def _taken(sample: Sample, found: Found) -> Taken:
     )
 
 
-def _stock(found: Found, sample: Sample, units: Any, settings: Settings) -> Boilerplate | None:
+def _stock(found: Found, sample: SampledTexts, units: Any, settings: Settings) -> Boilerplate | None:
     """Find boilerplate in the documents to keep: text shared by versions of one document does not count."""
     first = len(sample.first(TRIED_BYTES))
     full = np.flatnonzero(units[:first] > 0)
@@ -168,7 +168,7 @@ def _stock(found: Found, sample: Sample, units: Any, settings: Settings) -> Boil
     return boilerplate(sample.texts.take(pa.array(kept)), settings)
 
 
-def _first_problem(sample: Sample) -> str:
+def _first_problem(sample: SampledTexts) -> str:
     if not sample.problems:
         return ""
     first = sample.problems[0]

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.advice.record import BandChoice, ShingleChoice
-from neardup.advice.sample import Sample
+from neardup.advice.sample import SampledTexts
 from neardup.advice.spread import alike, exactly
 from neardup.errors import SettingError
 from neardup.join.criterion import every_pair
 from neardup.join.missing import missed_with
-from neardup.kernels.sets import RESEMBLANCE, verify_pairs
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.sets import verify_pairs
 from neardup.lsh.bands import Plan, plan
 from neardup.settings import Settings, ratio
 from neardup.sketch.documents import ShingleSets, shingle_sets, sign
@@ -65,7 +66,7 @@ def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
     return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
-def shingle_choices(sample: Sample, settings: Settings) -> Iterator[ShingleChoice]:
+def shingle_choices(sample: SampledTexts, settings: Settings) -> Iterator[ShingleChoice]:
     """Yield the results of words and characters of several lengths (and the given ones) at the threshold."""
     texts = sample.first(TRIED_BYTES)
     own = (settings.shingles.unit, settings.shingles.length)

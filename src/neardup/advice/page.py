@@ -7,7 +7,7 @@ from html import escape
 
 from neardup.advice.plot import svg
 from neardup.advice.record import AdviceRecord
-from neardup.advice.sections import Section, sections
+from neardup.advice.sections import AdviceSection, sections
 
 
 def html(advice: AdviceRecord) -> str:
@@ -16,7 +16,7 @@ def html(advice: AdviceRecord) -> str:
     return f"<div>{svg(advice)}{body}<pre>{escape(advice.recommended.command)}</pre></div>"
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: AdviceSection) -> Iterator[str]:
     yield f"<h4>{escape(section.title)}</h4>"
     yield from (f"<p>{escape(text)}</p>" for text in section.before)
     if section.rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from neardup.advice.record import BandChoice, Bin, Near, Recommendation, ShingleChoice, Taken
+from neardup.advice.record import BandChoice, Bin, NearThreshold, Recommendation, ShingleChoice, Taken
 from neardup.advice.traps import ALIKE_AT_RANDOM
 from neardup.display import counted, percent, similarity
 from neardup.settings import FIELDS, Settings
@@ -25,7 +25,7 @@ TOLD = ("threshold", "unit", "length", "method")
 def recommend(
     taken: Taken,
     choices: tuple[tuple[ShingleChoice, ...], tuple[BandChoice, ...]],
-    spread: tuple[Near, tuple[Bin, ...]],
+    spread: tuple[NearThreshold, tuple[Bin, ...]],
     settings: Settings,
     words: Sequence[str],
 ) -> Recommendation:
@@ -129,7 +129,7 @@ def expected(pairs: float) -> str:
     return "fewer than 0.1" if pairs < 0.1 else f"about {pairs:,.1f}"
 
 
-def quieter(near: Near, histogram: Sequence[Bin]) -> tuple[float, int] | None:
+def quieter(near: NearThreshold, histogram: Sequence[Bin]) -> tuple[float, int] | None:
     """Return a nearby threshold with at most half as many pairs within .05 of it, and their number."""
     around = {
         high.low: low.pairs + high.pairs
@@ -143,7 +143,7 @@ def quieter(near: Near, histogram: Sequence[Bin]) -> tuple[float, int] | None:
     return (at, around[at]) if doubtful >= MANY and 2 * around[at] <= doubtful else None
 
 
-def _why_threshold(near: Near, histogram: Sequence[Bin]) -> Iterator[str]:
+def _why_threshold(near: NearThreshold, histogram: Sequence[Bin]) -> Iterator[str]:
     doubtful = near.above + near.below
     if doubtful:
         yield (

@@ -60,7 +60,7 @@ class SideBySide:
 
 
 @dataclass(frozen=True)
-class Near:
+class NearThreshold:
     """The pairs within ``width`` of the threshold: the numbers at or above it and below it, and some examples."""
 
     threshold: float
@@ -155,7 +155,7 @@ class AdviceRecord:
     sample: Taken
     histogram: tuple[Bin, ...]
     thresholds: tuple[Step, ...]
-    near: Near
+    near: NearThreshold
     bands: tuple[BandChoice, ...]
     shingles: tuple[ShingleChoice, ...]
     boilerplate: Boilerplate | None

@@ -20,7 +20,7 @@ MOST_BYTES = {"word": 200_000_000, "char": 40_000_000}
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class SampledTexts:
     """Texts (large_binary[n]) with their display names (string[n])."""
 
     texts: pa.Array
@@ -39,7 +39,7 @@ class Sample:
         return self.texts.slice(0, max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right"))))
 
 
-def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -> Sample:
+def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -> SampledTexts:
     """Read the documents up to the limits of the adviser."""
     names = [name for name in (columns.text, columns.id) if name]
     texts, ids = [pa.array([], pa.large_binary())], [pa.array([], pa.large_string())]
@@ -64,7 +64,7 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
                 break
     together = pa.concat_arrays(ids)
     notes = (*columns.notes, *documents.findings.encoding_notes(), *_repeated(together))
-    return Sample(pa.concat_arrays(texts), together, complete, tuple(problems), notes)
+    return SampledTexts(pa.concat_arrays(texts), together, complete, tuple(problems), notes)
 
 
 def _names(rows: Rows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:

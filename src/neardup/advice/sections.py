@@ -7,29 +7,23 @@ from dataclasses import dataclass
 
 from neardup.advice.record import AdviceRecord, BandChoice, ShingleChoice, SideBySide
 from neardup.display import counted, number, percent, printable, similarity, size
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.measures import LITERAL, values
 
-MEASURES = {
-    "resemblance": "resemblance",
-    "containment_a": "contained, A in B",
-    "containment_b": "contained, B in A",
-    "overlap": "overlap",
-    "bag_of_words": "words",
-    "multiset": "repeats",
-    "chunk_union_literal": "chunks, union",
-    "chunk_longest_literal": "chunks, longest",
-    "chunk_union_information": "chunks without repeats, union",
-    "chunk_longest_information": "chunks without repeats, longest",
-    "lcs": "in order",
+# as a share of all text first
+_CHUNKS = sorted(values("chunks"), key=lambda pair: (pair[1].matching != LITERAL, pair[0].formula != RESEMBLANCE))
+LABELS = {
+    **{value.name: value.label for _, value in (*values("set"), *_CHUNKS, *values("order"))},
     "tokens_a": "length of A",
     "tokens_b": "length of B",
 }
-"""The measures shown side by side, with their labels."""
+"""The values shown side by side, with their labels."""
 
 NOUNS = {"word": "words", "char": "characters"}
 
 
 @dataclass(frozen=True)
-class Section:
+class AdviceSection:
     """A heading, text before and after a table, and the table with optional bars and marks.
 
     ``bars`` is, for each row, its share of the longest bar (0 to 1; above 1: too long to show in full); ``marks``
@@ -45,17 +39,19 @@ class Section:
     after: tuple[str, ...] = ()
 
 
-def sections(advice: AdviceRecord) -> Iterator[Section]:
+def sections(advice: AdviceRecord) -> Iterator[AdviceSection]:
     """Yield all sections of the advice, in reading order."""
     yield _sample(advice)
     yield _histogram(advice)
     yield _thresholds(advice)
     yield _near(advice)
     if advice.traps:
-        yield Section("Traps", tuple(f"{k}. {printable(trap.text)}" for k, trap in enumerate(advice.traps, 1)))
+        yield AdviceSection(
+            "Traps", tuple(f"{k}. {printable(trap.text)}" for k, trap in enumerate(advice.traps, 1))
+        )
     yield _shingles(advice)
     yield _bands(advice)
-    yield Section("Recommended", advice.recommended.reasons)
+    yield AdviceSection("Recommended", advice.recommended.reasons)
 
 
 def shingle_words(advice: AdviceRecord) -> str:
@@ -73,7 +69,7 @@ def scale(counts: list[int], weighty: list[bool]) -> list[float]:
     return [count / (top or max(counts, default=0) or 1) for count in counts]
 
 
-def _sample(advice: AdviceRecord) -> Section:
+def _sample(advice: AdviceRecord) -> AdviceSection:
     taken = advice.sample
     read, text = counted(taken.documents, "document"), f"{size(taken.bytes)} of text"
     said = [f"{read}, {text}; all read."]
@@ -88,10 +84,10 @@ def _sample(advice: AdviceRecord) -> Section:
     if taken.rejected:
         said.append(f"{counted(taken.rejected, 'row')} could not be read.")
     notes = tuple(f"Note: {printable(note)}." for note in taken.notes)
-    return Section("The documents", (" ".join(said), *notes))
+    return AdviceSection("The documents", (" ".join(said), *notes))
 
 
-def _histogram(advice: AdviceRecord) -> Section:
+def _histogram(advice: AdviceRecord) -> AdviceSection:
     bins, threshold = advice.histogram, advice.near.threshold
     counts = [part.pairs for part in bins]
     bars = scale(counts, [part.low >= 0.5 for part in bins])
@@ -106,7 +102,7 @@ def _histogram(advice: AdviceRecord) -> Section:
     ]
     if any(bar > 1 for bar in bars):
         before.append("A bar that ends in > is longer than there is room for.")
-    return Section(
+    return AdviceSection(
         "How alike the documents are",
         tuple(before),
         ("resemblance", "pairs"),
@@ -116,9 +112,9 @@ def _histogram(advice: AdviceRecord) -> Section:
     )
 
 
-def _thresholds(advice: AdviceRecord) -> Section:
+def _thresholds(advice: AdviceRecord) -> AdviceSection:
     steps, threshold = advice.thresholds, advice.near.threshold
-    return Section(
+    return AdviceSection(
         "What each threshold would do",
         (
             "Pairs at or above the threshold; groups of documents that belong together; documents that go, "
@@ -141,7 +137,7 @@ def _thresholds(advice: AdviceRecord) -> Section:
     )
 
 
-def _near(advice: AdviceRecord) -> Section:
+def _near(advice: AdviceRecord) -> AdviceSection:
     near = advice.near
     low, high = max(near.threshold - near.width, 0), min(near.threshold + near.width, 1)
     upwards = f"from {near.threshold:g} to {high:g}" if high > near.threshold else f"at {high:g}"
@@ -150,18 +146,18 @@ def _near(advice: AdviceRecord) -> Section:
         f"{counted(near.above, 'pair')} {upwards} would be found."
     )
     if not near.examples:
-        return Section(f"Pairs within {near.width:g} of the threshold", (before,))
+        return AdviceSection(f"Pairs within {near.width:g} of the threshold", (before,))
     legend = tuple(
         f"pair {k}: A {_cut(pair.id_a)}, B {_cut(pair.id_b)}" for k, pair in enumerate(near.examples, 1)
     )
-    return Section(
+    return AdviceSection(
         f"Pairs within {near.width:g} of the threshold",
         (
             f"{before} A slightly different threshold decides these otherwise.",
             "The closest to the threshold, with every measure:",
         ),
         ("", *(f"pair {k}" for k in range(1, len(near.examples) + 1))),
-        tuple(_measured(name, shown, near.examples) for name, shown in MEASURES.items()),
+        tuple(_measured(name, shown, near.examples) for name, shown in LABELS.items()),
         after=(
             *legend,
             "",
@@ -187,10 +183,10 @@ def _cut(name: str, width: int = 36) -> str:
     return name if len(name) <= width else f"{name[: width // 2 - 2]}…{name[-width // 2 + 1 :]}"
 
 
-def _shingles(advice: AdviceRecord) -> Section:
+def _shingles(advice: AdviceRecord) -> AdviceSection:
     tried = advice.shingles[0].documents
     part = "" if tried == advice.sample.documents else f" Tried on the first {number(tried)} documents."
-    return Section(
+    return AdviceSection(
         f"Other shingles, at threshold {advice.near.threshold:g}",
         (
             f"What runs of other lengths would find.{part} Short: documents that one changed word takes below the "
@@ -215,9 +211,9 @@ def _shingle_row(choice: ShingleChoice) -> tuple[str, ...]:
     )
 
 
-def _bands(advice: AdviceRecord) -> Section:
+def _bands(advice: AdviceRecord) -> AdviceSection:
     settings = advice.settings
-    return Section(
+    return AdviceSection(
         f"Recall and cost of the fast method (lsh), at threshold {advice.near.threshold:g}",
         (
             "The exact method misses no pair. The fast one compares only documents whose signatures agree in a "

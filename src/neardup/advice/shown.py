@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from neardup.advice.record import AdviceRecord
-from neardup.advice.sections import Section, sections
+from neardup.advice.sections import AdviceSection, sections
 
 WIDTH = 79
 LONGEST, SHORTEST = 40, 10
@@ -19,7 +19,7 @@ def lines(advice: AdviceRecord) -> Iterator[str]:
     yield f"  {advice.recommended.command}"
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: AdviceSection) -> Iterator[str]:
     yield section.title
     yield "-" * len(section.title)
     for text in section.before:
@@ -34,7 +34,7 @@ def _section(section: Section) -> Iterator[str]:
     yield ""
 
 
-def _table(section: Section) -> Iterator[str]:
+def _table(section: AdviceSection) -> Iterator[str]:
     """Yield the rows: columns flush right except for the first, then the bars."""
     widths = [max(map(len, column)) for column in zip(section.head, *section.rows, strict=True)]
     used = sum(widths) + 2 * len(widths)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.advice.record import Bin, Near, SideBySide, Step
-from neardup.advice.sample import Sample
+from neardup.advice.record import Bin, NearThreshold, SideBySide, Step
+from neardup.advice.sample import SampledTexts
 from neardup.comparison.compare import compare
 from neardup.join.criterion import at_least
-from neardup.kernels.sets import RESEMBLANCE, Criterion
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.sets import Criterion
 from neardup.run.find import find
 from neardup.run.found import Found
 from neardup.settings import Settings, ratio
@@ -61,7 +62,7 @@ def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
     )
 
 
-def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
+def all_pairs(sample: SampledTexts, low: float, settings: Settings) -> Found:
     """Return every pair from ``low`` up; if crowds make them too many, only those that a run would report."""
     found = exactly(sample.texts, low, settings)
     if 0 < left_out(found) <= MOST_PAIRS:
@@ -69,7 +70,7 @@ def all_pairs(sample: Sample, low: float, settings: Settings) -> Found:
     return found
 
 
-def at(found: Found, threshold: float, sample: Sample, settings: Settings) -> Found:
+def at(found: Found, threshold: float, sample: SampledTexts, settings: Settings) -> Found:
     """Return the result of a run at this stricter threshold; runs again if ``found`` lacks pairs."""
     if not left_out(found):
         stricter: Found = found.at(threshold)
@@ -113,7 +114,7 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
         )
 
 
-def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
+def near(pairs: pa.Table, sample: SampledTexts, settings: Settings) -> NearThreshold:
     """Return the pairs within .05 of the threshold, both ends included, and the closest ones side by side."""
     threshold = settings.search.threshold
     middle = Fraction(repr(float(threshold)))
@@ -124,7 +125,7 @@ def near(pairs: pa.Table, sample: Sample, settings: Settings) -> Near:
     over = alike(pairs, ratio(threshold))
     close = np.flatnonzero(enough & not_above)
     examples = (_measured(pairs, int(k), sample, settings) for k in _closest(pairs, close, threshold))
-    return Near(
+    return NearThreshold(
         threshold=threshold,
         width=float(WIDTH),
         above=int(over[close].sum()),
@@ -149,7 +150,7 @@ def _closest(pairs: pa.Table, among: Int64s, threshold: float) -> list[int]:
     return chosen
 
 
-def _measured(pairs: pa.Table, k: int, sample: Sample, settings: Settings) -> SideBySide:
+def _measured(pairs: pa.Table, k: int, sample: SampledTexts, settings: Settings) -> SideBySide:
     texts, names = [], []
     for end in ("id_a", "id_b"):
         row = pairs[end][k].as_py()

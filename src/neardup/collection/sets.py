@@ -12,7 +12,8 @@ import pyarrow as pa
 from neardup.collection.contract import Store, in_time
 from neardup.collection.packing import unpack
 from neardup.collection.stored import loaded
-from neardup.kernels.sets import RESEMBLANCE, Criterion, verify_pairs
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.settings import ratio
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from neardup.comparison import matching
 from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
 from neardup.comparison.show import as_fragment, as_page, as_text
 from neardup.errors import LimitError
+from neardup.kernels import sets
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
-from neardup.kernels.sets import shared_at_least
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
+from neardup.measures import MEASURES
 from neardup.settings import Settings
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.sketch.estimates import estimate
@@ -133,11 +134,26 @@ def _compare(
     literal = in_time(matching.literal)(pair, min_chunk)
     information = in_time(matching.information)(pair, min_chunk)
     in_order, lcs_capped = in_time(matching.lcs)(pair, literal.tiles)
+    shingles = in_time(matching.shingle_counts)(pair, length)
+    counts: _Counts = {
+        "shingles": (shingles.shared, shingles.size_a, shingles.size_b),
+        "occurrences": (shingles.least, *(max(len(units) - length + 1, min(len(units), 1)) for units in (a, b))),
+        "words": in_time(_words)(reading_a, reading_b, left_out),
+        "literal": (literal.common, len(a), len(b)),
+        "information": (information.common, information.new_a, information.new_b),
+        "order": (in_order, len(a), len(b)),
+    }
     measures = {
-        **_set_measures(in_time(matching.shingle_counts)(pair, length), len(a), len(b)),
-        "bag_of_words": in_time(_bag_of_words)(reading_a, reading_b, left_out),
-        **_chunk_measures(literal, information, len(a), len(b)),
-        "lcs": _ratio(2 * in_order, len(a) + len(b)),
+        "tokens_a": len(a),
+        "tokens_b": len(b),
+        "shingles_a": shingles.size_a,
+        "shingles_b": shingles.size_b,
+        "shared": shingles.shared,
+        **_values(counts),
+        "common_literal": literal.common,
+        "common_literal_upper_bound": literal.upper_bound,
+        "common_information": information.common,
+        "chunks_literal": len(literal.tiles),
         "minhash": in_time(_minhash)(a, b, length),
         "simhash_distance": distance(*(in_time(of_codepoints)(r.codepoints) for r in (reading_a, reading_b))),
     }
@@ -162,71 +178,56 @@ def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]
     0.4
     """
     in_a, in_b = set(a), set(b)
-    both, either = len(in_a & in_b), len(in_a | in_b)
-    counts = matching.SetCounts(len(in_a), len(in_b), both, both, either)
-    found = _set_measures(counts, len(in_a), len(in_b))
-    return {name: found[name] for name in ("shared", "resemblance", "containment_a", "containment_b", "overlap")}
+    counts = len(in_a & in_b), len(in_a), len(in_b)
+    return {"shared": counts[0], **_values({"shingles": counts})}
 
 
-def _ratio(part: int, whole: int) -> float:
-    """Return part / whole, or 1 if whole is 0: two documents without a token are equal."""
-    return part / whole if whole else 1.0
+_Counts: TypeAlias = dict[str, tuple[int, int, int]]
+"""(|A∩B|, |A|, |B|) of each kind of features; common text is counted in chunks by ``matching``, and in order."""
 
 
-def _set_measures(counts: matching.SetCounts, tokens_a: int, tokens_b: int) -> dict[str, Any]:
-    a, b, shared = counts.size_a, counts.size_b, counts.shared
-    alike = a == b == 0  # an empty set is contained in every set, but an empty document resembles no other
-    return {
-        "tokens_a": tokens_a,
-        "tokens_b": tokens_b,
-        "shingles_a": a,
-        "shingles_b": b,
-        "shared": shared,
-        "resemblance": _ratio(shared, a + b - shared),
-        "containment_a": float(alike) if a == 0 else shared / a,
-        "containment_b": float(alike) if b == 0 else shared / b,
-        "overlap": float(alike) if min(a, b) == 0 else shared / min(a, b),
-        "multiset": _ratio(counts.least, counts.most),
-    }
+def _values(counts: _Counts) -> dict[str, float]:
+    """Return the values of all measures whose features were counted, by name."""
+    found = {}
+    for measure in MEASURES.values():
+        for value in measure.values:
+            kind = {"set": measure.features, "chunks": value.matching, "order": "order"}[measure.counting]
+            if kind in counts:
+                shared, a, b = counts[kind]
+                found[value.name] = _value(measure.formula, shared, *((b, a) if value.from_b else (a, b)))
+    return found
 
 
-def _chunk_measures(
-    literal: matching.Literal, information: matching.Information, tokens_a: int, tokens_b: int
-) -> dict[str, Any]:
-    common, common_new = literal.common, information.common
-    new_a, new_b = information.new_a, information.new_b
-    return {
-        "chunk_longest_literal": _ratio(common, max(tokens_a, tokens_b)),
-        "chunk_union_literal": _ratio(common, tokens_a + tokens_b - common),
-        "chunk_longest_information": _ratio(common_new, max(new_a, new_b)),
-        "chunk_union_information": _ratio(common_new, new_a + new_b - common_new),
-        "common_literal": common,
-        "common_literal_upper_bound": literal.upper_bound,
-        "common_information": common_new,
-        "chunks_literal": len(literal.tiles),
-    }
+def _value(formula: int, shared: int, size: int, other: int) -> float:
+    """Return the measure seen from the document of ``size``.
+
+    Two documents without features are equal. An empty set is contained in every set, but an empty document
+    resembles no other.
+    """
+    whole = int(sets.whole(shared, size, other, formula))
+    return sets.part(shared, formula) / whole if whole else float(size == other == 0)
 
 
-def _bag_of_words(a: Reading, b: Reading, left_out: UInt64s) -> float:
+def _words(a: Reading, b: Reading, left_out: UInt64s) -> tuple[int, int, int]:
     bags = []
     for reading in (a, b):
         hashes = reading.token_hashes.copy()
         distinct = hashes[: sort_distinct(hashes, len(hashes), np.empty_like(hashes))]
         bags.append(distinct[~np.isin(distinct, left_out)] if len(left_out) else distinct)
     sizes = [len(bag) for bag in bags]
-    shared = shared_at_least(np.concatenate(bags), 0, sizes[0], sizes[0], sum(sizes), 0)
-    return _ratio(int(shared), sum(sizes) - int(shared))
+    shared = sets.shared_at_least(np.concatenate(bags), 0, sizes[0], sizes[0], sum(sizes), 0)
+    return int(shared), sizes[0], sizes[1]
 
 
 def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:
     """Return the estimate from the signatures of ``MinHash(slots=128, length=…)``; 0 or 1 if a text is empty."""
-    sets = []
+    made = []
     for units in (a, b):
         hashes = np.empty(max(len(units), 1), np.uint64)
-        sets.append(hashes[: shingle_hashes(units.published, len(units), length, PUBLIC.shingles, hashes)])
-    offsets = np.array([0, len(sets[0]), len(sets[0]) + len(sets[1])], np.int64)
+        made.append(hashes[: shingle_hashes(units.published, len(units), length, PUBLIC.shingles, hashes)])
+    offsets = np.array([0, len(made[0]), len(made[0]) + len(made[1])], np.int64)
     signatures, chosen = np.empty((2, SLOTS), np.uint32), np.empty((2, SLOTS), np.bool_)
-    sketch_sets(np.concatenate(sets), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
+    sketch_sets(np.concatenate(made), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
     matches = int((signatures[0] == signatures[1]).sum()) if bool(len(a)) == bool(len(b)) else 0
     found = estimate(matches, SLOTS)
     return {"estimate": found.value, "low": found.low, "high": found.high, "slots": SLOTS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -11,6 +11,7 @@ import numpy as np
 
 from neardup.comparison.alignment import Alignment, align
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
+from neardup.measures import LITERAL, CountedAs, values
 from neardup.tables import Bools, Int64s
 from neardup.text.units import Units
 
@@ -23,59 +24,47 @@ class Description:
     sentence: str
 
 
-_SENTENCES: dict[str, tuple[Literal["exact", "bound", "estimate"], str]] = {
-    "tokens_a": ("exact", "Tokens of A (characters, where characters are compared)."),
-    "tokens_b": ("exact", "Tokens of B (characters, where characters are compared)."),
-    "shingles_a": ("exact", "Different shingles (runs of consecutive tokens) of A."),
-    "shingles_b": ("exact", "Different shingles (runs of consecutive tokens) of B."),
-    "shared": ("exact", "Different shingles that both have."),
-    "resemblance": ("exact", "Of the shingles of either document, the share that both have."),
-    "containment_a": ("exact", "Of the shingles of A, the share that is in B."),
-    "containment_b": ("exact", "Of the shingles of B, the share that is in A."),
-    "overlap": (
-        "exact",
-        "Of the shingles of the document with fewer of them, the share that is in the other one.",
+def _exact(sentences: Mapping[str, str]) -> dict[str, Description]:
+    return {name: Description("exact", sentence) for name, sentence in sentences.items()}
+
+
+def _values(counting: CountedAs) -> dict[str, Description]:
+    return _exact({value.name: value.sentence for _, value in values(counting)})
+
+
+_COUNTS_OF_SETS = {
+    "tokens_a": "Tokens of A (characters, where characters are compared).",
+    "tokens_b": "Tokens of B (characters, where characters are compared).",
+    "shingles_a": "Different shingles (runs of consecutive tokens) of A.",
+    "shingles_b": "Different shingles (runs of consecutive tokens) of B.",
+    "shared": "Different shingles that both have.",
+}
+
+DESCRIPTIONS: dict[str, Description] = {
+    **_exact(_COUNTS_OF_SETS),
+    **_values("set"),
+    **_values("chunks"),
+    "common_literal": Description(
+        "exact", "Tokens in matching chunks, each matched once, the longest chunks taken first."
     ),
-    "bag_of_words": ("exact", "Of the different words of either document, without stop words, the share in both."),
-    "multiset": ("exact", "Resemblance that counts a shingle as often as it occurs."),
-    "chunk_longest_literal": (
-        "exact",
-        "Common text, each token matched once, as a share of the longer document: who has read either document "
-        "has read at least this share of the other.",
-    ),
-    "chunk_union_literal": ("exact", "Common text, each token matched once, as a share of all text of the two."),
-    "chunk_longest_information": (
-        "exact",
-        "Common text as a share of the longer document, where text repeated inside a document counts once.",
-    ),
-    "chunk_union_information": (
-        "exact",
-        "Common text as a share of all text of the two, where text repeated inside a document counts once.",
-    ),
-    "common_literal": ("exact", "Tokens in matching chunks, each matched once, the longest chunks taken first."),
-    "common_literal_upper_bound": (
+    "common_literal_upper_bound": Description(
         "bound",
         "No choice of chunks has more common tokens; where it equals the common text, that is proven maximal.",
     ),
-    "common_information": (
+    "common_information": Description(
         "exact",
         "Tokens that repeat nothing of their own document and match the other one; the smaller of the two counts.",
     ),
-    "chunks_literal": ("exact", "Matching chunks, each token matched once."),
-    "lcs": (
-        "exact",
-        "Tokens that can be read in the same order in both, as a share of both; blind to moved text.",
+    "chunks_literal": Description("exact", "Matching chunks, each token matched once."),
+    **_values("order"),
+    "minhash": Description(
+        "estimate", "Resemblance as a MinHash sketch tells it, with the 95 % interval (Wilson) of that estimate."
     ),
-    "minhash": (
-        "estimate",
-        "Resemblance as a MinHash sketch tells it, with the 95 % interval (Wilson) of that estimate.",
-    ),
-    "simhash_distance": (
+    "simhash_distance": Description(
         "estimate",
         "Bits of 64 in which the SimHash fingerprints differ: near 0 for texts almost equal, near 32 for others.",
     ),
 }
-DESCRIPTIONS: dict[str, Description] = {name: Description(*about) for name, about in _SENTENCES.items()}
 """Every measure, in the order of ``ComparisonRecord.measures``: whether it is exact, and a sentence about it.
 
 If ``ComparisonRecord.caps`` names the matching of a measure, its value is not exact: the search was incomplete.
@@ -83,10 +72,11 @@ If ``ComparisonRecord.caps`` names the matching of a measure, its value is not e
 
 _UNFINISHED = {
     TILING_CAP: {
-        **dict.fromkeys(("chunk_longest_literal", "chunk_union_literal", "common_literal"), "lower bound"),
+        **{value.name: "lower bound" for _, value in values("chunks") if value.matching == LITERAL},
+        "common_literal": "lower bound",
         "chunks_literal": "as found",
     },
-    LCS_CAP: {"lcs": "lower bound"},
+    LCS_CAP: {value.name: "lower bound" for _, value in values("order")},
 }
 
 

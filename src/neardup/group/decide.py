@@ -105,7 +105,7 @@ def decide(
 ) -> Decisions:
     """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs.
 
-    The similarity of a member to its representative is by ``measure``, a number of ``criterion.NUMBERS``.
+    The similarity of a member to its representative is by ``measure``, the number of its formula.
     """
     rows = np.arange(prints.rows)
     has_text = documents.of_row >= 0

@@ -19,6 +19,7 @@ from neardup.kernels.match.chunks import Limits, common_text
 from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
 from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
 from neardup.kernels.sets import Criterion
+from neardup.measures import MEASURES
 from neardup.runtime import Advance, ordered_map
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
@@ -53,7 +54,7 @@ class CommonText:
 
 def counting_of(settings: Settings) -> Counting:
     """How common text is counted under these settings."""
-    if settings.search.measure == "lcs":
+    if MEASURES[settings.search.measure].counting == "order":
         return Counting(settings.shingles.length, IN_ORDER)
     matching = INFORMATION if settings.search.matching == "information" else LITERAL
     return Counting(settings.shingles.length, matching)

@@ -24,8 +24,9 @@ from neardup.io.readers.base import Chunk, Documents, Problem
 from neardup.io.readers.problems import LineProblems, Problems
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
+from neardup.measures import Features
 from neardup.runtime import Progress, ordered_map
-from neardup.settings import Features, Settings
+from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets, shingle_sets, sign, simhash_rows, simhash_words
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.keys import new_key

@@ -1,43 +1,15 @@
-"""The criterion a pair must meet, and its similarity: every measure as a formula over |A∩B|, |A| and |B|.
-
-A measure combines the *features* it counts with a formula over the counts. Shingles, words, and shingles with
-repeats are sets. For a measure of text in order, |A∩B| is the common text, and |A| and |B| are the tokens of the
-documents.
-"""
+"""The criterion a pair must meet, and its similarity, from |A∩B|, |A| and |B| by the formula of a measure."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.kernels.sets import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE, Criterion
-from neardup.settings import Features, Search, ratio
+from neardup.kernels import sets
+from neardup.kernels.sets import Criterion
+from neardup.measures import MEASURES
+from neardup.settings import Search, ratio
 from neardup.tables import Bools, Floats, Int64s, column
-
-
-class Measure(NamedTuple):
-    """The features a measure counts, and its ``formula`` over the counts, by the kernels' number."""
-
-    features: Features
-    formula: int
-
-
-MEASURES = {
-    "resemblance": Measure("shingles", RESEMBLANCE),
-    "containment": Measure("shingles", CONTAINMENT),
-    "overlap": Measure("shingles", OVERLAP),
-    "bag-of-words": Measure("words", RESEMBLANCE),
-    "multiset": Measure("occurrences", RESEMBLANCE),
-    "chunk-longest": Measure("tokens", LARGER),
-    "chunk-union": Measure("tokens", RESEMBLANCE),
-    "lcs": Measure("tokens", DICE),
-}
-"""The measures of ``settings.Search``; the ones over tokens count common text."""
-
-NUMBERS = {name: measure.formula for name, measure in MEASURES.items()}
-"""The formula of each measure."""
 
 
 def criterion_of(search: Search) -> Criterion:
@@ -45,61 +17,60 @@ def criterion_of(search: Search) -> Criterion:
 
     >>> criterion_of(Search(threshold=0.8))
     Criterion(numerator=4, denominator=5, measure=0)
-    >>> criterion_of(Search(threshold=0.8, measure="lcs"))  # 2·common / (a + b) ≥ 4/5: common / (a + b) ≥ 4/10
-    Criterion(numerator=4, denominator=10, measure=4)
     """
-    formula = MEASURES[search.measure].formula
-    numerator, denominator = ratio(search.threshold)
-    return Criterion(numerator, denominator * _times(formula), formula)
+    return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)
 
 
-def _times(measure: int) -> int:
-    """The factor of |A∩B| in the measure; the criterion of the kernels counts it once."""
-    return 2 if measure == DICE else 1
-
-
-def every_pair(measure: int) -> Criterion:
+def every_pair(formula: int) -> Criterion:
     """The criterion that any pair meets."""
-    return Criterion(0, 1, measure)
+    return Criterion(0, 1, formula)
 
 
-def whole(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Int64s:
-    """int64[n]: the denominator of the measure, shared / whole, seen from the set of ``size`` (int64[n]).
-
-    With DICE the measure is 2 · shared / whole.
-    """
-    if measure == RESEMBLANCE:
-        return size + other - shared
-    if measure == LARGER:
-        return np.maximum(size, other)
-    if measure == DICE:
-        return size + other
-    return size if measure == CONTAINMENT else np.minimum(size, other)
+def whole(shared: Int64s, size: Int64s, other: Int64s, formula: int) -> Int64s:
+    """int64[n]: the denominator of the measure, seen from the set of ``size`` (int64[n])."""
+    seen: Int64s = sets.whole(shared, size, other, formula)
+    return seen
 
 
-def similarity_of(shared: Int64s, size: Int64s, other: Int64s, measure: int) -> Floats:
+def similarity_of(shared: Int64s, size: Int64s, other: Int64s, formula: int) -> Floats:
     """float64[n]: the measure of pairs, seen from the sets of ``size``; only containment has a direction."""
-    return _times(measure) * shared / np.maximum(whole(shared, size, other, measure), 1)
+    similarity: Floats = sets.part(shared, formula) / np.maximum(whole(shared, size, other, formula), 1)
+    return similarity
 
 
-def shared_by(similarity: Floats, size: Int64s, other: Int64s, measure: int) -> Int64s:
+def shared_by(similarity: Floats, size: Int64s, other: Int64s, formula: int) -> Int64s:
     """int64[n]: the |A∩B| from which :func:`similarity_of` computed these similarities; its inverse.
 
+    With s shared elements the similarity is v = c·s / (w − d·s), so that s = v·w / (c + v·d).
+
     >>> sizes = np.array([60]), np.array([61])
-    >>> shared_by(similarity_of(np.array([57]), *sizes, RESEMBLANCE), *sizes, RESEMBLANCE)
+    >>> formula = MEASURES["resemblance"].formula
+    >>> shared_by(similarity_of(np.array([57]), *sizes, formula), *sizes, formula)
     array([57])
     """
-    if measure == RESEMBLANCE:  # J = s / (a + b − s)
-        shared = similarity * (size + other) / (1 + similarity)
-    else:
-        shared = similarity * whole(np.zeros_like(size), size, other, measure) / _times(measure)
-    return np.rint(shared).astype(np.int64)
+    one = np.ones_like(size)
+    disjoint = whole(one - 1, size, other, formula)
+    fall = disjoint - whole(one, size, other, formula)
+    shared: Int64s = np.rint(similarity * disjoint / (sets.part(one, formula) + similarity * fall)).astype(
+        np.int64
+    )
+    return shared
+
+
+def takes_any_subset(formula: int) -> bool:
+    """Whether a set meets any criterion with each of its subsets, however small.
+
+    >>> takes_any_subset(MEASURES["overlap"].formula), takes_any_subset(MEASURES["resemblance"].formula)
+    (True, False)
+    """
+    return bool(sets.whole(0, 0, 1, formula) == 0)
 
 
 def at_least(pairs: pa.Table, criterion: Criterion) -> Bools:
     """bool[pairs]: which pairs of a VERIFIED table meet the criterion."""
     shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
-    # containment holds if either direction reaches it, and the smaller set's containment is the overlap
-    measure = OVERLAP if criterion.measure == CONTAINMENT else criterion.measure
-    enough: Bools = shared * criterion.denominator >= criterion.numerator * whole(shared, size_a, size_b, measure)
+    # containment holds if either direction reaches it: that of the smaller set
+    most = whole(shared, np.minimum(size_a, size_b), np.maximum(size_a, size_b), criterion.measure)
+    shares = sets.part(shared, criterion.measure)
+    enough: Bools = shares * criterion.denominator >= criterion.numerator * most
     return enough

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neardup.display import size
+from neardup.measures import MEASURES
 from neardup.settings import Search, Settings
 
 BYTES_A_SHINGLE = 16
@@ -66,7 +67,7 @@ def surely_exact(search: Search) -> bool:
     >>> surely_exact(Search(measure="overlap")), surely_exact(Search())
     (True, False)
     """
-    return search.method == "exact" or search.measure != "resemblance"
+    return search.method == "exact" or not MEASURES[search.measure].by_lsh
 
 
 def by_simhash(settings: Settings, shingles: int) -> Choice:
@@ -89,7 +90,7 @@ def choose(search: Search, shingles: int) -> Choice:
     choice = Choice(search.method, search.method, "asked for", shingles)
     if search.method != "auto":
         return choice
-    if search.measure != "resemblance":
+    if not MEASURES[search.measure].by_lsh:
         return replace(choice, method="exact", why=f"LSH finds no pairs by their {search.measure}")
     needed, allowed = size(choice.memory), size(round(search.memory * 1e9))
     if choice.memory <= search.memory * 1e9:

@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.criterion import takes_any_subset
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.prefix_index import Hubs
 from neardup.kernels.parities import fill_parities, parity_words
-from neardup.kernels.sets import CONTAINMENT, OVERLAP, Criterion
+from neardup.kernels.sets import Criterion
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
@@ -77,7 +78,7 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
     repeats = repeats_of(sets.hashes, starts, sizes, threads)
     prefixes, reach, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
-    if criterion.measure in (CONTAINMENT, OVERLAP):
+    if takes_any_subset(criterion.measure):
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
         reach = np.full(len(prefixes.entries), kernels.FARTHEST)  # a host may be at any place in the list
     del repeats

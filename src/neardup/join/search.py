@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from neardup.join.closing import Closed, close
 from neardup.join.corpus import Corpus, Fingerprints
-from neardup.join.criterion import MEASURES, criterion_of
+from neardup.join.criterion import criterion_of
 from neardup.join.exact_candidates import join_everything
 from neardup.join.lsh_candidates import Candidates, candidates
 from neardup.join.method import MOST_OF_A_LIST, Choice, by_simhash, choose, is_close, reconsider
@@ -22,8 +22,8 @@ from neardup.kernels.join.prefix_index import Hubs
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
+from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, release_memory
-from neardup.settings import Features
 from neardup.sketch.documents import simhash_words
 from neardup.tables import VERIFIED, Int64s
 from neardup.text.keys import PUBLIC
@@ -152,7 +152,7 @@ def _by_common_text(
 ) -> Evidence:
     """The pairs by a measure of common text; no documents are left to the hubs."""
     # other runs need not wait for these kernels
-    if corpus.settings.search.measure == "lcs":
+    if MEASURES[corpus.settings.search.measure].counting == "order":
         from neardup.join.lcs_join import join_in_order as join
     else:
         from neardup.join.chunk_join import join_chunks as join

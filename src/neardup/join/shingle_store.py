@@ -8,7 +8,7 @@ import numpy as np
 
 from neardup.io.writers.scratch import scratch_array
 from neardup.join.corpus import Corpus, Fingerprints
-from neardup.settings import Features
+from neardup.measures import Features
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s
 

@@ -1,14 +1,17 @@
-"""Sorted sets of 64-bit hashes: the number of common elements of two, with early exit below a bound."""
+"""Sorted sets of 64-bit hashes: the number of common elements of two, with early exit below a bound.
+
+A measure is a fraction of counts, ``part_of / whole_of``. These two functions hold its formula. Every bound of a
+search is derived from them: for a set A of fixed size, both are linear in |A∩B|, and piecewise linear in |B|.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.kernels.compiled import njit
-
-RESEMBLANCE, CONTAINMENT, OVERLAP, LARGER, DICE = 0, 1, 2, 3, 4
+from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, RESEMBLANCE
 
 ANY_SIZE = np.int64(1) << np.int64(62)
 
@@ -16,11 +19,9 @@ ANY_SIZE = np.int64(1) << np.int64(62)
 class Criterion(NamedTuple):
     """The pairs to find: those whose ``measure`` is at least ``numerator / denominator``.
 
-    RESEMBLANCE is |A∩B| / |A∪B|, OVERLAP |A∩B| / min(|A|, |B|), LARGER |A∩B| / max(|A|, |B|). CONTAINMENT is
-    |A∩B| / |A| and has a direction; a pair meets the criterion if either of its directions does, which is when the
-    overlap does. DICE is |A∩B| / (|A| + |B|), half the coefficient of that name, so that it is a fraction of
-    integers like the others: for a Dice threshold of t, use t / 2. The quantities |A∩B|, |A| and |B| need not
-    belong to sets: the bounds hold for common text and lengths, too.
+    ``measure`` is a number of ``formulas``. CONTAINMENT has a direction; a pair meets the criterion if either of
+    its directions does. The quantities |A∩B|, |A| and |B| need not belong to sets: the bounds hold for common text
+    and lengths, too.
     """
 
     numerator: int
@@ -28,60 +29,87 @@ class Criterion(NamedTuple):
     measure: int
 
 
+def part(shared: Any, formula: int) -> Any:
+    """Return the numerator of the measure; ``shared`` is an integer or int64[n]."""
+    return 2 * shared if formula == DICE else shared
+
+
+def whole(shared: Any, size: Any, other: Any, formula: int) -> Any:
+    """Return the denominator of the measure, seen from the set of ``size``: integers, or int64[n] each.
+
+    The bounds below rely on its shape: it falls by equal steps, or not, with ``shared``, and rises by equal steps,
+    or not, with ``other`` below ``size`` and above.
+    """
+    if formula == RESEMBLANCE:
+        return size + other - shared
+    if formula == DICE:
+        return size + other
+    if formula == LARGER:
+        return np.maximum(size, other)
+    return size if formula == CONTAINMENT else np.minimum(size, other)
+
+
+part_of = njit(cache=True, nogil=True, inline="always")(part)
+whole_of = njit(cache=True, nogil=True, inline="always")(whole)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _either_whole(shared, size, other, formula):
+    """Return the denominator seen from the smaller set, whose direction is the greater one."""
+    return whole_of(shared, min(size, other), max(size, other), formula)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def least_shared(size_a, size_b, criterion):
     """Return the smallest |A∩B|, an integer, with which a pair of the given sizes meets the criterion.
 
-    s / (a + b − s) ≥ p / q  ⇔  s·(p + q) ≥ p·(a + b);  s / a ≥ p / q  ⇔  s·q ≥ p·a.
+    With s shared elements the measure is c·s / (w − d·s). c·s / (w − d·s) ≥ p / q  ⇔  s·(c·q + d·p) ≥ p·w.
     """
-    p, q = criterion.numerator, criterion.denominator
-    if criterion.measure == DICE:
-        return (p * (size_a + size_b) + q - 1) // q
-    if criterion.measure == RESEMBLANCE:
-        return (p * (size_a + size_b) + p + q - 1) // (p + q)
-    if criterion.measure == LARGER:
-        return (p * max(size_a, size_b) + q - 1) // q
-    return (p * min(size_a, size_b) + q - 1) // q
+    p, formula = criterion.numerator, criterion.measure
+    disjoint = _either_whole(0, size_a, size_b, formula)
+    fall = disjoint - _either_whole(1, size_a, size_b, formula)
+    each = part_of(1, formula) * criterion.denominator + fall * p
+    return (p * disjoint + each - 1) // each
 
 
 @njit(cache=True, nogil=True, inline="always")
 def smallest_partner(size, criterion):
-    """Return the smallest size of a set that meets the criterion with a set of ``size``.
+    """Return the smallest size of a set, at least 1, that meets the criterion with a set of ``size``: of a subset.
 
-    b / (a + b) ≥ p / q  ⇔  b·(q − p) ≥ p·a.
+    With a subset of b elements the measure is c·b / (w + d·b). c·b / (w + d·b) ≥ p / q  ⇔  b·(c·q − d·p) ≥ p·w.
     """
-    if criterion.measure == DICE:
-        rest = criterion.denominator - criterion.numerator
-        return (criterion.numerator * size + rest - 1) // rest
-    if criterion.measure == RESEMBLANCE or criterion.measure == LARGER:
-        return (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
-    return np.int64(1)
+    p, formula = criterion.numerator, criterion.measure
+    empty = _either_whole(0, size, 0, formula)
+    rise = _either_whole(1, size, 1, formula) - empty
+    each = max(part_of(1, formula) * criterion.denominator - rise * p, 1)  # 0 if any subset is a partner: w is 0
+    return max((p * empty + each - 1) // each, 1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def fewest_shared(size, criterion):
+    """Return the fewest elements that a set of ``size`` shares with any partner: all of its smallest one.
+
+    If any subset is a partner, however small, only the partners of ``size`` or above are considered.
+    """
+    if _either_whole(0, size, 0, criterion.measure) == 0:
+        return least_shared(size, size, criterion)
+    return smallest_partner(size, criterion)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def largest_partner(size, common, criterion):
-    """Return the greatest size of such a partner if it can share at most ``common`` elements; 0 without any."""
-    p, q = criterion.numerator, criterion.denominator
-    if criterion.measure == DICE:
-        return common * q // p - size if q * common >= 2 * p * size else np.int64(0)
-    fits = q * common >= p * size  # enough can be shared with a set of the same size
-    if criterion.measure == RESEMBLANCE:
-        return common * (p + q) // p - size if fits else np.int64(0)
-    if criterion.measure == LARGER:
-        return common * q // p if fits else np.int64(0)
-    return ANY_SIZE if fits else common * q // p
+    """Return the greatest size of such a partner if it can share at most ``common`` elements; 0 without any.
 
-
-@njit(cache=True, nogil=True, inline="always")
-def whole_of(shared, size, other, measure):
-    """Return the denominator of the measure, seen from the set of ``size``: the measure is shared / whole."""
-    if measure == RESEMBLANCE:
-        return size + other - shared
-    if measure == LARGER:
-        return max(size, other)
-    if measure == DICE:
-        return size + other
-    return size if measure == CONTAINMENT else min(size, other)
+    The greatest b with c·common·q ≥ p·whole: above ``size`` if that size is a partner, else above ``common``.
+    """
+    p, formula = criterion.numerator, criterion.measure
+    most = part_of(common, formula) * criterion.denominator
+    start = size if p * _either_whole(common, size, size, formula) <= most else common
+    least = _either_whole(common, size, start, formula)
+    if p * least > most:
+        return np.int64(0)
+    rise = _either_whole(common, size, start + 1, formula) - least
+    return start + (most - p * least) // (p * rise) if rise > 0 else ANY_SIZE
 
 
 @njit(cache=True, nogil=True)

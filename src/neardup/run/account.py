@@ -23,6 +23,7 @@ from neardup.join.search import Evidence
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
+from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
 from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Predicted, recall_of
@@ -331,7 +332,7 @@ def not_in_full(capped: int, measure: str) -> list[str]:
         return []
     from neardup.kernels.match.limits import LCS_CAP, TILING_CAP  # imported late: its kernels are needed only here
 
-    why = LCS_CAP if measure == "lcs" else TILING_CAP
+    why = LCS_CAP if MEASURES[measure].counting == "order" else TILING_CAP
     return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
 
 

@@ -19,12 +19,13 @@ from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, find_column
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus, Fingerprints, Part
-from neardup.join.criterion import MEASURES, Measure, at_least, criterion_of, every_pair
+from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.method import surely_exact
 from neardup.join.search import Evidence, search
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import verify
 from neardup.lsh.bands import plan
+from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit

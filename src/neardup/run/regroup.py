@@ -20,11 +20,12 @@ from neardup.errors import InputError, SettingError
 from neardup.group.decide import Classes, Decisions, classes, decide, settle
 from neardup.group.leaders import Grouped, group, merged
 from neardup.io.attachments import Carried, stored
-from neardup.join.criterion import MEASURES, NUMBERS, at_least, criterion_of, shared_by
+from neardup.join.criterion import at_least, criterion_of, shared_by
 from neardup.join.missing import missed_with, of_pairs
 from neardup.join.prefix_join import no_hubs
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
+from neardup.measures import MEASURES
 from neardup.run.account import Stages, decided, judgement, not_in_full
 from neardup.run.not_judged import bytes_removed
 from neardup.run.recall import Predicted, recall_of
@@ -232,7 +233,7 @@ def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Sett
     sizes = np.zeros(len(rows.unique), np.int64)
     for end in ("a", "b"):
         sizes[column(pairs, end)] = column(pairs, f"size_{end}")
-    shared = shared_by(similarity[far], sizes[own], sizes[head], NUMBERS[was.search.measure])
+    shared = shared_by(similarity[far], sizes[own], sizes[head], MEASURES[was.search.measure].formula)
     a, b = np.minimum(own, head), np.maximum(own, head)
     return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 

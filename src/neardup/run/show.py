@@ -17,7 +17,7 @@ from neardup.display import (
     similarity,
     size,
 )
-from neardup.settings import CHUNK_MEASURES, measure_in_words
+from neardup.measures import LITERAL, MEASURES
 
 if TYPE_CHECKING:
     from neardup.run.records import Group, Member
@@ -86,7 +86,7 @@ def _kept(run: Mapping[str, Any]) -> str:
 
 def _pairs(run: Mapping[str, Any]) -> str:
     counts, settings = run["counts"], run["settings"]
-    measure = measure_in_words(settings["measure"], settings.get("matching", "literal"))
+    measure = MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
     asked = f"{number(counts['pairs'])} at {measure} {settings['threshold']:g} or above"
     if run["choice"]["method"] == "exact" and not counts["verified"]:
         return f"{asked}, joined exactly"
@@ -94,16 +94,12 @@ def _pairs(run: Mapping[str, Any]) -> str:
 
 
 def unit_of(settings: Mapping[str, Any]) -> str:
-    """The unit that a measure counts, if not shingles.
+    """The unit that a measure counts.
 
     >>> unit_of({"measure": "chunk-union", "matching": "literal"})
     'tokens'
     """
-    if settings["measure"] == "lcs":
-        return "tokens in the same order"
-    if settings["measure"] in CHUNK_MEASURES:
-        return "tokens" if settings["matching"] == "literal" else "tokens (repeats left out)"
-    return "different words" if settings["measure"] == "bag-of-words" else "shingles (with repeats)"
+    return MEASURES[settings["measure"]].unit_of(settings.get("matching", LITERAL))
 
 
 def _method(choice: Mapping[str, Any]) -> str:

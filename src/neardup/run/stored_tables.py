@@ -12,7 +12,8 @@ import pyarrow.types as pt
 from neardup.display import WITHOUT_TEXT
 from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
-from neardup.join.criterion import MEASURES, at_least, criterion_of
+from neardup.join.criterion import at_least, criterion_of
+from neardup.measures import ALWAYS, MEASURES
 from neardup.settings import Search
 from neardup.tables import Int64s, column
 
@@ -21,14 +22,13 @@ _MOST = 1 << 40
 
 _COUNTS = ("shared", "size_a", "size_b")
 _MEASURED = ("common", "total_a", "total_b")
-_SHARES = ("resemblance", "containment_a", "containment_b")
 _ID = "an id"
 
 _COLUMNS: dict[str, dict[str, Any]] = {
     "pairs": {
         **dict.fromkeys(("id_a", "id_b"), _ID),
         **dict.fromkeys(_COUNTS, pa.int64()),
-        **dict.fromkeys(_SHARES, pa.float64()),
+        **dict.fromkeys(ALWAYS, pa.float64()),
     },
     "groups": {
         **dict.fromkeys(("id", "group"), _ID),
@@ -99,10 +99,10 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
 
 def _of_measure(search: Search) -> dict[str, Any]:
     """The columns that a measure adds to the pairs."""
-    measured = MEASURES[search.measure].features != "shingles"
-    added: dict[str, Any] = dict.fromkeys(_MEASURED, pa.int64()) if measured else {}
-    if search.measure not in ("resemblance", "containment"):
-        added[search.measure.replace("-", "_")] = pa.float64()
+    measure = MEASURES[search.measure]
+    added: dict[str, Any] = {} if measure.of_shingles else dict.fromkeys(_MEASURED, pa.int64())
+    if measure.column:
+        added[measure.column] = pa.float64()
     return added
 
 
@@ -147,12 +147,12 @@ def _check_pairs(name: str, pairs: pa.Table, search: Search) -> None:
     shared, size_a, size_b = (column(pairs, key) for key in _COUNTS)
     sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
     _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
-    for key, whole in zip(_SHARES, (size_a + size_b - shared, size_a, size_b), strict=True):
+    for key, whole in zip(ALWAYS, (size_a + size_b - shared, size_a, size_b), strict=True):
         _require(
             np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} is not what its counts say"
         )
     counted = [shared, size_a, size_b]
-    if MEASURES[search.measure].features != "shingles":
+    if not MEASURES[search.measure].of_shingles:
         counted = [column(pairs, key) for key in _MEASURED]
         _require(all(_within(numbers, 0, _MOST) for numbers in counted), f"the counts in {name} are impossible")
     near = at_least(pa.table(counted, names=list(_COUNTS)), criterion_of(search))

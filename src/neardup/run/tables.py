@@ -13,7 +13,8 @@ from neardup.errors import InputError
 from neardup.group.decide import Decisions, Streams
 from neardup.io.attachments import ATTACHMENTS, column_for, differences, lacking_places, same_or_not
 from neardup.join.corpus import Corpus, Fingerprints
-from neardup.join.criterion import MEASURES, similarity_of
+from neardup.join.criterion import similarity_of
+from neardup.measures import MEASURES
 from neardup.tables import Bools, Int64s, column
 
 COUNTS = ("shared", "size_a", "size_b")
@@ -115,7 +116,7 @@ def pair_table(
     carry attachments, a column shows whether those of the two differ. With a reference set (the first rows), a
     last column shows whether document a is in it.
     """
-    unique, (features, formula) = prints.unique, MEASURES[measure]
+    unique, row = prints.unique, MEASURES[measure]
     a, b = column(pairs, "a"), column(pairs, "b")
     shared, size_a, size_b = (column(shingles, name) for name in COUNTS)
     values = [
@@ -126,12 +127,12 @@ def pair_table(
     ]
     table = pa.table(values, names=list(PAIRS))
     common, total_a, total_b = (column(pairs, name) for name in COUNTS)
-    if features != "shingles":
+    if not row.of_shingles:
         for name, numbers in zip(MEASURED, (common, total_a, total_b), strict=True):
             table = table.append_column(name, pa.array(numbers))
-    if measure not in ("resemblance", "containment"):
-        value = similarity_of(common, total_a, total_b, formula)
-        table = table.append_column(measure.replace("-", "_"), pa.array(value))
+    if row.column:
+        value = similarity_of(common, total_a, total_b, row.formula)
+        table = table.append_column(row.column, pa.array(value))
     if prints.attachments:
         differ = same_or_not(unique[a], unique[b], prints.attachments)
         table = table.append_column("attachments_differ", differ)

@@ -14,7 +14,8 @@ from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.sketch.sharing import count_sharing
 from neardup.kernels.text.keyed import Key
 from neardup.kernels.text.words import PADDING
-from neardup.settings import Features, Settings
+from neardup.measures import Features
+from neardup.settings import Settings
 from neardup.simhash_rules import features_of
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema

@@ -19,11 +19,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.advice.adviser import ADVISED, NOT_TOLD
+from neardup.advice.adviser import ADVISED, NOT_TOLD, Advice
 from neardup.advice.boilerplate import SHOWN_WORDS, boilerplate
 from neardup.advice.plot import HEIGHT, svg
 from neardup.advice.recommend import command_line, quieter, quoted, recommend
-from neardup.advice.record import Advice, Bin, Near, ShingleChoice, Taken
+from neardup.advice.record import Bin, NearThreshold, ShingleChoice, Taken
 from neardup.errors import InputError, SettingError
 from neardup.settings import Settings
 from support.reference_advice import Naive
@@ -149,7 +149,7 @@ def recommended(
 ) -> dict[str, Any]:
     taken = Taken(10, 1000, complete, 0, 0, 0, "", 0, ())
     bands = tuple(family().bands)
-    near = Near(0.8, 0.05, 0, 0, ())
+    near = NearThreshold(0.8, 0.05, 0, 0, ())
     return recommend(taken, (tuple(shingles), bands), (near, ()), given or Settings(), ["IN"]).settings
 
 
@@ -191,10 +191,10 @@ def test_a_quieter_threshold_has_at_most_half_of_the_doubtful_pairs() -> None:
     counts = {0.5: 9, 0.55: 9, 0.6: 9, 0.65: 1, 0.7: 2, 0.75: 8, 0.8: 9, 0.85: 9, 0.9: 9, 0.95: 0, 1.0: 0}
     lows = [*counts, 1.0]
     bins = tuple(Bin(low, high, counts[low]) for low, high in pairwise(lows))
-    assert quieter(Near(0.8, 0.05, 9, 8, ()), bins) == (0.7, 3)
-    assert quieter(Near(0.8, 0.05, 1, 4, ()), bins) is None  # too few to speak of
-    assert quieter(Near(0.6, 0.05, 5, 5, ()), bins) == (0.7, 3)
-    assert quieter(Near(0.8, 0.05, 9, 8, ()), tuple(replace(part, pairs=9) for part in bins)) is None
+    assert quieter(NearThreshold(0.8, 0.05, 9, 8, ()), bins) == (0.7, 3)
+    assert quieter(NearThreshold(0.8, 0.05, 1, 4, ()), bins) is None  # too few to speak of
+    assert quieter(NearThreshold(0.6, 0.05, 5, 5, ()), bins) == (0.7, 3)
+    assert quieter(NearThreshold(0.8, 0.05, 9, 8, ()), tuple(replace(part, pairs=9) for part in bins)) is None
 
 
 HOSTILE = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)

@@ -10,7 +10,7 @@ import pytest
 from neardup.errors import SettingError
 from neardup.io.formats.detection import SAMPLE_BYTES, charset_of, decoded
 from neardup.io.readers import Documents, dialect, encodings, open_documents, open_files, read_document
-from neardup.settings import Reading, Settings
+from neardup.settings import ReadingSettings, Settings
 from support.reading import read_all
 from support.shared_data import folder
 
@@ -75,7 +75,7 @@ def test_a_setting_overrides_what_the_bytes_say(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"text\n" + GERMAN.replace(",", "").encode("cp850"))
     (tmp_path / "a.jsonl").write_bytes(json.dumps({"text": GERMAN.strip()}, ensure_ascii=False).encode("cp850"))
     for name in ("a.txt", "a.csv", "a.jsonl"):
-        documents = open_files([tmp_path / name], reading=Reading(encoding="cp850"))
+        documents = open_files([tmp_path / name], reading=ReadingSettings(encoding="cp850"))
         assert "Grüße aus der schönen Stadt Köln" in texts(documents)[0]
         (found,) = documents.findings.encodings.values()
         assert (found.encoding, found.how, found.certainty) == ("cp850", "given", 1.0)
@@ -153,9 +153,9 @@ def test_the_first_lines_show_the_delimiter(tmp_path: Path, head: bytes, delimit
 
 def test_a_delimiter_that_is_given(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"id^text\n1^a,b\n")
-    documents = open_files([tmp_path / "a.csv"], reading=Reading(delimiter="^"))
+    documents = open_files([tmp_path / "a.csv"], reading=ReadingSettings(delimiter="^"))
     assert texts(documents) == ["a,b"]
-    assert open_files([tmp_path / "a.csv"], reading=Reading(delimiter="tab")).delimiter == "\t"  # type: ignore[attr-defined]
+    assert open_files([tmp_path / "a.csv"], reading=ReadingSettings(delimiter="tab")).delimiter == "\t"  # type: ignore[attr-defined]
     for wrong in ("", "ab", "ä", '"', "\n"):
         with pytest.raises(SettingError, match="Allowed: auto, tab, or one character"):
             Settings.of(delimiter=wrong)

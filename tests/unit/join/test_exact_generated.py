@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.join.prefix_join import HubSearch, join_hubs, pairs_of
-from neardup.kernels.sets import LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from support import made_sets, reference_join, reference_search, strategies
 
 Sets = list[set[int]]
@@ -65,6 +65,7 @@ MEASURES = {
     RESEMBLANCE: reference_join.resemblance,
     OVERLAP: reference_join.overlap,
     LARGER: reference_join.larger,
+    DICE: reference_join.dice,
 }
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from neardup.group import leaders as stage
 from neardup.group.leaders import Grouped, group, merged, partner_lists
 from neardup.join.prefix_join import join_hubs, no_hubs
+from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join.prefix_index import Hubs
-from neardup.kernels.sets import RESEMBLANCE
 from neardup.kernels.union_find import best_of_tree, tree_root, unite
 from neardup.settings import Settings
 from neardup.tables import verified_table

@@ -5,10 +5,22 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from neardup.kernels.sets import count_shared, least_shared, shared_at_least, verify_pairs
+from neardup.kernels.compiled import njit
+from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.sets import (
+    ANY_SIZE,
+    count_shared,
+    fewest_shared,
+    largest_partner,
+    least_shared,
+    shared_at_least,
+    smallest_partner,
+    verify_pairs,
+)
 from support import reference_search, strategies
 from support.made_sets import criterion
 
@@ -40,6 +52,43 @@ def test_least_shared_of_large_sets_is_not_rounded() -> None:
         shared = least_shared(size, size, criterion(Fraction(999_999, 1_000_000)))
         threshold = Fraction(999_999, 1_000_000)
         assert Fraction(shared, 2 * size - shared) >= threshold > Fraction(shared - 1, 2 * size - shared + 1)
+
+
+VALUES = {
+    RESEMBLANCE: lambda shared, a, b: Fraction(shared, a + b - shared),
+    CONTAINMENT: lambda shared, a, b: max(Fraction(shared, a), Fraction(shared, b)),
+    OVERLAP: lambda shared, a, b: Fraction(shared, min(a, b)),
+    LARGER: lambda shared, a, b: Fraction(shared, max(a, b)),
+    DICE: lambda shared, a, b: Fraction(2 * shared, a + b),
+}
+
+
+@njit
+def _bounds(size, other, common, asked):
+    least, smallest = least_shared(size, other, asked), smallest_partner(size, asked)
+    return least, smallest, largest_partner(size, common, asked), fewest_shared(size, asked)
+
+
+@pytest.mark.parametrize("formula", VALUES)
+@given(
+    size=st.integers(1, 30),
+    other=st.integers(1, 30),
+    spare=st.integers(0, 30),
+    threshold=st.fractions(Fraction(1, 20), 1, max_denominator=20),
+)
+@example(size=1, other=1, spare=0, threshold=Fraction(1))
+@settings(deadline=None)
+def test_the_bounds_of_each_formula(formula: int, size: int, other: int, spare: int, threshold: Fraction) -> None:
+    """Against the smallest and greatest numbers that brute force accepts."""
+    value, common = VALUES[formula], max(size - spare, 0)
+    least, smallest, largest, fewest = _bounds(size, other, common, criterion(threshold, formula))
+    shared = range(size + other)  # also more than can be shared, which least_shared may demand
+    assert least == min(s for s in shared if value(s, size, other) >= threshold)
+    same = min(s for s in range(size + 1) if value(s, size, size) >= threshold)
+    assert smallest == min(b for b in range(1, 100) if value(min(size, b), size, b) >= threshold)
+    partners = [b for b in range(1, 50 * size) if value(min(common, b), size, b) >= threshold]
+    assert fewest == (same if formula in (CONTAINMENT, OVERLAP) else smallest)
+    assert largest == (ANY_SIZE if partners[-1:] == [50 * size - 1] else max(partners, default=0))
 
 
 @given(SETS, SETS, st.integers(-3, 25))

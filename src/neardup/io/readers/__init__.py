@@ -30,9 +30,9 @@ from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
 from neardup.io.readers.memory import from_arrow, from_strings, is_arrow
 from neardup.io.readers.parquet import ParquetDocuments
-from neardup.settings import Reading
+from neardup.settings import ReadingSettings
 
-AUTO = Reading()
+AUTO = ReadingSettings()
 
 __all__ = [
     "Chosen",
@@ -60,7 +60,7 @@ def open_documents(
     *,
     chunk_bytes: int = CHUNK_BYTES,
     without: Collection[Path] = (),
-    reading: Reading = AUTO,
+    reading: ReadingSettings = AUTO,
 ) -> Documents:
     """Open any input as documents.
 
@@ -92,7 +92,7 @@ def open_files(
     *,
     chunk_bytes: int = CHUNK_BYTES,
     without: Collection[Path] = (),
-    reading: Reading = AUTO,
+    reading: ReadingSettings = AUTO,
 ) -> Documents:
     """Open files, folders, patterns and URLs as one input, ``without`` some files; all must be of one format."""
     if not names:
@@ -104,7 +104,7 @@ def open_files(
     return documents
 
 
-def _open_found(found: Discovered, chunk_bytes: int, reading: Reading) -> Documents:
+def _open_found(found: Discovered, chunk_bytes: int, reading: ReadingSettings) -> Documents:
     if found.format == "parquet":
         return ParquetDocuments(found.sources, chunk_bytes)
     if found.format == "ipc":
@@ -117,7 +117,7 @@ def _open_found(found: Discovered, chunk_bytes: int, reading: Reading) -> Docume
 
 
 def _from_list(
-    items: Sequence[Any], chunk_bytes: int, without: Collection[Path] = (), reading: Reading = AUTO
+    items: Sequence[Any], chunk_bytes: int, without: Collection[Path] = (), reading: ReadingSettings = AUTO
 ) -> Documents:
     if items and all(isinstance(item, Path) for item in items):
         return open_files(items, chunk_bytes=chunk_bytes, without=without, reading=reading)

@@ -42,9 +42,9 @@ from neardup.io.readers.limits import refuse_columns
 from neardup.io.readers.schemas import constant, partition_columns
 from neardup.io.readers.sources import Source
 from neardup.io.readers.streams import StreamDocuments
-from neardup.settings import Reading
+from neardup.settings import ReadingSettings
 
-AUTO = Reading()
+AUTO = ReadingSettings()
 TAB = "\t"
 
 # The kinds of the columns are guessed from this many first rows.
@@ -56,7 +56,9 @@ class CsvDocuments(StreamDocuments):
 
     format: Format = "csv"
 
-    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, reading: Reading = AUTO) -> None:
+    def __init__(
+        self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, reading: ReadingSettings = AUTO
+    ) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self._failures: dict[int, str] = {}

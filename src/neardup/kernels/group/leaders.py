@@ -20,7 +20,7 @@ from neardup.kernels.group.leader_bits import enter_leader, no_leaders
 from neardup.kernels.group.linkage import NONE, enter_member, no_classes, pairs_with_all
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, shared_of
 from neardup.kernels.parities import differ_in_more
-from neardup.kernels.sets import least_shared, smallest_partner, whole_of
+from neardup.kernels.sets import least_shared, part_of, smallest_partner, whole_of
 from neardup.kernels.sorting import heap_sort
 
 _ONE = np.uint64(1)
@@ -59,7 +59,7 @@ def _compare(shared, whole, other_shared, other_whole):
 @njit(cache=True, nogil=True)
 def _takes(shared, whole, criterion):
     """Return whether a leader accepts a member by the member's own direction; a pair may meet it by either."""
-    return shared * criterion.denominator >= criterion.numerator * whole
+    return part_of(shared, criterion.measure) * criterion.denominator >= criterion.numerator * whole
 
 
 @njit(cache=True, nogil=True)

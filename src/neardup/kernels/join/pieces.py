@@ -19,7 +19,7 @@ may be cut anywhere. Pieces are cut to be rare: a rare word is a piece by itself
 text in many documents is avoided as far as other text remains. A document meets all smaller ones that contain one
 of its pieces; it is compared with those that have enough equal tokens in any order.
 
-In the kernels the criterion is one of DICE: numerator / denominator, p / q, is half of t.
+In the kernels the criterion is one of DICE, and t is numerator / denominator, p / q.
 """
 
 from __future__ import annotations
@@ -173,12 +173,12 @@ def pieces_of(tokens, lengths, factors, repeats, criterion):
             costs[k, i] = repeats[hashes[k, i] & mask]
     p, q = criterion.numerator, criterion.denominator
     known = np.int64(np.count_nonzero(costs[0]))
-    largest = known * q // p - n
+    largest = 2 * known * q // p - n
     least = smallest_partner(np.int64(n), criterion)
     if largest < least:
         return np.empty(0, np.uint64), 0, largest
     pieces, total = _cheapest(hashes[0], costs[0], n - least + 1)
-    several = (q - 2 * p) * (n + min(np.int64(n), largest)) // q + 1
+    several = (q - p) * (n + min(np.int64(n), largest)) // q + 1
     if several <= n:
         taken = np.empty(n + 1, np.int64)
         cheapest_cut(costs, lengths, several, taken)

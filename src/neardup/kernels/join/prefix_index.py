@@ -16,7 +16,13 @@ import numpy as np
 
 from neardup.kernels.compiled import njit
 from neardup.kernels.parities import differ_in_more
-from neardup.kernels.sets import largest_partner, least_shared, shared_at_least, smallest_partner
+from neardup.kernels.sets import (
+    fewest_shared,
+    largest_partner,
+    least_shared,
+    shared_at_least,
+    smallest_partner,
+)
 
 FARTHEST = np.int32(2**31 - 1)
 """The value of ``reach`` at a place that does not bound the size of a partner."""
@@ -99,8 +105,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
         unique = np.int64(0)
         for i in range(starts[x], starts[x] + sizes[x]):
             unique += repeats[hashes[i] & mask] == 0
-        # the least any partner of this size or above can share: ⌈t·|x|⌉, by every measure
-        may_fail = size - (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
+        may_fail = size - fewest_shared(size, criterion)
         largest[x] = largest_partner(size, size - unique, criterion)
         if unique <= may_fail:
             wanted[x] = may_fail + 1 - unique
@@ -147,7 +152,7 @@ def fill_reach(entries, owner, sizes, repeats, criterion, reach):
             next_place[repeats[entries[end] & mask]] += 1
             end += 1
         size = sizes[x]
-        may_fail = size - (criterion.numerator * size + criterion.denominator - 1) // criterion.denominator
+        may_fail = size - fewest_shared(size, criterion)
         place = may_fail + 1 - (end - begin)  # after the unique shingles, which are not entries
         for of_class in range(256):
             place, next_place[of_class] = place + next_place[of_class], place

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
 from neardup.join.corpus import Corpus, Fingerprints
-from neardup.join.criterion import MEASURES, criterion_of
+from neardup.join.criterion import criterion_of
 from neardup.join.shingle_store import ShingleStore
+from neardup.measures import MEASURES
 from neardup.run.audit.count import Count, Known, Reported, Tally
 from neardup.run.audit.sample import Strata, draw, strata_of
 from neardup.runtime import Advance

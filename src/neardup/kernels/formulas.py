@@ -1,0 +1,14 @@
+"""The numbers of the formulas over |A∩B|, |A| and |B|; ``sets.part`` and ``sets.whole`` compute them."""
+
+from __future__ import annotations
+
+RESEMBLANCE = 0
+"""|A∩B| / |A∪B|"""
+CONTAINMENT = 1
+"""|A∩B| / |A|, which has a direction"""
+OVERLAP = 2
+"""|A∩B| / min(|A|, |B|)"""
+LARGER = 3
+"""|A∩B| / max(|A|, |B|)"""
+DICE = 4
+"""2·|A∩B| / (|A| + |B|)"""

@@ -1,0 +1,91 @@
+"""A row of the table of measures is enough for a new one: for runs, stored results, comparisons and messages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neardup.measures import MEASURES, aliases
+
+# the rows are added before anything else is made from the table
+ADDED = """
+import sys
+import neardup.measures as measures
+from neardup.kernels.formulas import DICE, LARGER
+for row in (
+    measures.Measure(
+        "dice", "shingles", DICE, "dice: 2·|A∩B|/(|A|+|B|)", "shingles",
+        (measures.Value("dice", "Twice the common shingles, as a share of the shingles of both.", "Dice"),),
+        alias="sorensen",
+    ),
+    measures.Measure(
+        "words-longest", "words", LARGER, "words-longest: common words/the larger vocabulary", "different words",
+        (measures.Value("words_longest", "Of the words of the richer document, the share in both.", "richer"),),
+    ),
+):
+    measures.MEASURES[row.name] = row
+for name in [name for name in sys.modules if name.startswith("neardup") and name != measures.__name__]:
+    del sys.modules[name]
+"""
+RUN = """
+import itertools
+import neardup as nd
+from neardup.errors import SettingError
+from neardup.settings import FIELDS
+
+words = [set(text) for text in ("abcdef", "abcdeg", "ab", "abh", "abcxyz", "qrs", "abcdefghijkl")]
+texts = [" ".join(sorted(own)) for own in words]
+value = {
+    "dice": lambda a, b: 2 * len(a & b) / (len(a) + len(b)),
+    "words-longest": lambda a, b: len(a & b) / max(len(a), len(b)),
+}
+for measure, of in value.items():
+    name = measure.replace("-", "_")
+    assert nd.DESCRIPTIONS[name].kind == "exact"
+    expected = {}
+    for (i, a), (j, b) in itertools.combinations(enumerate(words), 2):
+        assert nd.compare(texts[i], texts[j], length=1).measures[name] == of(a, b)
+        if of(a, b) >= 0.4:
+            expected[i, j] = of(a, b)
+    found = nd.find(texts, measure=measure, threshold=0.4, length=1, groups="components")
+    assert {(row["id_a"], row["id_b"]): row[name] for row in found.pairs.to_pylist()} == expected
+    assert ("common" in found.pairs.column_names) == (measure == "words-longest")
+    assert f": {measure} " in found.groups["reason"].to_pylist()[1]
+    found.save(sys.argv[1] + name)
+    stored = nd.load(sys.argv[1] + name)
+    assert stored.pairs.equals(found.pairs)
+    stricter = stored.at(0.7)
+    assert stricter.pairs.num_rows == sum(value >= 0.7 for value in expected.values())
+    assert measure in FIELDS["measure"].rule.allowed and measure in FIELDS["measure"].help
+    try:
+        nd.find(texts, measure=measure, method="lsh")
+    except SettingError as refused:
+        assert "With method lsh, measure resemblance" in str(refused)
+    else:
+        raise AssertionError(measure)
+assert nd.Settings.of(measure="sorensen").search.measure == "dice"
+"""
+
+
+def test_a_new_row_is_a_new_measure(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ADDED + RUN, f"{tmp_path}/"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+    assert not done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_values_of_a_measure_are_named_after_it(name: str) -> None:
+    measure, plain = MEASURES[name], name.replace("-", "_")
+    assert all(value.name.startswith(plain) for value in measure.values)
+    assert measure.column in ("", plain)
+    assert plain == "resemblance" or measure.by_lsh is False
+
+
+def test_no_name_is_given_twice() -> None:
+    names = [value.name for measure in MEASURES.values() for value in measure.values]
+    assert len(set(names)) == len(names)
+    assert not aliases().keys() & MEASURES.keys()
