@@ -20,7 +20,7 @@ import numpy as np
 
 from neardup.collection.groups.contract import GroupLookups, GroupWriting
 from neardup.collection.settings import CollectionSettings
-from neardup.errors import LimitError
+from neardup.errors import LimitError, OutputError
 from neardup.tables import Int64s, UInt8s, UInt32s, UInt64s
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -101,6 +101,10 @@ class Totals:
     file_bytes: int
 
 
+class StoreUnavailableError(OutputError):
+    """The file of the store cannot be opened, or is closed; no request is at fault."""
+
+
 class Writing(Protocol):
     """A transaction: all of it is stored, or nothing."""
 
@@ -122,7 +126,10 @@ class Writing(Protocol):
 
 
 class Store(Protocol):
-    """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time."""
+    """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time.
+
+    Every method may raise StoreUnavailableError.
+    """
 
     @property
     def settings(self) -> CollectionSettings:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from neardup.collection.contract import too_long
+from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 
 _PRIMARY = 0xFF  # the low byte of an extended error code
@@ -31,7 +31,9 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
         if "decode" in str(error):  # the bytes read are not UTF-8, and only UTF-8 was ever written
             return damaged(path, str(error))
         # raised by the module, not by the database: a closed connection, a value of the wrong kind
-        return InputError(f"The collection {path} cannot be used: {error}", "An open collection", "Open it again")
+        return StoreUnavailableError(
+            f"The collection {path} cannot be used: {error}", "An open collection", "Open it again"
+        )
     match code & _PRIMARY:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return busy(path, wait)
@@ -50,7 +52,7 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
                 "Change their permissions, or work on a copy",
             )
         case sqlite3.SQLITE_CANTOPEN:
-            return InputError(
+            return StoreUnavailableError(
                 f"{path} cannot be opened",
                 "A file that may be read, in a folder that may be written to (readers put locks there)",
                 "Change the permissions, or work on a copy",

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
 from neardup.collection.store.failures import busy, damaged, explained, well_formed
@@ -222,7 +223,9 @@ class SqliteStore(Lookups):
 
     def _connect(self, cache: int) -> sqlite3.Connection:
         if self._closed:
-            raise InputError(f"The collection {self._path} is closed", "An open collection", "Open it again")
+            raise StoreUnavailableError(
+                f"The collection {self._path} is closed", "An open collection", "Open it again"
+            )
         with explained(self._path, self._wait):
             made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
