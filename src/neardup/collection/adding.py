@@ -25,12 +25,12 @@ from neardup.collection.limits import (
     text_fault,
 )
 from neardup.collection.near import Near
-from neardup.collection.portions import require_time, streams
+from neardup.collection.portions import streams
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
 from neardup.io.formats import METADATA
 from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
-from neardup.runtime import Progress, ordered_map
+from neardup.runtime import UNLIMITED, Deadline, Progress, ordered_map
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
@@ -104,13 +104,13 @@ class Adding:
         near: Near | None,
         on_near: OnNear,
         on_problem: Callable[[Problem], None] | None = None,
-        until: float | None = None,
+        deadline: Deadline = UNLIMITED,
     ) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
         self._store, self._on_duplicate = store, on_duplicate
-        self._near, self._on_near, self._on_problem, self._until = near, on_near, on_problem, until
+        self._near, self._on_near, self._on_problem, self._deadline = near, on_near, on_problem, deadline
         self._outcome = Added(recall=near.recall if near else None)
 
     def run(
@@ -154,7 +154,7 @@ class Adding:
         return self._outcome
 
     def _arrivals(self, transaction: Writing) -> Arrivals:
-        return Arrivals(self._store, transaction, self._near, self._on_near, self._outcome, self._until)
+        return Arrivals(self._store, transaction, self._near, self._on_near, self._outcome, self._deadline)
 
     def _add(self, entries: Entries, arrivals: Arrivals) -> None:
         if self._on_duplicate == "error":
@@ -201,12 +201,11 @@ def entries_named(
     texts: Sequence[str],
     metadata: Sequence[Any],
     settings: CollectionSettings,
-    until: float | None = None,
+    deadline: Deadline = UNLIMITED,
 ) -> Entries:
     """Fingerprint documents with ids, texts and any JSON as metadata.
 
-    Raises InputError for documents that cannot be kept, and LimitError when ``time.monotonic()`` is past
-    ``until``.
+    Raises InputError for documents that cannot be kept, and LimitError when the deadline passes.
     """
     names = [usable_id(id) for id in ids]
     if not len(names) == len(texts) == len(metadata):
@@ -216,9 +215,9 @@ def entries_named(
         if not isinstance(text, str):
             raise InputError(f"The text of document {name[:80]!r} is a {type(text).__name__}", "A str")
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
-    for k, fault in _faults(names, array, metadata, until).items():
+    for k, fault in _faults(names, array, metadata, deadline).items():
         raise _unfit(names[k], fault)
-    return entries_of(array, names, [plain(values) for values in metadata], settings, until)
+    return entries_of(array, names, [plain(values) for values in metadata], settings, deadline)
 
 
 def _unfit(name: str, fault: str) -> InputError:
@@ -262,27 +261,27 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], until: float | None = None) -> dict[int, str]:
+def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], deadline: Deadline = UNLIMITED) -> dict[int, str]:
     """The reasons why rows cannot be kept, by their place."""
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
     found = {}
     for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
         fault = id_fault(id) or text_fault(length) or (metadata_fault(values) if values != {} else "")
         if not fault and length > FEW_WORDS:
-            fault = _fault_of_large(texts[k].as_buffer().to_pybytes(), until)
+            fault = _fault_of_large(texts[k].as_buffer().to_pybytes(), deadline)
         if fault:
             found[k] = fault
     return found
 
 
-def _fault_of_large(text: bytes, until: float | None) -> str:
+def _fault_of_large(text: bytes, deadline: Deadline) -> str:
     """Return why a large text cannot be kept; empty if it can.
 
     It may have too many distinct words, or be too long after normalisation. Raises LimitError when
-    ``time.monotonic()`` is past ``until``.
+    the deadline passes.
     """
     seen: set[bytes] = set()
-    for stream in streams(text, LARGEST_STREAM, until):
+    for stream in streams(text, LARGEST_STREAM, deadline):
         if stream is None:
             return STREAM_FAULT
         begin = 0
@@ -293,7 +292,7 @@ def _fault_of_large(text: bytes, until: float | None) -> str:
             seen.discard(b"")
             if len(seen) > MOST_WORDS:
                 return WORDS_FAULT
-            require_time(until)
+            deadline.check()
             begin = end + 1
     return ""
 

@@ -16,6 +16,7 @@ from neardup.collection.near import Finder, Near, Repeated
 from neardup.collection.sets import Sets
 from neardup.collection.stored import entries_again
 from neardup.errors import SettingError
+from neardup.runtime import UNLIMITED, Deadline
 
 OnNear: TypeAlias = Literal["keep", "link", "reject"]
 Action: TypeAlias = Literal["kept", "linked", "rejected"]
@@ -64,8 +65,7 @@ class Outcome(Protocol):
 class Arrivals:
     """The documents of one transaction, stored chunk by chunk in their order.
 
-    Searches for repeated documents, and counts for groups, raise LimitError when ``time.monotonic()`` is past
-    ``until``.
+    Searches for repeated documents, and counts for groups, raise LimitError when the deadline passes.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Arrivals:
         near: Near | None,
         on_near: OnNear,
         outcome: Outcome,
-        until: float | None = None,
+        deadline: Deadline = UNLIMITED,
     ) -> None:
         if on_near not in get_args(OnNear):
             raise SettingError(f"on_near is {on_near!r}", f"One of {', '.join(get_args(OnNear))}")
@@ -84,9 +84,9 @@ class Arrivals:
                 f"on_near is {on_near!r} without near", "A resemblance from which on documents are near"
             )
         self._store, self._transaction, self._outcome = store, transaction, outcome
-        self._near, self._on_near, self._until = near, on_near, until
-        self._sets = Sets(store, until)
-        self._finder = Finder(store, near, self._sets, until) if near else None
+        self._near, self._on_near, self._deadline = near, on_near, deadline
+        self._sets = Sets(store, deadline)
+        self._finder = Finder(store, near, self._sets, deadline) if near else None
         self._grouping = Grouping(store, transaction, self._sets)
         self._beyond = 0
 
@@ -99,7 +99,7 @@ class Arrivals:
         numbers = self._numbers(entries.ids, old)
         repeated: dict[int, list[Repeated]] = {}
         if self._finder:
-            with self._store.reading(self._until):
+            with self._store.reading(self._deadline):
                 repeated = self._repeated(entries, numbers, old)
         if self._on_near == "reject":
             stays = [place for place in range(len(entries)) if place not in repeated]
