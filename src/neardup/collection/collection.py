@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.adding import Added, Adding, OnDuplicate, entries_named
+from neardup.collection.added import Added
+from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
 from neardup.collection.contract import Entries, Store, deadline_in
 from neardup.collection.groups.grouping import Grouping
