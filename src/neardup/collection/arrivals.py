@@ -40,7 +40,7 @@ class Arrivals:
             raise SettingError(f"on_near is {on_near!r}", f"One of {', '.join(get_args(OnNear))}")
         if near is None and on_near != "keep":
             raise SettingError(
-                f"on_near is {on_near!r} without near", "A resemblance from which on documents are near"
+                f"on_near is {on_near!r} without near", "A resemblance from which documents count as near"
             )
         self._store, self._transaction = store, transaction
         self._near, self._on_near, self._deadline = near, on_near, deadline

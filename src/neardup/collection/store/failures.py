@@ -22,7 +22,7 @@ def explained(path: Path, wait: float) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _translated(error, path, wait) from error
     except UnicodeDecodeError as error:  # SQLite quotes the bytes that it cannot read
-        raise damaged(path, "what is read is no UTF-8") from error
+        raise damaged(path, "it contains bytes that are not UTF-8") from error
 
 
 def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
@@ -58,7 +58,7 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
                 "Change the permissions, or work on a copy",
             )
         case sqlite3.SQLITE_NOTADB:
-            return not_a_collection(path, "it is no SQLite database, or its first bytes are damaged")
+            return not_a_collection(path, "it is not an SQLite database, or its first bytes are damaged")
         case sqlite3.SQLITE_IOERR:
             return OutputError(
                 f"{path} could not be read or written: {error}",
@@ -89,7 +89,7 @@ def well_formed(path: Path) -> Iterator[None]:
 def busy(path: Path, wait: float) -> OutputError:
     """Return the error for a file that another process or thread is writing to."""
     return OutputError(
-        f"{path} is being written to by somebody else, for more than {wait:g} seconds",
+        f"{path} has been locked by another writer for more than {wait:g} seconds",
         "One writer at a time",
         "Try again, or wait longer",
     )
@@ -98,7 +98,7 @@ def busy(path: Path, wait: float) -> OutputError:
 def not_a_collection(path: Path, why: str) -> FormatError:
     """Return the error for a file that is not a collection."""
     return FormatError(
-        f"{path} is no neardup collection: {why}",
+        f"{path} is not a neardup collection: {why}",
         "A file that neardup add or neardup.Collection made",
         "Choose another name; this file was not touched",
     )

@@ -104,7 +104,7 @@ def require_collection(file: Held, path: Path) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
     if not begin.startswith(_MAGIC):
-        raise not_a_collection(path, "it is empty" if not begin else "it is no SQLite database")
+        raise not_a_collection(path, "it is empty" if not begin else "it is not an SQLite database")
     if int.from_bytes(begin[68:72], "big") != schema.APPLICATION_ID:
         raise not_a_collection(path, "it is the SQLite database of another program")
     page = int.from_bytes(begin[16:18], "big")

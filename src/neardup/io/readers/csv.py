@@ -236,5 +236,5 @@ def _check_header(first: str, header: Sequence[str], name: str, other: Sequence[
             raise InputError(
                 f'The column "{column}" is in only one of {first} and {name}',
                 "All files of one input have the same columns",
-                "Run the files apart",
+                "Run the files separately",
             )

@@ -131,7 +131,7 @@ def from_arrow(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
             table = _table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
-            f"{type(data).__name__} gives no table and no column of strings: {error}",
+            f"{type(data).__name__} is neither a table nor a column of strings: {error}",
             "A table, data frame or string column with an Arrow interface",
             "Convert it to a pyarrow.Table",
         ) from error
