@@ -1,4 +1,4 @@
-"""Machine services that every stage of a run shares: progress, threads, memory."""
+"""Machine services that every stage of a run shares: progress, threads, deadlines, memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Protocol, TypeVar
 
 Advance = Callable[[int], None]
@@ -67,6 +69,55 @@ def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: 
         finally:
             for future in waiting:
                 future.cancel()
+
+
+class Deadline:
+    """The moment when the time of a piece of work ends: ``seconds`` from now (None: never).
+
+    ``late`` makes the error of work that is not done by then. ``clock`` returns seconds and never goes back.
+
+    >>> now = [0.0]
+    >>> deadline = Deadline(2, clock=lambda: now[0])
+    >>> deadline.check()
+    >>> now[0] = 5.0
+    >>> deadline.left, deadline.passed
+    (-3.0, True)
+    >>> deadline.check()
+    Traceback (most recent call last):
+    TimeoutError
+    """
+
+    def __init__(
+        self,
+        seconds: float | None,
+        late: Callable[[], Exception] = TimeoutError,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._late, self._clock = late, clock
+        self._end = None if seconds is None else clock() + seconds
+
+    @property
+    def limited(self) -> bool:
+        """Whether the time ever ends."""
+        return self._end is not None
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left: negative when the time is over, infinite without a limit."""
+        return inf if self._end is None else self._end - self._clock()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is over."""
+        return self.left < 0
+
+    def check(self) -> None:
+        """Raise the error of ``late`` if the time is over."""
+        if self.passed:
+            raise self._late()
+
+
+UNLIMITED = Deadline(None)
 
 
 # Messages of libraries that report lack of memory without MemoryError: C++, the loader of shared objects, threads.

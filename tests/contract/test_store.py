@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neardup.collection.contract import KEPT, Store
+from neardup.collection.contract import KEPT, Store, StoreUnavailableError
 from neardup.collection.packing import unpack
 from neardup.collection.store import SqliteStore
-from neardup.errors import InputError, OutputError
+from neardup.errors import OutputError
 from support import reference
 from support.made_collections import made, numbers, put
 
@@ -193,7 +193,7 @@ def test_a_second_writer_is_told_to_wait(open_store: Opens) -> None:
             thread.start()
             thread.join()
             assert isinstance(raised[0], OutputError)
-            assert "written to by somebody else" in str(raised[0])
+            assert "locked by another writer" in str(raised[0])
     put(other, TEXTS)
 
 
@@ -261,9 +261,9 @@ def test_hostile_ids_are_ids(store: Store) -> None:
 def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     store.close()
-    with pytest.raises(InputError, match="closed"):
+    with pytest.raises(StoreUnavailableError, match="closed"):
         store.totals()
-    with pytest.raises(InputError, match="closed"), store.writing():
+    with pytest.raises(StoreUnavailableError, match="closed"), store.writing():
         pass
 
 

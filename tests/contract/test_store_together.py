@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 import numpy as np
@@ -11,6 +10,7 @@ from test_store import TEXTS, Opens, ids, open_store, remove, store
 
 from neardup.collection.contract import Store
 from neardup.errors import LimitError, OutputError
+from neardup.runtime import Deadline
 from support.made_collections import made, numbers, put
 
 __all__ = ["open_store", "store"]
@@ -51,7 +51,7 @@ def test_look_ups_end_when_time_is_up(store: Store) -> None:
     with store.writing() as transaction:
         texts = {f"{number}": f"common words and {number}" for number in range(3000)}
         transaction.put(made(texts, store.settings), np.zeros(len(texts), np.int64))
-    with pytest.raises(LimitError), store.reading(time.monotonic() - 1):
+    with pytest.raises(LimitError), store.reading(Deadline(-1)):
         list(store.words())
     assert len(store.everything()) == 3000
 
@@ -60,7 +60,7 @@ def test_look_ups_of_a_transaction_end_when_time_is_up_and_it_goes_on(store: Sto
     texts = {f"{number}": f"common words and {number}" for number in range(3000)}
     with store.writing() as transaction:
         transaction.put(made(texts, store.settings), np.zeros(len(texts), np.int64))
-        with pytest.raises(LimitError), store.reading(time.monotonic() - 1):
+        with pytest.raises(LimitError), store.reading(Deadline(-1)):
             list(store.words())
         assert len(list(store.words())) > 3000
         transaction.put(made({"late": "one more"}, store.settings), np.zeros(1, np.int64))

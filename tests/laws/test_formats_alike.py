@@ -122,7 +122,7 @@ def test_kept_files_are_copied_byte_for_byte(tmp_path: Path) -> None:
     kept = {path.name: path.read_bytes() for path in (out / "kept").iterdir()}
     assert kept == {name: (documents / name).read_bytes() for name in ("a.docx", "b.pdf", "c.pdf")}
     (problem,) = (json.loads(line) for line in (out / "problems.jsonl").read_text(encoding="utf-8").splitlines())
-    assert problem["reason"].startswith("cannot read c.pdf: It is no PDF file, or damaged")
+    assert problem["reason"].startswith("cannot read c.pdf: It is not a PDF file, or is damaged")
 
 
 def test_threads_change_nothing(tmp_path: Path) -> None:

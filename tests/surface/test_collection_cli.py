@@ -109,7 +109,7 @@ def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
     for command in (("add", mails, copy), ("info", mails), ("remove", mails, "x")):
         result = run(*command)
         assert result.status == 2
-        assert "is no neardup collection: it is no SQLite database" in result.err
+        assert "is not a neardup collection: it is not an SQLite database" in result.err
     assert mails.read_bytes() == before
 
 

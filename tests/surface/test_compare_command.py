@@ -146,7 +146,7 @@ def test_a_damaged_file_is_refused(run: Run, tmp_path: Path) -> None:
     broken.write_bytes(b"PK\x03\x04 no zip")
     result = run("compare", broken, A)
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith(f"error: Cannot read {broken}: It is no DOCX file, or damaged")
+    assert result.err.startswith(f"error: Cannot read {broken}: It is not a DOCX file, or is damaged")
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_what_holds_no_text_is_refused_where_one_document_is_asked_for(run: Run,
     make(tmp_path, {"in/a.zip": zip_of({"a": BASE}), "in/b.mbox": MAILBOX.encode(), "in/c.txt": BASE.encode()})
     said = run("compare", tmp_path / "in" / "a.zip", tmp_path / "in" / "c.txt")
     assert (said.status, said.out) == (2, "")
-    assert "a.zip: It is no text (zip)" in said.err
+    assert "a.zip: It is not text (zip)" in said.err
     said = run("add", tmp_path / "all.neardup", tmp_path / "in", "--problems", tmp_path / "problems.jsonl")
     assert said.status == 1
     assert "1 document added" in said.out

@@ -52,7 +52,7 @@ def test_what_it_will_not_start_with(run: Run, tmp_path: Path, server: Server) -
     assert not path.exists()
     wrong = tmp_path / "wrong"
     wrong.write_text("no tokens\n")
-    assert "is no neardup collection" in run("serve", wrong, "--port", "0").err
+    assert "is not a neardup collection" in run("serve", wrong, "--port", "0").err
     assert "Line 1 of" in run("serve", path, "--create", "--token-file", wrong).err
 
 

@@ -99,7 +99,7 @@ def test_nothing_in_it_is_a_result_too(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nothing is no result of neardup: there is no such folder. Allowed: "):
+    with pytest.raises(InputError, match=r"nothing is not a result of neardup: there is no such folder. Allowed"):
         nd.load(tmp_path / "nothing")
     with pytest.raises(InputError, match=r"it has no run\.json"):
         nd.load(tmp_path)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.collection.arrivals import Arrivals, NearCopy, OnNear
+from neardup.collection.added import Added
+from neardup.collection.arrivals import Arrivals, OnNear
 from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
@@ -25,46 +26,16 @@ from neardup.collection.limits import (
     text_fault,
 )
 from neardup.collection.near import Near
-from neardup.collection.portions import require_time, streams
+from neardup.collection.portions import streams
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
 from neardup.io.formats import METADATA
-from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
-from neardup.runtime import Progress, ordered_map
+from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column
+from neardup.runtime import UNLIMITED, Deadline, Progress, ordered_map
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
-_LISTED_PROBLEMS = 1000
 _SMALL = 1 << 20
-
-
-@dataclass
-class Added:
-    """The result of one call: counts, the rejected rows, and notes about guesses.
-
-    ``problems`` and ``near`` keep the first 1,000 items. ``rejected`` counts all rows that could not be read and
-    ``repeats`` all documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were not
-    stored. ``recall`` is the promised recall of finding them; None without ``near``.
-    """
-
-    added: int = 0
-    replaced: int = 0
-    skipped: int = 0
-    rejected: int = 0
-    text_bytes: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
-    repeats: int = 0
-    linked: int = 0
-    left_out: int = 0
-    recall: float | None = None
-    near: list[NearCopy] = field(default_factory=list)
-
-    def reject(self, problem: Problem) -> None:
-        """Count a row that is not added, and keep it if it is among the first."""
-        self.rejected += 1
-        if len(self.problems) < _LISTED_PROBLEMS:
-            self.problems.append(problem)
 
 
 @dataclass(frozen=True)
@@ -104,20 +75,19 @@ class Adding:
         near: Near | None,
         on_near: OnNear,
         on_problem: Callable[[Problem], None] | None = None,
-        until: float | None = None,
+        deadline: Deadline = UNLIMITED,
     ) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
         self._store, self._on_duplicate = store, on_duplicate
-        self._near, self._on_near, self._on_problem, self._until = near, on_near, on_problem, until
+        self._near, self._on_near, self._on_problem, self._deadline = near, on_near, on_problem, deadline
         self._outcome = Added(recall=near.recall if near else None)
 
     def run(
-        self, documents: Any, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
+        self, opened: Documents, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
     ) -> Added:
         """Add the documents, or none if the call or an id is invalid."""
-        opened = open_documents(documents)
         if opened.format == "arrow" and not _has_rows(opened):
             return self._outcome
         chosen = choose_columns(opened, text, id)
@@ -127,8 +97,7 @@ class Adding:
         columns = Columns(chosen.text, chosen.id, tuple(metadata), said)
         self._outcome.notes = chosen.notes
         numbered = columns.id is None and opened.format == "arrow"
-        if numbered:
-            self._on_duplicate = "error"  # generated ids replace nothing
+        on_duplicate = "error" if numbered else self._on_duplicate  # generated ids replace nothing
         settings = self._store.settings
 
         def prepare(chunk: Chunk) -> _Prepared:
@@ -142,7 +111,7 @@ class Adding:
                     if self._on_problem:
                         self._on_problem(problem)
                 entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
-                self._add(entries, arrivals)
+                self._add(entries, arrivals, on_duplicate)
                 advance(int(entries.sizes.sum()))
         self._outcome.notes = (*chosen.notes, *opened.findings.encoding_notes())
         return self._outcome
@@ -150,27 +119,29 @@ class Adding:
     def put(self, entries: Entries) -> Added:
         """Add the documents, or none if an id is invalid."""
         with self._store.writing() as transaction:
-            self._add(entries, self._arrivals(transaction))
+            self._add(entries, self._arrivals(transaction), self._on_duplicate)
         return self._outcome
 
     def _arrivals(self, transaction: Writing) -> Arrivals:
-        return Arrivals(self._store, transaction, self._near, self._on_near, self._outcome, self._until)
+        return Arrivals(self._store, transaction, self._near, self._on_near, self._deadline)
 
-    def _add(self, entries: Entries, arrivals: Arrivals) -> None:
-        if self._on_duplicate == "error":
+    def _add(self, entries: Entries, arrivals: Arrivals, on_duplicate: OnDuplicate) -> None:
+        if on_duplicate == "error":
             known = self._store.numbers(entries.ids)
             self._require_new(entries.ids, known)
             places, old = list(range(len(entries))), {}
         else:
-            places = _distinct(entries.ids, last=self._on_duplicate == "replace")
+            places = _distinct(entries.ids, last=on_duplicate == "replace")
             old = self._store.numbers([entries.ids[place] for place in places])
-        if self._on_duplicate == "skip":
+        if on_duplicate == "skip":
             places = [place for place in places if entries.ids[place] not in old]
             old = {}
-        self._outcome.skipped += (len(entries) - len(places)) * (self._on_duplicate == "skip")
-        self._outcome.replaced += (len(entries) - len(places)) * (self._on_duplicate == "replace")
         kept = entries if len(places) == len(entries) else entries.take(places)
-        arrivals.store(kept, old)
+        self._outcome.count(arrivals.store(kept, old))
+        if on_duplicate == "skip":
+            self._outcome.skipped += len(entries) - len(kept)
+        else:
+            self._outcome.replaced += len(entries) - len(kept)
 
     def _require_new(self, ids: Sequence[str], known: dict[str, int]) -> None:
         twice = next(iter(known), None)
@@ -201,12 +172,11 @@ def entries_named(
     texts: Sequence[str],
     metadata: Sequence[Any],
     settings: CollectionSettings,
-    until: float | None = None,
+    deadline: Deadline = UNLIMITED,
 ) -> Entries:
     """Fingerprint documents with ids, texts and any JSON as metadata.
 
-    Raises InputError for documents that cannot be kept, and LimitError when ``time.monotonic()`` is past
-    ``until``.
+    Raises InputError for documents that cannot be kept, and LimitError when the deadline passes.
     """
     names = [usable_id(id) for id in ids]
     if not len(names) == len(texts) == len(metadata):
@@ -216,9 +186,9 @@ def entries_named(
         if not isinstance(text, str):
             raise InputError(f"The text of document {name[:80]!r} is a {type(text).__name__}", "A str")
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
-    for k, fault in _faults(names, array, metadata, until).items():
+    for k, fault in _faults(names, array, metadata, deadline).items():
         raise _unfit(names[k], fault)
-    return entries_of(array, names, [plain(values) for values in metadata], settings, until)
+    return entries_of(array, names, [plain(values) for values in metadata], settings, deadline)
 
 
 def _unfit(name: str, fault: str) -> InputError:
@@ -262,27 +232,27 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], until: float | None = None) -> dict[int, str]:
+def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], deadline: Deadline = UNLIMITED) -> dict[int, str]:
     """The reasons why rows cannot be kept, by their place."""
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
     found = {}
     for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
         fault = id_fault(id) or text_fault(length) or (metadata_fault(values) if values != {} else "")
         if not fault and length > FEW_WORDS:
-            fault = _fault_of_large(texts[k].as_buffer().to_pybytes(), until)
+            fault = _fault_of_large(texts[k].as_buffer().to_pybytes(), deadline)
         if fault:
             found[k] = fault
     return found
 
 
-def _fault_of_large(text: bytes, until: float | None) -> str:
+def _fault_of_large(text: bytes, deadline: Deadline) -> str:
     """Return why a large text cannot be kept; empty if it can.
 
     It may have too many distinct words, or be too long after normalisation. Raises LimitError when
-    ``time.monotonic()`` is past ``until``.
+    the deadline passes.
     """
     seen: set[bytes] = set()
-    for stream in streams(text, LARGEST_STREAM, until):
+    for stream in streams(text, LARGEST_STREAM, deadline):
         if stream is None:
             return STREAM_FAULT
         begin = 0
@@ -293,7 +263,7 @@ def _fault_of_large(text: bytes, until: float | None) -> str:
             seen.discard(b"")
             if len(seen) > MOST_WORDS:
                 return WORDS_FAULT
-            require_time(until)
+            deadline.check()
             begin = end + 1
     return ""
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.adding import Added, Adding, OnDuplicate, entries_named
+from neardup.collection.added import Added
+from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
-from neardup.collection.contract import Entries, Store
+from neardup.collection.contract import Entries, Store, deadline_in
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.public import GroupsAndDecisions
 from neardup.collection.ids import unknown, usable_id
@@ -144,8 +144,7 @@ class Collection(GroupsAndDecisions):
         Raises InputError for documents that the collection cannot keep, and LimitError when the call takes longer
         than ``seconds``; it stops between two portions of a megabyte.
         """
-        until = None if seconds is None else monotonic() + seconds
-        return entries_named(ids, texts, metadata, self.settings, until)
+        return entries_named(ids, texts, metadata, self.settings, deadline_in(seconds))
 
     def put(
         self,
@@ -169,8 +168,8 @@ class Collection(GroupsAndDecisions):
         ...     list(mails)
         ['a', 'b']
         """
-        asked, until = None if near is None else Near.of(near), None if seconds is None else monotonic() + seconds
-        return Adding(self.store, on_duplicate, asked, on_near, until=until).put(documents)
+        asked = None if near is None else Near.of(near)
+        return Adding(self.store, on_duplicate, asked, on_near, deadline=deadline_in(seconds)).put(documents)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -248,9 +247,9 @@ class Collection(GroupsAndDecisions):
 
         Look-ups raise LimitError when the block takes longer than ``seconds``.
         """
-        until = None if seconds is None else monotonic() + seconds
-        with self.store.reading(until):
-            yield View(self.store, until)
+        deadline = deadline_in(seconds)
+        with self.store.reading(deadline):
+            yield View(self.store, deadline)
 
     def info(self) -> dict[str, Any]:
         """Return counts, bytes and settings as plain data."""

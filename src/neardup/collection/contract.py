@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from time import monotonic
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from neardup.collection.groups.contract import GroupLookups, GroupWriting
 from neardup.collection.settings import CollectionSettings
-from neardup.errors import LimitError
+from neardup.errors import LimitError, OutputError
+from neardup.runtime import UNLIMITED, Deadline
 from neardup.tables import Int64s, UInt8s, UInt32s, UInt64s
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -101,6 +101,10 @@ class Totals:
     file_bytes: int
 
 
+class StoreUnavailableError(OutputError):
+    """The file of the store cannot be opened, or is closed; no request is at fault."""
+
+
 class Writing(Protocol):
     """A transaction: all of it is stored, or nothing."""
 
@@ -122,7 +126,10 @@ class Writing(Protocol):
 
 
 class Store(Protocol):
-    """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time."""
+    """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time.
+
+    Every method may raise StoreUnavailableError.
+    """
 
     @property
     def settings(self) -> CollectionSettings:
@@ -146,10 +153,10 @@ class Store(Protocol):
         stay.
         """
 
-    def reading(self, until: float | None = None) -> AbstractContextManager[None]:
+    def reading(self, deadline: Deadline = UNLIMITED) -> AbstractContextManager[None]:
         """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
 
-        A look-up that is under way when ``time.monotonic()`` reaches ``until`` raises LimitError.
+        A look-up that is under way when the deadline passes raises LimitError.
         """
 
     def totals(self) -> Totals:
@@ -237,11 +244,9 @@ def too_long() -> LimitError:
     )
 
 
-def in_time(store: Store, until: float | None) -> Store:
-    """Return the store, or raise LimitError when ``time.monotonic()`` is past ``until``."""
-    if until is not None and monotonic() > until:
-        raise too_long()
-    return store
+def deadline_in(seconds: float | None) -> Deadline:
+    """Return a deadline whose ``check`` raises LimitError; None for no limit."""
+    return Deadline(seconds, too_long)
 
 
 def _taken(column: Any, rows: Int64s) -> Any:

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 
 from neardup.collection.contract import Entries
 from neardup.collection.packing import pack
-from neardup.collection.portions import PORTION, portioned, require_time
+from neardup.collection.portions import PORTION, portioned
 from neardup.collection.settings import CollectionSettings
 from neardup.kernels.sketch.samples import ALL
 from neardup.kernels.text.streams import token_streams
+from neardup.runtime import UNLIMITED, Deadline
 from neardup.sketch.documents import ShingleSets, shingle_sets, sign, text_batch
 from neardup.sketch.sampled import SampledShingles
 from neardup.tables import Int64s, UInt32s, UInt64s
@@ -27,21 +28,21 @@ def entries_of(
     ids: Sequence[str],
     metadata: Sequence[Mapping[str, Any]],
     settings: CollectionSettings,
-    until: float | None = None,
+    deadline: Deadline = UNLIMITED,
 ) -> Entries:
     """Compute the entries of texts: an Arrow array of strings or bytes, nulls counting as empty.
 
-    Releases the GIL for most of its time. With ``until``, it processes a few texts at a time, and a large text
-    portion by portion, and raises LimitError when ``time.monotonic()`` is past ``until`` between two of them.
+    Releases the GIL for most of its time. With a limited ``deadline``, it processes a few texts at a time, and a
+    large text portion by portion, and raises LimitError when the deadline passes between two of them.
     """
-    if until is None:
+    if not deadline.limited:
         return _entries(texts, ids, metadata, settings)
     parts = []
     for begin, end in _together(np.diff(text_batch(texts).offsets)):
-        require_time(until)
+        deadline.check()
         of = texts[begin:end], ids[begin:end], metadata[begin:end], settings
         size = pc.sum(pc.binary_length(of[0])).as_py() or 0
-        parts.append(_entries(*of) if size <= PORTION else _large(*of, until))
+        parts.append(_entries(*of) if size <= PORTION else _large(*of, deadline))
     return parts[0] if len(parts) == 1 else _joined(parts) if parts else _entries(texts, ids, metadata, settings)
 
 
@@ -62,13 +63,13 @@ def _large(
     ids: Sequence[str],
     metadata: Sequence[Mapping[str, Any]],
     settings: CollectionSettings,
-    until: float,
+    deadline: Deadline,
 ) -> Entries:
     """The entries of ``texts``, which holds one large text."""
     batch = text_batch(texts)
     [text] = pc.cast(texts, pa.large_binary()).to_pylist()
-    made = portioned(text, settings, until)
-    require_time(until)
+    made = portioned(text, settings, deadline)
+    deadline.check()
     whole = ShingleSets(made.shingles, np.array([0, len(made.shingles)], np.int64))
     hashes, offsets = sample(whole, settings.sample)
     return Entries(

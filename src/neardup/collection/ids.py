@@ -29,7 +29,7 @@ def id_fault(id: str) -> str:
     try:
         size = len(id.encode("utf-8"))
     except UnicodeEncodeError:
-        return "the id is no Unicode text"
+        return "the id is not Unicode text"
     return f"the id has {size} bytes" if size > LONGEST_ID else ""
 
 

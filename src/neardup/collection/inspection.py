@@ -56,7 +56,7 @@ def _derived(store: Store, progress: Progress) -> list[str]:
             if len(found) > _MOST:
                 return found
     stored = _stored_digests(store)
-    found += [f"The {what} are not those of the texts" for what in stored if (stored[what] - made[what]) % _WORD]
+    found += [f"The {what} do not match the texts" for what in stored if (stored[what] - made[what]) % _WORD]
     return found + _compared(totals, counted)
 
 
@@ -95,9 +95,9 @@ def _rows(store: Store, entries: Entries, numbers: Int64s) -> Iterator[str]:
     for place, row in enumerate(store.rows(numbers)):
         made = entries.sizes[place], entries.tokens[place], entries.shingles[place]
         if made != (row.size, row.tokens, row.shingles):
-            yield f"The counts of document {row.id!r} are not those of its text"
+            yield f"The counts of document {row.id!r} do not match its text"
         if not np.array_equal(signatures[place], entries.signatures[place].astype(np.uint8)):
-            yield f"The signature of document {row.id!r} is not that of its text"
+            yield f"The signature of document {row.id!r} does not match its text"
 
 
 def _words_of(entries: Entries, numbers: Int64s) -> int:

@@ -75,7 +75,7 @@ def metadata_fault(metadata: Any) -> str:
         if not deeper:
             return ""
         level = deeper
-    return f"more than {DEEPEST} lists and records are inside one another in the metadata"
+    return f"the lists and records of the metadata are nested more than {DEEPEST} deep"
 
 
 def _parts(level: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from functools import cache
 
 import numpy as np
 
-from neardup.collection.contract import Entries, Store, in_time
+from neardup.collection.contract import Entries, Store
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.packing import unpack
 from neardup.collection.query.plan import plan
@@ -31,6 +31,7 @@ from neardup.collection.query.syntax import Fingerprint, Pasted, Query
 from neardup.collection.sets import Sets, shared_with
 from neardup.collection.view import View
 from neardup.errors import SettingError
+from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
 from neardup.tables import Int64s, UInt64s
 
@@ -84,11 +85,11 @@ class Finder:
 
     ``begin`` receives the next documents. For each, in order, ``repeated`` returns the documents that it repeats,
     and ``accept`` records that it will be stored. After they are stored, call ``stored``. Raises LimitError when
-    ``time.monotonic()`` is past ``until``.
+    the deadline passes.
     """
 
-    def __init__(self, store: Store, near: Near, sets: Sets, until: float | None = None) -> None:
-        self._all_documents, self._until = store, until
+    def __init__(self, store: Store, near: Near, sets: Sets, deadline: Deadline = UNLIMITED) -> None:
+        self._store, self._deadline = store, deadline
         self._near, self._sets = near, sets
         self._p, self._q = ratio(near.threshold)
         settings = store.settings
@@ -97,11 +98,6 @@ class Finder:
         self._needs_all = near.recall == 1 or not self._smallest
         self._overlap = Decimal(repr(float(near.threshold))) * 100
         self._hits = cache(self._hits_needed)
-
-    @property
-    def _store(self) -> Store:
-        """The store, if the time limit has not passed."""
-        return in_time(self._all_documents, self._until)
 
     def begin(self, entries: Entries) -> None:
         """Start the next chunk of documents."""
@@ -113,6 +109,7 @@ class Finder:
         hashes = np.unique(entries.hashes)
         lists: list[Int64s] = []
         for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
+            self._deadline.check()
             lists += [found[:READ] for found in self._store.postings(hashes[first : first + _AT_ONCE])]
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
@@ -185,7 +182,10 @@ class Finder:
         if near or not any(cut[k] for k in rarest):
             return near
         # one at a time, with a check of the time limit: each may be in most of the documents
-        scanned = [self._store.postings(np.array([asked[k]], np.uint64))[0] for k in rarest]
+        scanned: list[Int64s] = []
+        for k in rarest:
+            self._deadline.check()
+            scanned += self._store.postings(np.array([asked[k]], np.uint64))
         added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
         everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
         return self._compared(place, np.setdiff1d(everybody, candidates), old)
@@ -193,7 +193,7 @@ class Finder:
     def _completely(self, place: int, old: int) -> list[Repeated]:
         text = unpack(self._entries.packed[place], self._entries.ids[place]).decode("utf-8", "replace")
         clause = Fingerprint(Pasted(text), self._overlap, None, symmetric=True)
-        view = View(self._store, self._until)
+        view = View(self._store, self._deadline)
         stored = Evaluation(plan(Query(clause), view), view).documents() if view.total() else np.empty(0, np.int64)
         hashes = self._sets.made(self._entries.packed[place])
         least = -(-self._p * len(hashes) // self._q)
@@ -230,6 +230,7 @@ class Finder:
         n = int(self._entries.shingles[place])
         new = self._new_sizes
         stored = np.array([number for number in candidates.tolist() if number not in new], np.int64)
+        self._deadline.check()
         sizes = dict(zip(stored.tolist(), self._store.sizes(stored).tolist(), strict=True))
         return [
             number

@@ -9,19 +9,18 @@ hashes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import too_long
 from neardup.collection.settings import CollectionSettings
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
 from neardup.kernels.text.keyed import Key
 from neardup.kernels.text.streams import token_streams
+from neardup.runtime import UNLIMITED, Deadline
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.sketch.documents import shingle_sets, text_batch
 from neardup.tables import Bools, UInt8s, UInt32s, UInt64s
@@ -50,26 +49,20 @@ class Portioned(NamedTuple):
     signature: UInt32s
 
 
-def require_time(until: float | None) -> None:
-    """Raise LimitError when ``time.monotonic()`` is past ``until``."""
-    if until is not None and monotonic() > until:
-        raise too_long()
-
-
-def portions(text: bytes, until: float | None = None) -> Iterator[bytes]:
+def portions(text: bytes, deadline: Deadline = UNLIMITED) -> Iterator[bytes]:
     """The text in portions that can be normalised and tokenised separately. Raises LimitError."""
     whole = np.frombuffer(text, np.uint8)
     begin = 0
     while begin < len(text):
-        end = _next_break(whole, begin + PORTION, until)
-        require_time(until)
+        end = _next_break(whole, begin + PORTION, deadline)
+        deadline.check()
         yield text[begin:end]
         begin = end
 
 
-def _next_break(whole: UInt8s, begin: int, until: float | None) -> int:
+def _next_break(whole: UInt8s, begin: int, deadline: Deadline) -> int:
     for at in range(begin, len(whole), PORTION):
-        require_time(until)
+        deadline.check()
         found = _BREAKS[whole[at : at + PORTION]]
         first = int(np.argmax(found))
         if found[first]:
@@ -77,18 +70,18 @@ def _next_break(whole: UInt8s, begin: int, until: float | None) -> int:
     return len(whole)
 
 
-def streams(text: bytes, most: int, until: float | None = None) -> Iterator[bytes | None]:
+def streams(text: bytes, most: int, deadline: Deadline = UNLIMITED) -> Iterator[bytes | None]:
     """The token streams of the portions, ended by None if they have more than ``most`` bytes in sum.
 
     A long portion is measured in parts before it is normalised: a character becomes up to 18 others. Raises
     LimitError.
     """
     size = 0
-    for portion in portions(text, until):
+    for portion in portions(text, deadline):
         ahead = 0
         if len(portion) > _RUN * PORTION:
             for at in range(0, len(portion), PORTION):
-                require_time(until)
+                deadline.check()
                 ahead += len(_stream(portion[at : at + PORTION])[0])
                 if size + ahead > most:
                     yield None
@@ -106,22 +99,22 @@ def _stream(portion: bytes) -> tuple[bytes, int]:
     return made.tobytes(), int(tokens[0])
 
 
-def portioned(text: bytes, settings: CollectionSettings, until: float | None = None) -> Portioned:
-    """All data of a text. Raises LimitError when ``time.monotonic()`` is past ``until``, between two portions."""
+def portioned(text: bytes, settings: CollectionSettings, deadline: Deadline = UNLIMITED) -> Portioned:
+    """All data of a text. Raises LimitError when the deadline passes, between two portions."""
     kept: list[str] = []
     n_tokens = 0
     counted: list[UInt64s] = []
     published: list[UInt64s] = []
-    for portion in portions(text, until):
+    for portion in portions(text, deadline):
         stream, n = _stream(portion)
         kept.append(stream.decode("utf-8"))
         n_tokens += n
         for key, into in ((settings.key, counted), (PUBLIC, published)):
-            require_time(until)
+            deadline.check()
             into.append(_tokens(portion, settings, key))
-    signature = _signature(_joined(published), settings, until)
+    signature = _signature(_joined(published), settings, deadline)
     published.clear()
-    return Portioned("".join(kept), n_tokens, _set(_joined(counted), settings, until), signature)
+    return Portioned("".join(kept), n_tokens, _set(_joined(counted), settings, deadline), signature)
 
 
 def _tokens(portion: bytes, settings: CollectionSettings, key: Key) -> UInt64s:
@@ -136,10 +129,10 @@ def _joined(parts: list[UInt64s]) -> UInt64s:
     return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
-def _stretches(tokens: UInt64s, length: int, key: Key, until: float | None) -> Iterator[UInt64s]:
+def _stretches(tokens: UInt64s, length: int, key: Key, deadline: Deadline) -> Iterator[UInt64s]:
     """The hashes of the shingles in text order, ``STRETCH`` at a time."""
     for begin in range(0, max(1, len(tokens) - length + 1), STRETCH):
-        require_time(until)
+        deadline.check()
         part = tokens[begin : begin + STRETCH + length - 1]
         hashes = np.empty(max(len(part), 1), np.uint64)
         yield hashes[: shingle_hashes(part, len(part), length, key.shingles, hashes)]
@@ -150,25 +143,25 @@ def _distinct(hashes: UInt64s) -> UInt64s:
     return found
 
 
-def _set(tokens: UInt64s, settings: CollectionSettings, until: float | None) -> UInt64s:
+def _set(tokens: UInt64s, settings: CollectionSettings, deadline: Deadline) -> UInt64s:
     """The sorted set of the shingles.
 
     Each stretch is sorted separately; then all stretches are merged, one range of hashes at a time.
     """
-    sets = [_distinct(hashes).copy() for hashes in _stretches(tokens, settings.length, settings.key, until)]
+    sets = [_distinct(hashes).copy() for hashes in _stretches(tokens, settings.length, settings.key, deadline)]
     if len(sets) == 1:
         return sets[0]
     edges = np.array([((1 << 64) * k) // len(sets) for k in range(1, len(sets))], np.uint64)
     cuts = [[0, *np.searchsorted(part, edges).tolist(), len(part)] for part in sets]
     merged = []
     for k in range(len(sets)):
-        require_time(until)
+        deadline.check()
         ranges = [part[at[k] : at[k + 1]] for part, at in zip(sets, cuts, strict=True)]
         merged.append(_distinct(np.concatenate(ranges)))
     return np.concatenate(merged)
 
 
-def _signature(tokens: UInt64s, settings: CollectionSettings, until: float | None) -> UInt32s:
+def _signature(tokens: UInt64s, settings: CollectionSettings, deadline: Deadline) -> UInt32s:
     """The signature of the whole text, from the signatures of its stretches.
 
     A slot chosen by some shingle has the least value among the stretches that chose it, any other slot the least
@@ -177,7 +170,7 @@ def _signature(tokens: UInt64s, settings: CollectionSettings, until: float | Non
     a, b = classic_coefficients(settings.slots)
     least = np.full((2, settings.slots), np.uint32(0xFFFF_FFFF))
     chosen_by_any = np.zeros(settings.slots, np.bool_)
-    for hashes in _stretches(tokens, settings.length, PUBLIC, until):
+    for hashes in _stretches(tokens, settings.length, PUBLIC, deadline):
         found, chosen = np.empty((1, settings.slots), np.uint32), np.empty((1, settings.slots), np.bool_)
         sketch_sets(hashes, np.array([0, len(hashes)], np.int64), False, a, b, found, chosen)
         for row, slots in ((0, chosen[0]), (1, ~chosen[0])):
@@ -187,4 +180,4 @@ def _signature(tokens: UInt64s, settings: CollectionSettings, until: float | Non
     return signature
 
 
-__all__ = ["PORTION", "Portioned", "portioned", "portions", "require_time", "streams"]
+__all__ = ["PORTION", "Portioned", "portioned", "portions", "streams"]

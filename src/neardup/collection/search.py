@@ -53,7 +53,7 @@ def search(
     digest = search_digest(planned, include_self)
     if cursor and cursor.search != digest:
         raise InputError(
-            "This page token is of another search",
+            "This page token belongs to another search",
             "The query, the documents and --include-self of the first page",
             "Begin with the first page",
         )

@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Store, in_time
+from neardup.collection.contract import Store
 from neardup.collection.packing import unpack
 from neardup.collection.stored import loaded
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
+from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
@@ -27,19 +28,15 @@ _ANY = Criterion(0, 1, RESEMBLANCE)
 class Sets:
     """Shingle sets by document number, in the state that the calling thread sees.
 
-    ``waiting`` holds the compressed texts of documents that are not in the store yet. Reading or counting when
-    ``time.monotonic()`` is past ``until`` raises LimitError.
+    ``waiting`` holds the compressed texts of documents that are not in the store yet. Reading or counting after
+    the deadline raises LimitError.
     """
 
-    def __init__(self, store: Store, until: float | None = None) -> None:
-        self._all, self._until = store, until
+    def __init__(self, store: Store, deadline: Deadline = UNLIMITED) -> None:
+        self._store, self._deadline = store, deadline
         self._held: OrderedDict[int, UInt64s] = OrderedDict()
         self._shingles = 0
         self.waiting: dict[int, bytes] = {}
-
-    @property
-    def _store(self) -> Store:
-        return in_time(self._all, self._until)
 
     def of(self, documents: Sequence[int]) -> list[UInt64s]:
         """The sets (uint64, sorted) in this order. Raises FormatError for damaged texts."""
@@ -80,11 +77,13 @@ class Sets:
         texts = {number: unpack(self.waiting[number], "") for number in documents if number in self.waiting}
         stored = [number for number in documents if number not in texts]
         if stored:
+            self._deadline.check()
             read = loaded(self._store, np.array(stored, np.int64))
             texts.update(zip(stored, (text for _, text in read), strict=True))
         return dict(zip(texts, self._made(list(texts.values())), strict=True))
 
     def _made(self, texts: Sequence[bytes]) -> list[UInt64s]:
+        self._deadline.check()
         array = pa.array(texts, pa.large_binary())
         settings = self._store.settings
         sets = shingle_sets(array, np.arange(len(texts)), settings.fingerprint, settings.key)

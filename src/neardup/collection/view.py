@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Operator, Row, Store, Value, in_time
+from neardup.collection.contract import Operator, Row, Store, Value
 from neardup.collection.entries import token_stream
 from neardup.collection.facts import facts, holds
 from neardup.collection.packing import unpack
@@ -15,7 +15,7 @@ from neardup.collection.settings import CollectionSettings
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
-from neardup.runtime import ordered_map
+from neardup.runtime import UNLIMITED, Deadline, ordered_map
 from neardup.sketch.documents import shared_shingles
 from neardup.tables import Int64s, UInt64s
 
@@ -39,13 +39,13 @@ _FEW = 5_000
 class View:
     """The documents of a store, identified by numbers; valid within ``Collection.view()``, in that thread.
 
-    Look-ups raise LimitError when ``time.monotonic()`` is past ``until``.
+    Look-ups raise LimitError when the deadline has passed.
 
     Arrays of documents, as arguments and as results, are int64, sorted and without repeats.
     """
 
-    def __init__(self, store: Store, until: float | None = None) -> None:
-        self._all, self._until = store, until
+    def __init__(self, store: Store, deadline: Deadline = UNLIMITED) -> None:
+        self._store, self._deadline = store, deadline
         self._total: int | None = None
         self._texts: dict[int, bytes] = {}
         self._texts_bytes = 0
@@ -54,31 +54,30 @@ class View:
         self._facts: dict[str, dict[int, list[Value]]] = {}
 
     @property
-    def _store(self) -> Store:
-        """The store, if the time limit has not passed."""
-        return in_time(self._all, self._until)
-
-    @property
     def sampling(self) -> CollectionSettings:
         """The rule that determines which shingles have postings: ``scale``, ``floor``, ``length``, ``limit``."""
         return self._store.settings
 
     def total(self) -> int:
         """The number of documents."""
+        self._deadline.check()
         if self._total is None:
             self._total = self._store.totals().documents
         return self._total
 
     def everything(self) -> Int64s:
         """All documents."""
+        self._deadline.check()
         return self._store.everything()
 
     def number(self, id: str) -> int | None:
         """The document of this id, or None."""
+        self._deadline.check()
         return self._store.numbers([id]).get(id)
 
     def ids(self, documents: Int64s) -> list[str]:
         """The ids of the documents, in their order."""
+        self._deadline.check()
         try:
             return self._store.ids(documents)
         except KeyError as error:
@@ -91,6 +90,7 @@ class View:
 
     def sizes(self, documents: Int64s) -> Int64s:
         """The number of distinct shingles of each document."""
+        self._deadline.check()
         try:
             return self._store.sizes(documents)
         except KeyError as error:
@@ -131,15 +131,18 @@ class View:
         asked = hashes.tolist()
         missing = [value for value in asked if value not in self._lists]
         if missing:
+            self._deadline.check()
             self._lists |= zip(missing, self._store.postings(np.array(missing, np.uint64)), strict=True)
         return [self._lists[value] for value in asked]
 
     def word_counts(self, words: Sequence[str]) -> Int64s:
         """The approximate number of documents that contain each token; exact below 300."""
+        self._deadline.check()
         return self._store.occurrences(words, _COUNTED)
 
     def having(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
         """The documents (of ``among``) that contain all these tokens, in any order."""
+        self._deadline.check()
         return self._store.containing(words, among=among)
 
     def phrase(self, words: Sequence[str], among: Int64s | None = None) -> Int64s:
@@ -157,15 +160,16 @@ class View:
 
     def has_field(self, field: str) -> bool:
         """Whether the metadata of any document has this field."""
+        self._deadline.check()
         return self._store.has_key(field)
 
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
         """The documents (of ``among``) whose metadata has a matching value of ``field``; see ``Store.where``."""
+        self._deadline.check()
         if among is None or len(among) > _FEW_ROWS:
             return self._store.where(field, operator, value, among)
-        store = self._store  # this checks the time limit
         if self._facts_of is None or not np.array_equal(np.union1d(among, self._facts_of), self._facts_of):
-            self._facts_of, self._facts = among, _facts_of(store.rows(among))
+            self._facts_of, self._facts = among, _facts_of(self._store.rows(among))
         known = self._facts.get(field, {})
         numbers = among.tolist()
         return np.array([number for number in numbers if holds(known.get(number, ()), operator, value)], np.int64)
@@ -173,6 +177,7 @@ class View:
     def _loaded(self, numbers: list[int]) -> list[bytes]:
         missing = [number for number in numbers if number not in self._texts]
         asked = np.array(missing, np.int64)
+        self._deadline.check()
         try:
             packed = self._store.packed(asked)
             read = {number: unpack(data, "") for number, data in zip(missing, packed, strict=True)}

@@ -154,7 +154,7 @@ def load(folder: str | Path) -> Found:
 
     >>> load("nowhere")
     Traceback (most recent call last):
-    neardup.errors.InputError: nowhere is no result of neardup: there is no such folder. ...
+    neardup.errors.InputError: nowhere is not a result of neardup: there is no such folder. ...
     """
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])

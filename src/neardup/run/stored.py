@@ -72,13 +72,13 @@ def _run(folder: Path) -> dict[str, Any]:
         run = decoded(read_regular(folder / RUN_FILE, _MOST_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         why = "it has no run.json" if folder.is_dir() else "there is no such folder"
-        raise InputError(f"{folder} is no result of neardup: {why}", _ALLOWED) from None
+        raise InputError(f"{folder} is not a result of neardup: {why}", _ALLOWED) from None
     except OSError as error:
         raise damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
     if not isinstance(run, dict) or not {"neardup", "format"} <= run.keys():
-        raise InputError(f"{folder} is no result of neardup: its run.json is another program's", _ALLOWED)
+        raise InputError(f"{folder} is not a result of neardup: its run.json is another program's", _ALLOWED)
     if type(run["format"]) is not int or run["format"] != FORMAT_VERSION:
         raise FormatError(
             f"{folder} has format {printable(run['format'])}, written by neardup {printable(run['neardup'])}",

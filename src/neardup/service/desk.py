@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Any, TypeVar
 
 from starlette.responses import Response
@@ -16,6 +15,7 @@ from starlette.responses import Response
 from neardup.collection import Collection
 from neardup.collection.view import View
 from neardup.errors import LimitError, NeardupError, OutputError
+from neardup.runtime import Deadline
 from neardup.service.limits import Limits
 from neardup.service.metrics import Metrics
 from neardup.service.models import NewDocuments
@@ -55,9 +55,9 @@ class Desk:
         if not self.warmed.is_set():
             raise overloaded("The service is starting and still compiles")
 
-    async def _warmed(self, until: float) -> None:
-        """Wait until the kernels are compiled, at most ``until``."""
-        while not self.warmed.is_set() and monotonic() < until:
+    async def _warmed(self, deadline: Deadline) -> None:
+        """Wait until the kernels are compiled, at most until the deadline."""
+        while not self.warmed.is_set() and not deadline.passed:
             await asyncio.sleep(_STEP)
         self.require_warmed()
 
@@ -68,32 +68,32 @@ class Desk:
 
     async def view(self, work: Callable[[View], T]) -> T:
         """Return the result of look-ups in one state of the collection; they stop at the time limit."""
-        until = monotonic() + self.limits.seconds
+        deadline = self._deadline()
 
         def look() -> T:
-            with self.collection.view(until - monotonic()) as view:
+            with self.collection.view(deadline.left) as view:
                 return work(view)
 
-        return await self.read(look, until)
+        return await self.read(look, deadline)
 
     async def compare(self, work: Callable[[View, float], T]) -> T:
         """Return the result of a comparison; they run one at a time. ``work`` receives its seconds."""
-        until = monotonic() + self.limits.seconds
+        deadline = self._deadline()
 
         def look() -> T:
-            with self.collection.view(until - monotonic()) as view:
-                return work(view, until - monotonic())
+            with self.collection.view(deadline.left) as view:
+                return work(view, deadline.left)
 
-        return await self._run(self._comparing, look, until)
+        return await self._run(self._comparing, look, deadline)
 
-    async def read(self, work: Callable[[], T], until: float | None = None) -> T:
+    async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes nothing."""
-        return await self._run(self._workers, work, self._end(until))
+        return await self._run(self._workers, work, deadline or self._deadline())
 
-    async def _run(self, workers: Workers, work: Callable[[], T], until: float) -> T:
-        await self._warmed(until)
+    async def _run(self, workers: Workers, work: Callable[[], T], deadline: Deadline) -> T:
+        await self._warmed(deadline)
         try:
-            return await workers.run(work, until)
+            return await workers.run(work, deadline)
         except NeardupError as error:
             refusal = refusal_of(error, self.collection.path)
             if isinstance(error, OutputError):  # the disk cannot be read
@@ -102,7 +102,7 @@ class Desk:
 
     async def add(self, new: NewDocuments) -> dict[str, Any]:
         """Add all documents or none; returns their counts when they are on the disk."""
-        until = monotonic() + self.limits.seconds
+        deadline = self._deadline()
         if new.near is None and new.on_near != "keep":
             raise RefusedError(422, f"on_near is {new.on_near} without near", "Both, near as a resemblance")
         collection, documents = self.collection, new.documents
@@ -110,7 +110,7 @@ class Desk:
         metadata = [each.metadata for each in documents]
         try:
             entries = await self.read(
-                lambda: collection.prepare(ids, texts, metadata, seconds=until - monotonic()), until
+                lambda: collection.prepare(ids, texts, metadata, seconds=deadline.left), deadline
             )
         except RefusedError as refusal:
             if refusal.status == 400:  # an unstorable document counts as an invalid body
@@ -120,12 +120,12 @@ class Desk:
         def write() -> dict[str, Any]:
             if new.on_duplicate == "error":
                 self._require_new(ids)
-            left = until - monotonic()
+            left = deadline.left
             added = collection.put(entries, new.on_duplicate, near=new.near, on_near=new.on_near, seconds=left)
             counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
             return {**counts, "near": [one.as_dict() for one in added.near]}
 
-        return await self.write(write, until)
+        return await self.write(write, deadline)
 
     async def remove(self, id: str) -> dict[str, int]:
         """Remove a document."""
@@ -137,12 +137,12 @@ class Desk:
 
         return await self.write(write)
 
-    async def write(self, work: Callable[[], T], until: float | None = None) -> T:
+    async def write(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes the collection, when the change is on the disk."""
-        end = self._end(until)
-        await self._warmed(end)
+        deadline = deadline or self._deadline()
+        await self._warmed(deadline)
         try:
-            result = await self._writer.run(work, end)
+            result = await self._writer.run(work, deadline)
         except LimitError as error:
             raise timeout() from error
         except NeardupError as error:
@@ -156,16 +156,16 @@ class Desk:
     def close(self) -> bool:
         """Stop the threads, then close the collection if they all ended in time; return whether they did."""
         self.closed = True
-        end = monotonic() + self.limits.stop_seconds
+        deadline = Deadline(self.limits.stop_seconds)
         written = self._writer.close(self.limits.stop_seconds)
-        closed = [lane.close(max(0.0, end - monotonic())) for lane in (self._workers, self._comparing)]
+        closed = [lane.close(max(0.0, deadline.left)) for lane in (self._workers, self._comparing)]
         read = all(closed)
         if written and read:
             self.collection.close()
         return written and read
 
-    def _end(self, until: float | None) -> float:
-        return monotonic() + self.limits.seconds if until is None else until
+    def _deadline(self) -> Deadline:
+        return Deadline(self.limits.seconds, timeout)
 
     def _require_new(self, ids: Sequence[str]) -> None:
         do = 'Give "on_duplicate": "replace" or "skip"'

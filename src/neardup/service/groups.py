@@ -13,7 +13,7 @@ from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
 from neardup.service.received import received
-from neardup.service.refusals import RefusedError, of_the_file, refusal_of
+from neardup.service.refusals import RefusedError, refusal_of
 
 T = TypeVar("T")
 
@@ -93,8 +93,6 @@ def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
     try:
         made = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
     except InputError as error:
-        if of_the_file(error):
-            raise
         found = refusal_of(error, collection.path)
         raise RefusedError(409, found.given, found.allowed, found.do, code="contradiction") from error
     return {"decision": made.as_dict(), "withdrawn": False}
@@ -105,8 +103,6 @@ def _there(desk: Desk, look: Callable[[], T]) -> T:
     try:
         return look()
     except InputError as error:
-        if of_the_file(error):
-            raise
         found = refusal_of(error, desk.collection.path)
         raise RefusedError(404, found.given, found.allowed, code="not_found") from error
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any
 
-from neardup.service.refusals import timeout
+from neardup.runtime import Deadline
 
 
 @dataclass(eq=False)
 class Job:
-    """``work``, which must begin by ``until`` (of ``monotonic()``)."""
+    """``work``, which must begin by its deadline."""
 
     work: Callable[[], Any]
-    until: float
+    deadline: Deadline
     future: Future[Any] = field(default_factory=Future)
 
     def done(self) -> Any:
-        """Return the result of the work. Raises RefusedError if it is too late to begin."""
-        if monotonic() > self.until:
-            raise timeout()
+        """Return the result of the work. Raises the error of the deadline if it is too late to begin."""
+        self.deadline.check()
         return self.work()

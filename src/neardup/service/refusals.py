@@ -7,6 +7,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from neardup.collection.contract import StoreUnavailableError
 from neardup.errors import (
     FormatError,
     InputError,
@@ -91,7 +92,7 @@ def refusal_of(error: NeardupError, path: Path) -> RefusedError:
         # the body has the position as a number, so the caret is left out
         given = given.partition(f" (character {error.position + 1}):\n")[0]
         return RefusedError(400, given, allowed, do, code="query", position=place)
-    if of_the_file(error):
+    if isinstance(error, StoreUnavailableError):
         return RefusedError(503, given, allowed, do)
     if isinstance(error, LimitError):
         return RefusedError(503, given, allowed, do, code="timeout")
@@ -102,18 +103,6 @@ def refusal_of(error: NeardupError, path: Path) -> RefusedError:
     if isinstance(error, FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
     return internal()
-
-
-def of_the_file(error: NeardupError) -> bool:
-    """Whether an InputError is about the file of the collection, which cannot be opened or is closed.
-
-    The request is not at fault then. The store keeps the SQLite error as the cause. Its class is compared by name,
-    since only the store imports SQLite.
-    """
-    return isinstance(error, InputError) and type(error.__cause__).__name__ in (
-        "OperationalError",
-        "ProgrammingError",
-    )
 
 
 def gone() -> RefusedError:
@@ -171,7 +160,6 @@ __all__ = [
     "gone",
     "internal",
     "of_status",
-    "of_the_file",
     "overloaded",
     "refusal_of",
     "stopping",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from time import monotonic
 
 from fastapi import FastAPI
 from starlette.responses import Response
 
+from neardup.runtime import Deadline
 from neardup.service import answers
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer
 from neardup.service.metrics import MEDIA_TYPE
-from neardup.service.refusals import RefusedError, stopping
+from neardup.service.refusals import RefusedError, stopping, timeout
 
 _COUNT_SECONDS = 1.0
 """Longest wait for the number of documents in the metrics."""
@@ -45,7 +45,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     async def metrics() -> Response:
         """Return the metrics for Prometheus."""
         try:
-            documents: float = await desk.read(lambda: len(desk.collection), monotonic() + _COUNT_SECONDS)
+            documents: float = await desk.read(lambda: len(desk.collection), Deadline(_COUNT_SECONDS, timeout))
         except RefusedError:  # the other metrics matter most when the collection cannot be read
             documents = math.nan
         desk.metrics.documents.set(documents)

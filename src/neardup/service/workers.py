@@ -6,9 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from time import monotonic
 from typing import TypeVar
 
+from neardup.runtime import Deadline
 from neardup.service.job import Job
 from neardup.service.refusals import stopping, timeout
 
@@ -36,17 +36,17 @@ class Workers:
         """The approximate number of waiting jobs."""
         return self._jobs.qsize()
 
-    async def run(self, work: Callable[[], T], until: float) -> T:
-        """Return the result of ``work``. Raises RefusedError if it runs beyond ``until`` (of ``monotonic()``).
+    async def run(self, work: Callable[[], T], deadline: Deadline) -> T:
+        """Return the result of ``work``. Raises RefusedError if it runs beyond the deadline.
 
         Work that has not begun by then never begins.
         """
         if self._closed:
             raise stopping()
-        job = Job(work, until)
+        job = Job(work, deadline)
         self._jobs.put(job)
         try:
-            result: T = await asyncio.wait_for(asyncio.wrap_future(job.future), until + GRACE - monotonic())
+            result: T = await asyncio.wait_for(asyncio.wrap_future(job.future), deadline.left + GRACE)
         except TimeoutError:
             raise timeout() from None
         return result
@@ -56,9 +56,9 @@ class Workers:
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
-        until = monotonic() + seconds
+        deadline = Deadline(seconds)
         for thread in self._threads:
-            thread.join(max(0.0, until - monotonic()))
+            thread.join(max(0.0, deadline.left))
         return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:

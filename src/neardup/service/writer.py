@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from neardup.runtime import Deadline
 from neardup.service.job import Job
 from neardup.service.refusals import stopping
 
@@ -57,15 +58,15 @@ class Writer:
         """Whether the writer accepts requests."""
         return self._thread.is_alive()
 
-    async def run(self, work: Callable[[], T], until: float) -> T:
+    async def run(self, work: Callable[[], T], deadline: Deadline) -> T:
         """Return the result of ``work`` when it is on the disk.
 
-        Raises RefusedError if the work has not begun by ``until`` (of ``monotonic()``). Work that has begun runs
-        to its end, so that every answer reports the real outcome.
+        Raises the error of the deadline if the work has not begun by then. Work that has begun runs to its end,
+        so that every answer reports the real outcome.
         """
         if not self.alive:
             raise stopping()
-        write = Job(work, until)
+        write = Job(work, deadline)
         self._queue.put(write)
         result: T = await asyncio.wrap_future(write.future)
         return result

@@ -301,10 +301,10 @@ def test_what_makes_no_sense_is_refused(made: Collection) -> None:
         made.decide("#1", "x", "same")
     with pytest.raises(InputError, match="given twice"):
         made.decide("#1", "#1", "same")
-    with pytest.raises(InputError, match="no text that can be kept"):
+    with pytest.raises(InputError, match="not a text that can be kept"):
         made.decide("#1", "#2", "same", note="x" * 10_001)
     for place in (-1, 1.5, True, 1 << 63):
-        with pytest.raises(InputError, match="no place in a list"):
+        with pytest.raises(InputError, match="not a place in a list"):
             made.changes(after=place)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="limit is 0"):
         made.groups(limit=0)

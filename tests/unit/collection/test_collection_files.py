@@ -54,7 +54,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     for name in (*files, "foreign.db"):
         before = (tmp_path / name).read_bytes()
         for readonly in (False, True):
-            with pytest.raises(FormatError, match="is no neardup collection"):
+            with pytest.raises(FormatError, match="is not a neardup collection"):
                 Collection(tmp_path / name, readonly=readonly)
         assert (tmp_path / name).read_bytes() == before
 
@@ -177,19 +177,19 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
         "UPDATE postings SET data = x''": "a block of its posting lists was changed",
         "UPDATE postings SET data = 'x'": "a stored value is not what was written",
         "UPDATE postings SET block = block + 16777216": "segment 1 of the posting lists is not as it was written",
-        "INSERT INTO terms (rowid, tokens) VALUES (50, 'word3')": "The words of the full-text index are not those",
-        "INSERT INTO terms (terms) VALUES ('delete-all')": "The words of the full-text index are not those",
+        "INSERT INTO terms (rowid, tokens) VALUES (50, 'word3')": "The words of the full-text index do not match",
+        "INSERT INTO terms (terms) VALUES ('delete-all')": "The words of the full-text index do not match",
         "DELETE FROM texts WHERE number = 5": "documents lack their row or their text",
         "UPDATE documents SET tokens = 1 WHERE number = 2": "the row of document 'id 1' was changed",
         "UPDATE totals SET documents = 41": "its totals were changed",
-        "UPDATE facts SET value = 99 WHERE document = 4": "The facts of the metadata are not those",
-        "DELETE FROM facts WHERE document = 4": "The facts of the metadata are not those",
-        "UPDATE keys SET name = 'yeer'": "The facts of the metadata are not those",
-        "DELETE FROM keys": "The facts of the metadata are not those",
-        "UPDATE documents SET id = x'00' WHERE number = 2": "an id is no text",
+        "UPDATE facts SET value = 99 WHERE document = 4": "The facts of the metadata do not match",
+        "DELETE FROM facts WHERE document = 4": "The facts of the metadata do not match",
+        "UPDATE keys SET name = 'yeer'": "The facts of the metadata do not match",
+        "DELETE FROM keys": "The facts of the metadata do not match",
+        "UPDATE documents SET id = x'00' WHERE number = 2": "an id is not text",
         "UPDATE documents SET shingles = 'x' WHERE number = 2": "the row of document 'id 1' was changed",
         "UPDATE totals SET seal = 'x'": "its totals were changed",
-        "INSERT INTO terms (rowid, tokens) VALUES (7, 'twice')": "The words of the full-text index are not",
+        "INSERT INTO terms (rowid, tokens) VALUES (7, 'twice')": "The words of the full-text index do not match",
     }
     data = path.read_bytes()
     for statement, says in wrong.items():
@@ -207,7 +207,7 @@ def add_postings(path: Path, hashes: UInt64s, document: int) -> None:
 def test_postings_that_no_text_has(path: Path) -> None:
     add_postings(path, np.array([1], np.uint64), 50)
     with Collection(path) as collection:
-        assert collection.check() == ["The postings of sampled shingles are not those of the texts"]
+        assert collection.check() == ["The postings of sampled shingles do not match the texts"]
 
 
 def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_second_process_that_writes_is_waited_for(path: Path) -> None:
     other.execute("BEGIN IMMEDIATE")
     with closing(other), Collection(path, wait=0.3) as collection:
         begin = time.monotonic()
-        with pytest.raises(OutputError, match=r"written to by somebody else, for more than 0\.3 seconds"):
+        with pytest.raises(OutputError, match=r"locked by another writer for more than 0\.3 seconds"):
             collection.add(["x"])
         assert time.monotonic() - begin > 0.25
         assert len(collection) == len(TEXTS), "readers are not held up"

@@ -145,9 +145,9 @@ def test_ten_thousand_malformed_queries(collection: Collection) -> None:
 
 LONG = MOST_CHARACTERS - 40
 SAID = {
-    "brackets": ("(" * LONG, "inside one another"),
-    "NOTs": ("NOT " * (LONG // 4), "inside one another"),
-    "pairs of brackets": ("()" * (LONG // 2), "should stand"),
+    "brackets": ("(" * LONG, "are nested more than"),
+    "NOTs": ("NOT " * (LONG // 4), "are nested more than"),
+    "pairs of brackets": ("()" * (LONG // 2), "Expected "),
     "ORs": ("a OR " * (LONG // 5), "There are more than 10,000 clauses"),
     "words": ("a " * (LONG // 2), "There are more than 10,000 clauses"),
     "backslashes": ('"' + "\\" * LONG, "quotation mark is not closed"),

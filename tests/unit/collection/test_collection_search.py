@@ -284,11 +284,11 @@ def test_a_token_of_another_search_is_refused() -> None:
         ("FINGERPRINT:half_20", {}),
         ("FINGERPRINT:piece_20", {"include_self": True}),
     ]:
-        with pytest.raises(InputError, match="of another search"):
+        with pytest.raises(InputError, match="to another search"):
             search(DOCUMENTS, query, after=token, **options)
     changed = made()
     changed.texts[changed.numbers["piece"]] = "another text under the same id now"
-    with pytest.raises(InputError, match="of another search"):
+    with pytest.raises(InputError, match="to another search"):
         search(changed, "FINGERPRINT:piece_20", after=token)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,12 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import adding, entries, portions
+from neardup.collection.contract import too_long
 from neardup.collection.entries import entries_of
 from neardup.collection.limits import STREAM_FAULT
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, LimitError
+from neardup.runtime import Deadline
 
 LATER = 1e9
 
@@ -71,11 +72,11 @@ def test_texts_in_portions_are_what_they_are_as_a_whole(
     monkeypatch.setattr(portions, "PORTION", portion)
     monkeypatch.setattr(portions, "STRETCH", stretch)
     monkeypatch.setattr(entries, "PORTION", portion)
-    _assert_same(entries_of(*of, form, monotonic() + LATER), expected)
+    _assert_same(entries_of(*of, form, Deadline(LATER)), expected)
 
 
 def test_no_document_is_no_portion() -> None:
-    assert len(entries_of(pa.array([], pa.large_binary()), [], [], CollectionSettings(), monotonic() + LATER)) == 0
+    assert len(entries_of(pa.array([], pa.large_binary()), [], [], CollectionSettings(), Deadline(LATER))) == 0
 
 
 HOSTILE = {
@@ -94,6 +95,9 @@ def test_fingerprinting_looks_at_the_clock_between_portions(name: str, monkeypat
     clock, given = [0.0], []
     plain = portions.text_batch
 
+    def soon() -> Deadline:
+        return Deadline(3, too_long, lambda: clock[0])
+
     def counted(texts: Any) -> Any:
         given.append(texts.nbytes)
         clock[0] += 1.0
@@ -101,20 +105,19 @@ def test_fingerprinting_looks_at_the_clock_between_portions(name: str, monkeypat
 
     monkeypatch.setattr(portions, "PORTION", 500)
     monkeypatch.setattr(entries, "PORTION", 500)
-    monkeypatch.setattr(portions, "monotonic", lambda: clock[0])
     monkeypatch.setattr(portions, "text_batch", counted)
     of = pa.array([text], pa.large_binary()), ["a"], [{}], CollectionSettings()
-    entries_of(*of, LATER)
+    entries_of(*of, Deadline(LATER))
     assert len(given) >= len(text) // 600
     assert max(given) < 600
     begun = len(given)
     with pytest.raises(LimitError):
-        entries_of(*of, clock[0] + 3)
+        entries_of(*of, soon())
     assert len(given) - begun <= 5
     begun = len(given)
     monkeypatch.setattr(adding, "FEW_WORDS", 1000)
     with pytest.raises(LimitError):
-        adding.entries_named(["a"], [text.decode()], [{}], CollectionSettings(), clock[0] + 3)
+        adding.entries_named(["a"], [text.decode()], [{}], CollectionSettings(), soon())
     assert len(given) - begun <= 5
 
 

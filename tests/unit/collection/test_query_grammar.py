@@ -151,28 +151,28 @@ def read(text: str) -> Query | QueryError:
         ("NOT", 3, "A clause is missing"),
         ("(a OR b", 0, "not closed"),
         ("a) b", 1, "never opened"),
-        ("()", 1, "should stand"),
+        ("()", 1, "Expected "),
         ('a "bc', 2, "quotation mark is not closed"),
         ('""', 0, "nothing between"),
         ('TEXT:""_20', 5, "nothing between"),
         ('"a\\q"', 2, "backslash"),
         ('"a\\u{110000}"', 2, "backslash"),
         ('"a\\u{d800}"', 2, "backslash"),
-        ("a\ud800", 1, "no character"),
+        ("a\ud800", 1, "not a character"),
         ("a\x1b[2J", 1, "control character"),
         ("-a", 0, "NOT"),
         ("“a b”", 0, "typographic"),
-        ("budg*", 0, "beginnings"),
-        ("!a", 0, "should stand"),
-        ("from: ann", 5, "a value should stand"),
-        ("from :ann", 5, "should stand"),
-        ("date>=", 6, "a value should stand"),
+        ("budg*", 0, "beginning of a word"),
+        ("!a", 0, "Expected "),
+        ("from: ann", 5, "Expected a value here"),
+        ("from :ann", 5, "Expected "),
+        ("date>=", 6, "Expected a value here"),
         ('a"b"', 1, "space"),
         ("a(b)", 1, "space"),
         ("FINGERPRINT", 0, "FINGERPRINT is not followed by :"),
         ("FINGERPRINT 12", 0, "FINGERPRINT is not followed by :"),
-        ("FINGERPRINT:", 12, "an id should stand"),
-        ("FINGERPRINT: 12", 12, "an id should stand"),
+        ("FINGERPRINT:", 12, "Expected an id here"),
+        ("FINGERPRINT: 12", 12, "Expected an id here"),
         ("FINGERPRINT:“x”_20", 12, "typographic"),
         ('FINGERPRINT:"x"_0', 16, "not a percentage"),
         ('FINGERPRINT:"x"_101', 16, "not a percentage"),
@@ -220,7 +220,7 @@ def test_long_deep_and_many() -> None:
     deepest = "(" * DEEPEST + "a" + ")" * DEEPEST
     assert parse(deepest).root == A
     for text in (f"({deepest})", "NOT " * (DEEPEST + 1) + "a", "NOT (" * 30 + "a" + ")" * 30):
-        with pytest.raises(QueryError, match="inside one another"):
+        with pytest.raises(QueryError, match="are nested more than"):
             parse(text)
     assert parse("a " * MOST_CLAUSES).root == And((A,) * MOST_CLAUSES)
     with pytest.raises(QueryError, match="There are 1,001 clauses"):

@@ -85,7 +85,7 @@ def test_an_id_that_exists_by_two_readings_is_refused_with_both(documents: Memor
         ("FINGERPRINT:blank_20", 'There is no word in document "blank"'),
         ('TEXT:"?!"_20', "There is no word in the pasted text"),
         ("FILE:x_20", "A FILE cannot be read from here"),
-        ("!? OR x", "should stand"),
+        ("!? OR x", "Expected "),
         ("?? OR x", "There is no word in this"),
         ("http://x.org", "No document has metadata under this name"),
     ],
@@ -242,8 +242,8 @@ def test_a_plan_in_english(documents: MemoryCollection) -> None:
         "    recall 0.8048 or more, 80 % asked for; about 2 candidates",
         "  not:",
         "    documents with metadata day>=2020-01-10",
-        "recall 0.8048 or more: with this probability a document that fits is found; what is given fits, for it "
-        "is compared with the text",
+        "recall 0.8048 or more: with this probability a document that fits is found; every hit is verified "
+        "on its text",
         "candidates: about 1 of 206 documents",
     ]
 

@@ -49,11 +49,11 @@ def test_formats_by_suffix_then_by_signature() -> None:
 @pytest.mark.parametrize(
     ("name", "data", "told"),
     [
-        ("a.pdf", b"<html>", "no PDF file"),
-        ("a.docx", b"%PDF-1.4", "no DOCX file"),
+        ("a.pdf", b"<html>", "not a PDF file"),
+        ("a.docx", b"%PDF-1.4", "not a DOCX file"),
         ("a.docx", msg_of("x"), "protected by a password, or an old .doc file"),
         ("a.docx", docx("").replace(b"_rels/.rels", b"_rels/.relz"), "damaged"),
-        ("a.msg", eml_of("x"), "no Outlook message"),
+        ("a.msg", eml_of("x"), "not an Outlook message"),
         ("a.eml", b"\n\nonly words here", "it has no header"),
     ],
 )

@@ -165,16 +165,16 @@ def test_what_holds_no_text_is_refused_with_what_to_do() -> None:
         refuse_kind(zip_of({"a.txt": "a"}), "a")
     assert refused.value.kind == "zip"
     assert str(refused.value) == (
-        "It is no text (zip). Allowed: Text, HTML, PDF, DOCX or a mail. Try: Unpack it to compare what is in it."
+        "It is not text (zip). Allowed: Text, HTML, PDF, DOCX or a mail. Try: Unpack it to compare its contents."
     )
 
 
 def test_single_files_that_hold_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    with pytest.raises(InputError, match=r"Cannot read .*a\.txt: It is no text \(image\)"):
+    with pytest.raises(InputError, match=r"Cannot read .*a\.txt: It is not text \(image\)"):
         read_document(path)
-    with pytest.raises(InputError, match="It is no text"):
+    with pytest.raises(InputError, match="It is not text"):
         read_stream(io.BytesIO(path.read_bytes()))
 
 

@@ -47,9 +47,9 @@ def test_files_that_cannot_be_read_are_problems_with_their_reasons(tmp_path: Pat
     assert numbers == [1, 3, 4]
     assert [(problem.source, problem.row) for problem in problems] == [(str(tmp_path / "d"), k) for k in (0, 2, 5)]
     told = [
-        "cannot read a.pdf: It is no PDF",
-        "cannot read c.docx: It is no DOCX",
-        "cannot read f.msg: It is no Outl",
+        "cannot read a.pdf: It is not a PDF",
+        "cannot read c.docx: It is not a DOCX",
+        "cannot read f.msg: It is not an Outl",
     ]
     assert [problem.reason[: len(start)] for problem, start in zip(problems, told, strict=True)] == told
 
@@ -131,7 +131,7 @@ def test_single_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("HOME", str(tmp_path))
     assert read_document("~/e.html") == ""
     for name, told in [
-        ("a.pdf", r"Cannot read .*a\.pdf: It is no PDF file, or damaged"),
+        ("a.pdf", r"Cannot read .*a\.pdf: It is not a PDF file, or is damaged"),
         ("none.pdf", r"There is no file .*none\.pdf"),
         ("", "is a folder. Allowed: One file"),
     ]:

@@ -17,6 +17,7 @@ import pytest
 
 from neardup.collection import Collection
 from neardup.collection.view import View
+from neardup.runtime import Deadline
 from neardup.service import server
 from neardup.service.app import make_app
 from neardup.service.desk import Desk
@@ -163,7 +164,7 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
 
     from neardup.service.job import Job
 
-    network.desk._writer._queue.put(Job(wait, time.monotonic() + 9 * SOON))
+    network.desk._writer._queue.put(Job(wait, Deadline(9 * SOON)))
     assert taken.wait(SOON)
     client = network.send("PUT", "/v1/documents/never", {"text": TEXT})
     until(lambda: network.desk._writer.waiting == 1)
@@ -191,4 +192,4 @@ def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest
 def _job(work: Callable[[], Any]) -> Any:
     from neardup.service.job import Job
 
-    return Job(work, time.monotonic() + SOON)
+    return Job(work, Deadline(SOON))

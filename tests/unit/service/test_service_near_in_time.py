@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from itertools import count
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from neardup.collection import Collection, Near, contract
-from neardup.collection import collection as public
+from neardup.collection import Collection, Near
+from neardup.collection.adding import Adding
+from neardup.collection.contract import too_long
 from neardup.collection.near import Finder
 from neardup.collection.search import search
-from neardup.collection.store import sqlite
 from neardup.errors import LimitError
+from neardup.runtime import Deadline
+from neardup.service.job import Job
 from neardup.service.limits import Limits
 from support.made_service import serving
 
@@ -40,9 +43,7 @@ def state(collection: Collection) -> Any:
 
 @pytest.mark.parametrize("near", [Near(0.6), Near(0.6, recall=1)])
 @pytest.mark.parametrize("on_near", ["link", "reject", "keep"])
-def test_wherever_the_time_ends_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, near: Near, on_near: Any
-) -> None:
+def test_wherever_the_time_ends_nothing_is_left(tmp_path: Path, near: Near, on_near: Any) -> None:
     """The clock says that time is up when it is looked at for the first, second … time, until it is not asked."""
     new = texts(8, 6) | {"d3": TEXT}  # replaces a member of the group
     with Collection(tmp_path / "x", scale=2) as collection, Collection(tmp_path / "whole", scale=2) as whole:
@@ -54,13 +55,10 @@ def test_wherever_the_time_ends_nothing_is_left(
         before, looks = state(collection), 0
         for allowed in count():
             asked = iter([0.0] * (allowed + 1))  # the first look is at the beginning, to know the end
-            clock = lambda asked=asked: next(asked, 100.0)  # noqa: E731
-            with monkeypatch.context() as patched, collection.together():
-                for room in (contract, public):
-                    patched.setattr(room, "monotonic", clock)
-                patched.setattr(sqlite, "monotonic", lambda: 0.0)  # how often it looks, is not for us to say
+            deadline = Deadline(50, too_long, lambda asked=asked: next(asked, 100.0))
+            with collection.together():
                 try:
-                    collection.put(entries, "replace", near=near, on_near=on_near, seconds=50)
+                    Adding(collection.store, "replace", near, on_near, deadline=deadline).put(entries)
                 except LimitError:
                     looks += 1
                 else:
@@ -110,34 +108,33 @@ def test_a_slow_look_up_ends_and_those_behind_it_are_written(
 
 
 def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three requests in one transaction."""
-    whole = Finder.begin
+    """Three requests in one transaction. The time of the second ends when it begins to look for near copies."""
+    whole, now, all_wait = Finder.begin, [0.0], threading.Event()
 
     def slow(finder: Finder, entries: Any) -> None:
-        time.sleep(0.4)
+        now[0] += 100
         whole(finder, entries)
 
     monkeypatch.setattr(Finder, "begin", slow)
     with serving(tmp_path / "mail.neardup") as service:
         collection = service.desk.collection
         entries = [collection.prepare([id], [TEXT], [{}]) for id in "abc"]
-        until = time.monotonic() + SOON
+
+        def in_time() -> Any:
+            deadline = Deadline(50, too_long, lambda: now[0])
+            return Adding(collection.store, "error", Near(0.5), "keep", deadline=deadline).put(entries[1])
 
         async def together() -> list[Any]:
-            from neardup.service.job import Job
-
             writer = service.desk._writer
-            writer._queue.put(Job(lambda: time.sleep(0.2), until))
+            writer._queue.put(Job(lambda: all_wait.wait(SOON), Deadline(SOON)))
             while writer.waiting:
-                await asyncio.sleep(0.005)
-            works = (
-                lambda: collection.put(entries[0]),
-                lambda: collection.put(entries[1], near=0.5, seconds=0.2),
-                lambda: collection.put(entries[2]),
-            )
-            return await asyncio.gather(
-                *(service.desk.write(work, until) for work in works), return_exceptions=True
-            )
+                await asyncio.sleep(0)
+            works = (lambda: collection.put(entries[0]), in_time, lambda: collection.put(entries[2]))
+            writes = [asyncio.create_task(service.desk.write(work, Deadline(SOON))) for work in works]
+            while writer.waiting < len(works):
+                await asyncio.sleep(0)
+            all_wait.set()
+            return await asyncio.gather(*writes, return_exceptions=True)
 
         first, second, third = service.runner.run(together())
         assert (first.added, third.added) == (1, 1)

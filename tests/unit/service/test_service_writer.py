@@ -12,8 +12,9 @@ import pytest
 
 from neardup.collection import Collection
 from neardup.errors import OutputError
+from neardup.runtime import Deadline
 from neardup.service import groups, questions
-from neardup.service.refusals import RefusedError
+from neardup.service.refusals import RefusedError, timeout
 from neardup.service.server import warm
 from neardup.service.workers import Workers
 from neardup.service.writer import MOST_TOGETHER, Writer
@@ -53,7 +54,7 @@ def until_all_wait(service: Service, expected: int, later: float, release: threa
 def _write(work: Callable[[], Any]) -> Any:
     from neardup.service.job import Job
 
-    return Job(work, time.monotonic() + SOON)
+    return Job(work, Deadline(SOON))
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_nothing_is_told_before_it_is_committed(tmp_path: Path) -> None:
     writer = Writer(together, lambda _: None)
 
     async def add() -> None:
-        await writer.run(lambda: order.append("done"), time.monotonic() + SOON)
+        await writer.run(lambda: order.append("done"), Deadline(SOON))
         order.append("told")
 
     asyncio.run(add())
@@ -196,10 +197,10 @@ def test_workers_end_and_begin_nothing_more() -> None:
     workers = Workers(2)
 
     async def run() -> int:
-        return await workers.run(lambda: 7, time.monotonic() + SOON)
+        return await workers.run(lambda: 7, Deadline(SOON))
 
     async def late() -> int:
-        return await workers.run(lambda: 7, time.monotonic() - 1)
+        return await workers.run(lambda: 7, Deadline(-1, timeout))
 
     assert asyncio.run(run()) == 7
     with pytest.raises(RefusedError, match="exceeded its time limit"):

@@ -174,7 +174,10 @@ def test_lone_surrogates_are_replaced() -> None:
         (["a", 1], "The list holds int at position 1. Allowed: A list of str (texts)"),
         (["a", None], "The list holds NoneType at position 1."),
         ([b"a"], "The list holds bytes at position 0."),
-        (pa.array([1, 2]), "no column of strings: the column holds int64. Allowed: A table, data frame or string"),
+        (
+            pa.array([1, 2]),
+            "nor a column of strings: the column holds int64. Allowed: A table, data frame or string",
+        ),
         (pa.array([["a"]]), "the column holds list<"),
         (pl.Series([1.5]), "the column holds double."),
         ("one text", "The texts are one str. Allowed: A list of str, or Arrow data. Try: Use of() for a single"),

@@ -157,7 +157,7 @@ class GroupsAndDecisions:
 
 def _place(number: Any) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
-        raise InputError(f"{number!r} is no place in a list", "A whole number from 0 on")
+        raise InputError(f"{number!r} is not a place in a list", "A whole number from 0 on")
     return number
 
 
@@ -170,7 +170,7 @@ def _limit(limit: Any) -> int:
 def _told(name: str, text: Any) -> str:
     """The name or note of a reviewer, in a form that can be stored."""
     if not isinstance(text, str) or len(text) > _LONGEST:
-        raise InputError(f"{name} is no text that can be kept", f"At most {_LONGEST:,} characters")
+        raise InputError(f"{name} is not a text that can be kept", f"At most {_LONGEST:,} characters")
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -20,7 +20,7 @@ def describe(plan: Plan) -> list[str]:
     return [
         f"query: {display.printable(canonical(plan.query.root))}",
         *_lines(plan.root, ""),
-        f"{_sure(plan.recall)}: {_promised(plan.recall)}; what is given fits, for it is compared with the text",
+        f"{_sure(plan.recall)}: {_promised(plan.recall)}; every hit is verified on its text",
         f"candidates: about {_about(plan.candidates)} of {display.counted(plan.total, 'document')}",
     ]
 
@@ -122,9 +122,9 @@ def _lookups(step: FingerprintStep) -> str:
 
 def _asked(step: FingerprintStep) -> str:
     if step.negated:
-        return "for a miss under NOT would be a false hit"
+        return "because a miss under NOT would be a false hit"
     if step.target.probability is None:
-        return "for no probability is given"
+        return "because no probability is given"
     asked = f"{step.target.probability:f} % asked for"
     sampled = step.way in ("one hit", "several hits", "one hit or words") or step.target.probability == 100
     return asked if sampled else f"{asked}, for which its sampled shingles are too few"

@@ -75,7 +75,9 @@ def parse(text: str) -> Query:
     surrogate = _SURROGATE.search(text)
     if surrogate:
         where = surrogate.start()
-        raise QueryError("This is no character", "Text that can be written as UTF-8", query=text, position=where)
+        raise QueryError(
+            "This is not a character", "Text that can be written as UTF-8", query=text, position=where
+        )
     return _Reader(text).query()
 
 
@@ -254,9 +256,9 @@ class _Reader:
         control = _CONTROL.search(word)
         if control:
             where = self.at + control.start()
-            self.fail("A control character stands here", "Quote the text and write it as \\u{…}", where)
+            self.fail("There is a control character here", "Quote the text and write it as \\u{…}", where)
         if not word:
-            self.fail(f"Here {expected} should stand", 'Write it, or put what is there in quotation marks "…"')
+            self.fail(f"Expected {expected} here", 'Write it, or put what is there in quotation marks "…"')
         self.at += len(word)
         return word
 
@@ -290,7 +292,7 @@ class _Reader:
             return chr(int(code[1], 16))
         char = _ESCAPED.get(self.text[self.at : self.at + 1])
         if char is None:
-            self.fail("This backslash begins nothing that is known", "", place, allowed=r"\" \\ \n \r \t \u{hex}")
+            self.fail("This backslash begins an unknown escape", "", place, allowed=r"\" \\ \n \r \t \u{hex}")
         self.at += 1
         return char
 
@@ -325,7 +327,7 @@ class _Reader:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail(f"More than {DEEPEST} brackets and NOTs stand inside one another", "Ask in several queries")
+            self.fail(f"Brackets and NOTs are nested more than {DEEPEST} deep", "Ask in several queries")
 
     def fail(self, what: str, do: str, position: int | None = None, *, allowed: str = "") -> NoReturn:
         raise QueryError(what, allowed, do, query=self.text, position=self.at if position is None else position)

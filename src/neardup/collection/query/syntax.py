@@ -251,7 +251,10 @@ def refusal(word: str) -> tuple[str, str] | None:
     if word[0] in TYPOGRAPHIC:
         return "These are typographic quotation marks", 'Write "'
     if "*" in word:
-        return "There is no search for beginnings of words", "Write the whole word, or quote it to leave * aside"
+        return (
+            "Searching for the beginning of a word is not possible",
+            "Write the whole word, or quote it to leave * aside",
+        )
     return None
 
 

@@ -126,7 +126,7 @@ def _existing(
     if not found:
         raise _unknown(given, clause, query, lookups)
     said = "; ".join(f"{_quoted(reading)} means {_meaning(reading)}" for reading, _ in found)
-    what = "This id has more than one meaning, for several such documents exist"
+    what = "This id has more than one meaning, because several such documents exist"
     raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
 
 

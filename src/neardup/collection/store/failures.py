@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from neardup.collection.contract import too_long
+from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 
 _PRIMARY = 0xFF  # the low byte of an extended error code
@@ -22,7 +22,7 @@ def explained(path: Path, wait: float) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _translated(error, path, wait) from error
     except UnicodeDecodeError as error:  # SQLite quotes the bytes that it cannot read
-        raise damaged(path, "what is read is no UTF-8") from error
+        raise damaged(path, "it contains bytes that are not UTF-8") from error
 
 
 def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
@@ -31,7 +31,9 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
         if "decode" in str(error):  # the bytes read are not UTF-8, and only UTF-8 was ever written
             return damaged(path, str(error))
         # raised by the module, not by the database: a closed connection, a value of the wrong kind
-        return InputError(f"The collection {path} cannot be used: {error}", "An open collection", "Open it again")
+        return StoreUnavailableError(
+            f"The collection {path} cannot be used: {error}", "An open collection", "Open it again"
+        )
     match code & _PRIMARY:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return busy(path, wait)
@@ -50,13 +52,13 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
                 "Change their permissions, or work on a copy",
             )
         case sqlite3.SQLITE_CANTOPEN:
-            return InputError(
+            return StoreUnavailableError(
                 f"{path} cannot be opened",
                 "A file that may be read, in a folder that may be written to (readers put locks there)",
                 "Change the permissions, or work on a copy",
             )
         case sqlite3.SQLITE_NOTADB:
-            return not_a_collection(path, "it is no SQLite database, or its first bytes are damaged")
+            return not_a_collection(path, "it is not an SQLite database, or its first bytes are damaged")
         case sqlite3.SQLITE_IOERR:
             return OutputError(
                 f"{path} could not be read or written: {error}",
@@ -87,7 +89,7 @@ def well_formed(path: Path) -> Iterator[None]:
 def busy(path: Path, wait: float) -> OutputError:
     """Return the error for a file that another process or thread is writing to."""
     return OutputError(
-        f"{path} is being written to by somebody else, for more than {wait:g} seconds",
+        f"{path} has been locked by another writer for more than {wait:g} seconds",
         "One writer at a time",
         "Try again, or wait longer",
     )
@@ -96,7 +98,7 @@ def busy(path: Path, wait: float) -> OutputError:
 def not_a_collection(path: Path, why: str) -> FormatError:
     """Return the error for a file that is not a collection."""
     return FormatError(
-        f"{path} is no neardup collection: {why}",
+        f"{path} is not a neardup collection: {why}",
         "A file that neardup add or neardup.Collection made",
         "Choose another name; this file was not touched",
     )

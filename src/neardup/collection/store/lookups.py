@@ -85,7 +85,7 @@ class Lookups:
         """(number, id) of the first documents after a number."""
         rows = self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         if not all(isinstance(id, str) for _, id in rows):
-            raise self._damaged("an id is no text")
+            raise self._damaged("an id is not text")
         return rows
 
     def rows(self, numbers: Int64s) -> list[Row]:
@@ -250,7 +250,7 @@ def require_comparable(operator: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"Metadata cannot be compared with {value!r}", "A string or a number")
     if isinstance(value, str) and not _is_unicode(value):
-        raise InputError(f"{value!r} is no Unicode text", "Text that can be written as UTF-8")
+        raise InputError(f"{value!r} is not Unicode text", "Text that can be written as UTF-8")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise InputError(f"{value} is beyond all numbers there are", "A number of 64 bits")
 

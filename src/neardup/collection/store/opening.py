@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
+from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import log, schema
 from neardup.collection.store.failures import damaged, explained, not_a_collection
@@ -68,7 +69,7 @@ def create(path: Path, settings: CollectionSettings) -> None:
                 connection.close()
         with suppress(FileExistsError):
             os.link(made, path)
-    except InputError as error:
+    except StoreUnavailableError as error:
         raise OutputError(
             f"No collection can be made at {path}", "A folder that exists and may be written to", "Choose another"
         ) from error
@@ -103,7 +104,7 @@ def require_collection(file: Held, path: Path) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
     if not begin.startswith(_MAGIC):
-        raise not_a_collection(path, "it is empty" if not begin else "it is no SQLite database")
+        raise not_a_collection(path, "it is empty" if not begin else "it is not an SQLite database")
     if int.from_bytes(begin[68:72], "big") != schema.APPLICATION_ID:
         raise not_a_collection(path, "it is the SQLite database of another program")
     page = int.from_bytes(begin[16:18], "big")

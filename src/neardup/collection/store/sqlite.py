@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
+from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
 from neardup.collection.store.failures import busy, damaged, explained, well_formed
@@ -23,6 +23,7 @@ from neardup.collection.store.merging import SegmentWriting
 from neardup.collection.store.segments import Segments
 from neardup.collection.store.writing import MissingError, SqliteWriting
 from neardup.errors import FormatError, InputError, OutputError
+from neardup.runtime import UNLIMITED, Deadline
 
 _STEPS = 10_000
 """Steps of SQLite's machine between two checks of the time limit: less than a millisecond."""
@@ -130,12 +131,12 @@ class SqliteStore(Lookups):
                     connection.execute("RELEASE part")
 
     @contextmanager
-    def reading(self, until: float | None = None) -> Iterator[None]:
+    def reading(self, deadline: Deadline = UNLIMITED) -> Iterator[None]:
         """One state for all look-ups of this thread."""
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
             self._flush()  # now, because an interrupt would undo the transaction
-            with _stopped(connection, until):
+            with _stopped(connection, deadline):
                 yield
             return
         with explained(self._path, self._wait):
@@ -143,7 +144,7 @@ class SqliteStore(Lookups):
             try:
                 # the first look-up fixes the state, not BEGIN
                 connection.execute("SELECT change FROM totals").fetchone()
-                with _stopped(connection, until):
+                with _stopped(connection, deadline):
                     yield
             finally:
                 if connection.in_transaction:
@@ -222,7 +223,9 @@ class SqliteStore(Lookups):
 
     def _connect(self, cache: int) -> sqlite3.Connection:
         if self._closed:
-            raise InputError(f"The collection {self._path} is closed", "An open collection", "Open it again")
+            raise StoreUnavailableError(
+                f"The collection {self._path} is closed", "An open collection", "Open it again"
+            )
         with explained(self._path, self._wait):
             made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
@@ -250,12 +253,12 @@ class SqliteStore(Lookups):
 
 
 @contextmanager
-def _stopped(connection: sqlite3.Connection, until: float | None) -> Iterator[None]:
-    """Interrupt a statement that is running at ``until``; None leaves the connection unchanged."""
-    if until is None:
+def _stopped(connection: sqlite3.Connection, deadline: Deadline) -> Iterator[None]:
+    """Interrupt a statement that is running when the deadline passes."""
+    if not deadline.limited:
         yield
         return
-    connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
+    connection.set_progress_handler(lambda: deadline.passed, _STEPS)
     try:
         yield
     finally:

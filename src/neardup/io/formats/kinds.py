@@ -125,8 +125,8 @@ _NEXT_MAIL = re.compile(rb"\n\r?\n" + _MAILBOX.pattern)
 _TEXT_SUFFIXES = (".txt", ".text", ".md", ".markdown")
 
 _ADVICE = {
-    **dict.fromkeys(("zip", "tar", "7z", "rar"), "Unpack it to compare what is in it"),
-    **dict.fromkeys(("gzip", "bzip2", "xz", "zstd", "lz4"), "Unpack it to compare what is in it"),
+    **dict.fromkeys(("zip", "tar", "7z", "rar"), "Unpack it to compare its contents"),
+    **dict.fromkeys(("gzip", "bzip2", "xz", "zstd", "lz4"), "Unpack it to compare its contents"),
     **dict.fromkeys(
         ("spreadsheet", "presentation", "opendocument text", "e-book"), "Save it as text, PDF or DOCX"
     ),
@@ -144,7 +144,7 @@ class NotTextError(InputError):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        what = "a mailbox of several mails" if kind == MAILBOX else f"no text ({kind})"
+        what = "a mailbox of several mails" if kind == MAILBOX else f"not text ({kind})"
         super().__init__(f"It is {what}", "Text, HTML, PDF, DOCX or a mail", _ADVICE.get(kind, "Leave it out"))
 
 

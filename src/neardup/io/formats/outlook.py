@@ -67,7 +67,9 @@ def read_msg(data: bytes) -> Content:
         raise
     except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
         raise InputError(
-            f"It is no Outlook message, or damaged: {error}", "A complete .msg file", "Save the message again"
+            f"It is not an Outlook message, or is damaged: {error}",
+            "A complete .msg file",
+            "Save the message again",
         ) from error
     return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments)
 

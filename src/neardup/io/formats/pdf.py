@@ -91,5 +91,5 @@ def _unreadable(reason: str) -> InputError:
     if "password" in reason.lower():
         return InputError("It is protected by a password", "A PDF that opens without one", "Remove the password")
     return InputError(
-        f"It is no PDF file, or damaged: {reason}", "A complete PDF file", "Save or download it again"
+        f"It is not a PDF file, or is damaged: {reason}", "A complete PDF file", "Save or download it again"
     )

@@ -140,7 +140,7 @@ def _refuse_doctype(*_: Any) -> None:
 
 def _damaged(error: Exception) -> InputError:
     return InputError(
-        f"It is no DOCX file, or damaged: {error}",
+        f"It is not a DOCX file, or is damaged: {error}",
         "A DOCX file that is complete and has no password",
         "Open it in a word processor and save it again",
     )

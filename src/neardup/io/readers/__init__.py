@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from neardup.io.readers.base import (
     Chunk,
     Column,
     Documents,
+    Format,
     NativeFiles,
     NativeLines,
     NativeRows,
@@ -33,6 +34,15 @@ from neardup.io.readers.parquet import ParquetDocuments
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()
+
+_OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] = {
+    "parquet": lambda found, size, _: ParquetDocuments(found.sources, size),
+    "ipc": lambda found, size, _: IpcDocuments(found.sources, size),
+    "jsonl": lambda found, size, reading: JsonlDocuments(found.sources, size, reading.encoding),
+    "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
+    "text": lambda found, size, reading: TextDocuments(found.name, found.sources, size, reading.encoding),
+}
+"""The documents of each format that files may have."""
 
 __all__ = [
     "Chosen",
@@ -98,22 +108,10 @@ def open_files(
     if not names:
         raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
     found = find_files(names, without)
-    documents = _open_found(found, chunk_bytes, reading)
+    documents = _OPENED[found.format](found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
     return documents
-
-
-def _open_found(found: Discovered, chunk_bytes: int, reading: ReadingSettings) -> Documents:
-    if found.format == "parquet":
-        return ParquetDocuments(found.sources, chunk_bytes)
-    if found.format == "ipc":
-        return IpcDocuments(found.sources, chunk_bytes)
-    if found.format == "jsonl":
-        return JsonlDocuments(found.sources, chunk_bytes, reading.encoding)
-    if found.format == "csv":
-        return CsvDocuments(found.sources, chunk_bytes, reading)
-    return TextDocuments(found.name, found.sources, chunk_bytes, reading.encoding)
 
 
 def _from_list(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -123,6 +124,21 @@ class Chunk(Protocol):
         """Return the good rows with all their content, as in the file."""
 
 
+class Sink(Protocol):
+    """A writer of kept rows in one format: its caller prepares items, a background thread writes them."""
+
+    path: Path
+
+    def prepare(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the part of a chunk to write."""
+
+    def write(self, item: Any) -> None:
+        """Write one prepared item."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+
 class Documents(Protocol):
     """A whole input: one or many files of one format, or Arrow data in memory."""
 
@@ -160,6 +176,12 @@ class Documents(Protocol):
         With ``wanted``, yields only those chunks and skips the others as cheaply as the format allows. ``columns``
         names the columns that ``read`` will request (None: all, and ``read_native``); formats that can only be
         decoded in one pass (CSV, huge Parquet row groups) decode no others.
+        """
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Open a file (or folder) ``kept`` in ``folder`` for native rows, in the format of the input.
+
+        ``extra`` is the schema of the columns added to every row, or None.
         """
 
 

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from neardup.io.readers.base import (
     Problem,
     RowNumbers,
     Rows,
+    Sink,
     failure_text,
     no_rows,
 )
@@ -42,6 +44,8 @@ from neardup.io.readers.limits import refuse_columns
 from neardup.io.readers.schemas import constant, partition_columns
 from neardup.io.readers.sources import Source
 from neardup.io.readers.streams import StreamDocuments
+from neardup.io.writers.kept_csv import CsvSink
+from neardup.io.writers.kept_parquet import extended
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()
@@ -132,6 +136,10 @@ class CsvDocuments(StreamDocuments):
             if table.num_rows:
                 return tuple(Column(name, _kind(table[name])) for name in self.header)
         return tuple(Column(name, "text") for name in self.header)
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Open ``kept.csv`` or ``kept.tsv``, compressed like the input."""
+        return CsvSink(folder, extended(self.schema, extra), self.delimiter, self.compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -230,5 +238,5 @@ def _check_header(first: str, header: Sequence[str], name: str, other: Sequence[
             raise InputError(
                 f'The column "{column}" is in only one of {first} and {name}',
                 "All files of one input have the same columns",
-                "Run the files apart",
+                "Run the files separately",
             )

@@ -217,7 +217,7 @@ def _mixed(first: Source, format: Format, other: Source, other_format: Format) -
     return InputError(
         f"{first.name} is {format} and {other.name} is {other_format}",
         "Files of one format in one run",
-        "Run the formats apart, or convert one of them",
+        "Run each format separately, or convert one of them",
     )
 
 

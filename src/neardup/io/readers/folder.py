@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,14 @@ from neardup.io.readers.base import (
     NativeRows,
     Problem,
     Rows,
+    Sink,
     failure_text,
 )
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.memory import cut_by_bytes
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
+from neardup.io.writers.kept_files import FilesSink
 
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
@@ -83,6 +86,10 @@ class TextDocuments:
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
                 yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known)
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Make the folder ``kept``, for copies of the files."""
+        return FilesSink(folder / "kept", self.sources)
 
 
 @dataclass(frozen=True)

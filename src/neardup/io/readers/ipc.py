@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import is_text, row_lengths
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, failure_text
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.memory import CHUNK_ROWS, cut_by_bytes
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
+from neardup.io.writers.kept_arrow import ArrowSink
+from neardup.io.writers.kept_parquet import extended
 
 _MAGIC = b"ARROW1"
 
@@ -46,6 +49,10 @@ class IpcDocuments(TableDocuments):
         """Whether the first readable file is a stream, without random access."""
         first = next(i for i in range(len(self.sources)) if i not in self._failures)
         return not _has_index(self.sources[first])
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Open ``kept.arrow``, a stream if the first file is one."""
+        return ArrowSink(folder / "kept.arrow", extended(self.schema, extra), stream=self.is_stream)
 
     def _read_schema(self, position: int) -> Any:
         self.take_stamp(position)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,6 +22,7 @@ from neardup.io.readers.base import (
     NativeLines,
     NativeRows,
     Rows,
+    Sink,
     failure_text,
     no_rows,
     shown,
@@ -39,6 +42,7 @@ from neardup.io.readers.lines import (
 from neardup.io.readers.problems import LineProblems
 from neardup.io.readers.sources import Source
 from neardup.io.readers.streams import StreamDocuments
+from neardup.io.writers.kept_lines import LinesSink
 
 # The columns are guessed from this many first rows, since a file has no list of its keys.
 SAMPLE_ROWS = 100
@@ -61,6 +65,10 @@ class JsonlDocuments(StreamDocuments):
     def require(self, text: str, id: str | None) -> None:
         """Reject lines without a text that is a string or null, or with an id of another type."""
         self.parser = Parser(self.columns, text, id)
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Open ``kept.jsonl``, compressed like the input."""
+        return LinesSink(folder / "kept.jsonl", self.compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None

@@ -79,7 +79,7 @@ def decide(folder: str, sources: Sequence[Source]) -> Decided:
             f"{folder} holds data ({_counted(data)}) and documents ({len(documents):,}: "
             f"{named(s.name for s in documents)})",
             "Data, or one document a file, in one run",
-            f"Name what you mean by a pattern, for example '{_pattern(folder, data)}'",
+            f"Name the intended files by a pattern, for example '{_pattern(folder, data)}'",
         )
     note = f"{_counted(data)} in a folder of documents: read as one document each, not as rows"
     return Decided("text", tuple(sources), (), (note,))
@@ -119,7 +119,7 @@ def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Dec
         raise InputError(
             f"{folder} holds data of several kinds: {_counted(data)}",
             "Files of one format in one run",
-            f"Name what you mean by a pattern, for example '{_pattern(folder, data)}', or convert the others",
+            f"Name the intended files by a pattern, for example '{_pattern(folder, data)}', or convert the others",
         )
     listed, unlisted = _listed(data, rest)
     aside = [*(Aside(s.name, BESIDE) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, Rows
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, Rows, Sink
 from neardup.io.readers.findings import Findings
+from neardup.io.writers.kept_parquet import ParquetSink, extended
 
 # Bounds the per-row work of a chunk when the texts are very short.
 CHUNK_ROWS = 65536
@@ -50,6 +52,10 @@ class ArrowDocuments:
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
                 yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema)
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Open ``kept.parquet``."""
+        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra))
 
 
 def _size(table: Any) -> int:
@@ -125,7 +131,7 @@ def from_arrow(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
             table = _table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
-            f"{type(data).__name__} gives no table and no column of strings: {error}",
+            f"{type(data).__name__} is neither a table nor a column of strings: {error}",
             "A table, data frame or string column with an Arrow interface",
             "Convert it to a pyarrow.Table",
         ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import InputError
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, Problem, Rows, failure_text, no_rows
+from neardup.io.readers.base import (
+    CHUNK_BYTES,
+    Chunk,
+    Format,
+    NativeRows,
+    Problem,
+    Rows,
+    Sink,
+    failure_text,
+    no_rows,
+)
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_footer import StoredGroup, read_footer
 from neardup.io.readers.parquet_plan import Part, exact_slices, plan
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
+from neardup.io.writers.kept_parquet import ParquetSink, extended, layout_of
 
 
 class ParquetDocuments(TableDocuments):
@@ -42,6 +54,12 @@ class ParquetDocuments(TableDocuments):
                 "Check that it was written to the end, and that its name has the right extension",
             )
         self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
+
+    def sink(self, folder: Path, extra: Any) -> Sink:
+        """Open ``kept.parquet``, laid out like the first file."""
+        more = [*(extra.names if extra is not None else ()), *self.partition_names]
+        layout = layout_of(self.footers[min(self.footers)], more)
+        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), layout)
 
     def _read_footer(self, position: int) -> Any:
         self.take_stamp(position)

@@ -125,5 +125,5 @@ def _require_same_names(schema: Any, other: Any, first: str, name: str) -> None:
             raise InputError(
                 f'The column "{column}" is {there or "missing"} in {name} but {here or "missing"} in {first}',
                 "All files of one input have the same columns",
-                "Run the files apart, or rewrite them with one schema",
+                "Run the files separately, or rewrite them with one schema",
             )

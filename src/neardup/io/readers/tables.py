@@ -65,8 +65,8 @@ class TableDocuments(FileDocuments):
                 told = " and ".join(f"{type_} in {first}" for type_, first in mixed)
                 raise InputError(
                     f'The column "{column}" is {told}; that of {name} cannot be used',
-                    "A column that is asked for has one kind in all files",
-                    "Run the files apart, or rewrite them with one schema",
+                    "A requested column has one kind in all files",
+                    "Run the files separately, or rewrite them with one schema",
                 )
 
     def in_file(self, columns: Sequence[str] | None) -> list[str] | None:

@@ -6,43 +6,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.errors import OutputError
-from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable
-from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.folder import TextDocuments
-from neardup.io.readers.ipc import IpcDocuments
-from neardup.io.readers.jsonl import JsonlDocuments
-from neardup.io.readers.memory import ArrowDocuments
-from neardup.io.readers.parquet import ParquetDocuments
+from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable, Sink
 from neardup.io.writers.background import Background
-from neardup.io.writers.kept_arrow import ArrowSink
-from neardup.io.writers.kept_csv import CsvSink
-from neardup.io.writers.kept_files import FilesSink
-from neardup.io.writers.kept_lines import LinesSink
-from neardup.io.writers.kept_parquet import ParquetSink
 from neardup.io.writers.outputs import OutputFolder
 from neardup.runtime import is_memory_failure
-
-
-class Sink(Protocol):
-    """A writer for one format: the caller of ``write`` prepares items, a background thread writes them."""
-
-    path: Path
-
-    def prepare(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
-        """Return the part of a chunk to write."""
-
-    def write(self, item: Any) -> None:
-        """Write one prepared item."""
-
-    def close(self) -> None:
-        """Finish the file."""
 
 
 class KeptWriter:
@@ -110,28 +84,14 @@ def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None) -> 
     if extra is not None:
         check_extra(documents, extra.names)
     try:
-        return KeptWriter(_sink(folder, documents, extra), documents.size_bytes or 0)
+        return KeptWriter(documents.sink(folder.path(), extra), documents.size_bytes or 0)
     except (OSError, pa.ArrowException) as error:
         raise _failed(folder.target / "kept", error) from error
 
 
-def _sink(folder: OutputFolder, documents: Documents, extra: Any) -> Sink:
-    if isinstance(documents, ParquetDocuments | ArrowDocuments):
-        return ParquetSink(folder.path("kept.parquet"), documents, extra)
-    if isinstance(documents, IpcDocuments):
-        return ArrowSink(folder.path("kept.arrow"), documents, extra)
-    if isinstance(documents, JsonlDocuments):
-        return LinesSink(folder.path("kept.jsonl"), documents.compression)
-    if isinstance(documents, CsvDocuments):
-        return CsvSink(folder, documents, extra)
-    if isinstance(documents, TextDocuments):
-        return FilesSink(folder.path("kept"), documents.sources)
-    raise TypeError(f"no way to write {type(documents).__name__}")
-
-
 def check_extra(documents: Documents, extra: Sequence[str]) -> None:
     """Raise OutputError if these columns cannot be added to the documents."""
-    if isinstance(documents, TextDocuments):
+    if documents.format == "text":
         raise OutputError(
             "Text files have no place for further columns",
             "Parquet, JSONL, CSV or a table",

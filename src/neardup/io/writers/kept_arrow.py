@@ -10,21 +10,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.io.readers.base import NativeTable
-from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.writers.kept_parquet import kept_rows
 
 
 class ArrowSink:
-    """Writes the kept rows of each chunk as record batches."""
+    """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
 
-    def __init__(self, path: Path, documents: IpcDocuments, extra: Any) -> None:
+    def __init__(self, path: Path, schema: Any, *, stream: bool) -> None:
         self.path = path
-        self._schema = documents.schema
-        for field in extra or ():
-            self._schema = self._schema.append(field)
-        opened = pa.ipc.new_stream if documents.is_stream else pa.ipc.new_file
+        self._schema = schema
+        opened = pa.ipc.new_stream if stream else pa.ipc.new_file
         # batches of several chunks may have different dictionaries for one column
-        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not documents.is_stream)
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream)
         self._file = opened(str(path), self._schema, options=options)
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.io.readers.base import NativeTable
-from neardup.io.readers.memory import ArrowDocuments
-from neardup.io.readers.parquet import ParquetDocuments
-from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, StoredColumn
+from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, StoredColumn, StoredGroup
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
 _GROUP_BYTES = 64 << 20
@@ -28,7 +27,7 @@ _DEFAULT_ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a file's row groups."""
+    """The layout of a file's row groups; by default that of data which was in memory."""
 
     rows: int = _DEFAULT_ROWS
     compression: str | dict[str, str] = "snappy"
@@ -37,15 +36,14 @@ class Layout:
     statistics: bool | list[str] = True
 
 
+IN_MEMORY = Layout()
+
+
 class ParquetSink:
     """Collects kept rows into row groups and writes them."""
 
-    def __init__(self, path: Path, documents: ParquetDocuments | ArrowDocuments, extra: Any) -> None:
+    def __init__(self, path: Path, schema: Any, layout: Layout = IN_MEMORY) -> None:
         self.path = path
-        layout = layout_of(documents, extra) if isinstance(documents, ParquetDocuments) else Layout()
-        schema = documents.schema
-        for field in extra or ():
-            schema = schema.append(field)
         self._rows = layout.rows
         self._schema = schema
         self._file = pq.ParquetWriter(
@@ -109,17 +107,21 @@ def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
     return table.filter(pa.array(keep)) if keep.any() else None
 
 
-def layout_of(documents: ParquetDocuments, extra: Any = None) -> Layout:
-    """Return the layout of the first file: its row group size, and codec and encodings by column.
+def extended(schema: Any, extra: Any) -> Any:
+    """Return the schema with the columns of the schema ``extra`` (None: as it is)."""
+    for field in extra or ():
+        schema = schema.append(field)
+    return schema
 
-    The extra columns use the codec of the first column.
+
+def layout_of(groups: Sequence[StoredGroup], more: Sequence[str]) -> Layout:
+    """Return the layout of a file with these row groups: their size, and codec and encodings by column.
+
+    The columns ``more`` are not in the file; they use the codec of its first column.
     """
-    groups = documents.footers[min(documents.footers)]
     if not groups:
-        return Layout()
+        return IN_MEMORY
     columns = groups[0].columns
-    more: list[str] = [] if extra is None else list(extra.names)
-    more += documents.partition_names
     codecs = dict.fromkeys(more, columns[0].codec)
     codecs |= {column.path: column.codec for column in columns}
     # Arrow's gzip level is 9, which takes several times as long as the usual 6 for a percent of size.

@@ -67,8 +67,8 @@ class OutputFolder:
         """Limit the permissions to read and write the result to these (see ``access.py``)."""
         self._access &= access
 
-    def path(self, name: str) -> Path:
-        """Return the path at which to write a file of that name."""
+    def path(self, name: str = "") -> Path:
+        """Return the path at which to write a file of that name; without a name, that of the folder itself."""
         return self._place.new / name
 
     def write_table(self, name: str, table: Any) -> None:
