@@ -44,7 +44,7 @@ class Evidence:
     ``missing`` is the estimate of missed pairs from all found pairs except those of two documents of the index.
     Both are None if nothing can be missed; ``missing`` is also None for a search by SimHash. ``in_buckets``
     (int64) are the documents of large buckets; the documents of the index are these and the ones that closing
-    adds. With a measure of common text, ``capped`` candidates were not counted in full.
+    adds. With a measure of common text, ``compared`` candidates were counted, ``capped`` of them not in full.
     """
 
     choice: Choice
@@ -53,6 +53,7 @@ class Evidence:
     pairs: pa.Table
     index: Hubs | None = None
     sets: DocumentSets | None = None
+    compared: int = 0
     capped: int = 0
     closed: Closed | None = None
     missing: Missing | None = None

@@ -118,7 +118,14 @@ class CommonTextSearch:
             from neardup.join.chunk_join import join_chunks as join
 
         found = join(rows, progress)
-        return Evidence(proposal.choice, proposal.plan, proposal.candidates, found.pairs, capped=found.capped)
+        return Evidence(
+            proposal.choice,
+            proposal.plan,
+            proposal.candidates,
+            found.pairs,
+            compared=found.candidates,
+            capped=found.capped,
+        )
 
 
 def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
