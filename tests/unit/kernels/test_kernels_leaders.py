@@ -190,9 +190,9 @@ def test_groups_of_a_chain(
 ) -> None:
     """By hand: pairs 0–1, 1–2 and 2–3."""
     case = Example([{1}] * 4, Fraction(1, 2), [], [], rank, reference, 1000)
-    form = Settings.of(groups=groups, threshold=0.5)
+    least, form = made_sets.criterion(Fraction(1, 2)), Settings.of(groups=groups, threshold=0.5)
     table = chain(shared, [15, 15, 15, 15])
-    assert group(table, case.hubs, np.array(rank), reference, form).leader.tolist() == expected
+    assert group(table, case.hubs, np.array(rank), reference, least, form).leader.tolist() == expected
 
 
 @pytest.mark.parametrize("pairs", ["needed", "all"])
