@@ -44,19 +44,20 @@ import numpy as np
 import neardup.run.find  # the code of a whole run takes memory too
 from neardup.run.account import Stages, peak_memory
 from neardup.join.corpus import Corpus, Part
+from neardup.join.first_pass import fingerprint
 from neardup.runtime import Silent
 from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
 documents = open_documents(sys.argv[1])
 columns = choose_columns(documents, None, None)
-corpus = Corpus([Part(documents, columns.text, columns.id)], Settings.of())
-prints = corpus.fingerprint(Stages(Silent()), 0)  # an exact run makes no signatures
+corpus = Corpus((Part(documents, columns.text, columns.id),), Settings.of())
+rows, _ = fingerprint(corpus, 0, Stages(Silent()))  # an exact run makes no signatures
 peak = peak_memory()
 shingles = 0
-for rows in np.array_split(prints.unique, 1 + len(prints.unique) // 50_000):
-    room = np.empty(int(prints.units[rows].sum()), np.uint64)
-    shingles += int(corpus.shingle_sets(rows, room).sizes.sum())
-print(json.dumps({"peak": peak, "documents": len(prints.unique), "shingles": shingles}))
+for some in np.array_split(rows.unique, 1 + len(rows.unique) // 50_000):
+    room = np.empty(int(rows.units[some].sum()), np.uint64)
+    shingles += int(rows.corpus.shingle_sets(some, room).sizes.sum())
+print(json.dumps({"peak": peak, "documents": len(rows.unique), "shingles": shingles}))
 """
 """Fingerprints a file as every run does, and no more; then counts the shingles of the documents that differ."""
 

@@ -14,7 +14,7 @@ import pytest
 import neardup as nd
 from neardup.intervals import Sampled, share_of_totals
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import search
+from neardup.join import searches
 from neardup.run import find as dedup
 from neardup.run.audit.sample import SEED, Strata, allocate, draw
 from neardup.runtime import Silent
@@ -103,7 +103,7 @@ def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyP
 
 
 def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = search.candidates
+    whole = searches.candidates
 
     def lossy(*arguments: Any) -> Any:
         proposed = whole(*arguments)
@@ -111,7 +111,7 @@ def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -
 
     texts = texts_of("license_texts")
     assert nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"] == []
-    monkeypatch.setattr(search, "candidates", lossy)
+    monkeypatch.setattr(searches, "candidates", lossy)
     (warning,) = nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"]
     assert warning.startswith("the audit puts the recall at 0.")
     assert "below the 0.990 that was planned" in warning

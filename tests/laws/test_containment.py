@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.errors import SettingError
 from neardup.group.leaders import group
-from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs
+from neardup.join.prefix_join import HubSearch, join_hubs
 from neardup.join.prefix_join import pairs_of as hub_pairs_of
 from neardup.kernels.formulas import CONTAINMENT, OVERLAP
 from neardup.kernels.join.prefix_index import Hubs
@@ -104,9 +104,9 @@ def test_a_member_is_contained_in_its_leader(
     rank = data.draw(st.permutations(range(len(sets))))
     asked = made_sets.criterion(threshold, CONTAINMENT)
     table = made_sets.pair_table(sets, [] if in_hubs else list(overlapping(sets, threshold)))
-    hubs = joined(sets, threshold, CONTAINMENT) if in_hubs else no_hubs(len(sets), asked)
+    index = joined(sets, threshold, CONTAINMENT) if in_hubs else None
     form = Settings.of(threshold=float(threshold), measure="containment", threads=1)
-    leader = group(table, hubs, np.array(rank, np.int64), 0, form).leader.tolist()
+    leader = group(table, index, np.array(rank, np.int64), 0, asked, form).leader.tolist()
     assert groups_by_leader(leader) == contained_groups(sets, threshold, rank)
 
 
@@ -156,7 +156,7 @@ def _overlap(a: str, b: str) -> float:
 
 
 def test_lsh_does_not_claim_to_find_containment() -> None:
-    with pytest.raises(SettingError, match="measure resemblance"):
+    with pytest.raises(SettingError, match="only by their resemblance"):
         nd.find(["a b c d e f"], method="lsh", measure="containment")
 
 

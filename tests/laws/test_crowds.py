@@ -177,11 +177,11 @@ def test_boilerplate_over_twenty_thousand_unlike_texts(common: int, own: int) ->
     documents = open_documents(texts)
     settings = nd.Settings.of(method="lsh")
     outcome = run(documents, choose_columns(documents, None, None), settings, None, Silent())
-    found, hubs = outcome.found, outcome.evidence.hubs
+    found, hubs = outcome.found, outcome.run.evidence.index
     assert found.pairs.num_rows == found.groups.num_rows == 0
     assert found.run["hubs"]["largest"] > n // 10
     # what the buckets of at most HUB members can propose: fewer than HUB / 2 pairs a document and band
-    bands = len(outcome.evidence.plan.bands)
+    bands = len(outcome.run.evidence.plan.bands)
     assert found.run["counts"]["verified"] <= n * bands * lsh.HUB // 2
     assert found.run["counts"]["verified"] <= 10 * n
     # a document stands in as many lists as it may fail to share shingles, at most: not in all of its shingles

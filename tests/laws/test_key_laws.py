@@ -117,7 +117,7 @@ def test_boilerplate_that_is_everywhere_leaves_the_choice_alone(monkeypatch: pyt
 
 def test_two_runs_have_two_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NEARDUP_KEY")
-    one, two = (Corpus([], Settings()).key for _ in range(2))
+    one, two = (Corpus((), Settings()).key for _ in range(2))
     assert not set(one.tokens.tolist()) & set(two.tokens.tolist())
     assert not set(one.shingles.tolist()) & set(two.shingles.tolist())
 

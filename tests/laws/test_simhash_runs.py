@@ -20,8 +20,9 @@ import pytest
 
 import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
-from neardup.run.account import Outcome
-from neardup.run.find import run
+from neardup.join.corpus import Corpus
+from neardup.join.first_pass import fingerprint
+from neardup.run.find import Outcome, run
 from neardup.runtime import Silent
 from support import shared_data
 from support.closed_pairs import closed
@@ -73,7 +74,7 @@ def outcome_of(texts: Any, chunk_bytes: int = 1 << 23, **settings: Any) -> Outco
 
 def hub_ids(outcome: Outcome) -> set[int]:
     """Return the rows of the hub documents, which are the ids of documents in a list."""
-    return set(outcome.prints.unique[outcome.evidence.proposed.hub].tolist())
+    return set(outcome.run.rows.unique[outcome.run.evidence.proposed.hub].tolist())
 
 
 @SHAPED
@@ -118,9 +119,9 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
     assert (told["documents"] + more, told["buckets"] > 0) == (len(hubs), len(hubs) > 0)
     # whoever is a hub document by its fingerprint is near another one
     near = (distances <= 8).sum(axis=1)
-    in_buckets = found.evidence.in_buckets
+    in_buckets = found.run.evidence.in_buckets
     assert in_buckets is not None
-    assert all(near[document] > 1 for document in found.prints.unique[in_buckets])
+    assert all(near[document] > 1 for document in found.run.rows.unique[in_buckets])
 
 
 def test_the_patched_hubs_are_some_and_find_more() -> None:
@@ -226,7 +227,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
     wanted = {pair: value for pair, value in true.items() if pair[1] >= old}
     prints = nd.SimHash().sketch([texts[k] for k in order])
     near = within(wanted, np.bitwise_count(prints[:, None] ^ prints[None, :]), 10)
-    hubs = set(found.evidence.proposed.hub.tolist())
+    hubs = set(found.run.evidence.proposed.hub.tolist())
     near = closed(near | {pair for pair in wanted if set(pair) <= hubs}, wanted)
     rows = found.found.pairs.to_pylist()
     assert {(int(row["id_a"]), int(row["id_b"])) for row in rows} == near != set()
@@ -316,19 +317,15 @@ def test_texts_without_a_feature_have_one_fingerprint() -> None:
     assert pairs_of(found) == {(0, 1)}
 
 
-def test_no_minhash_is_made_and_the_fingerprints_are_not_kept() -> None:
+def test_no_minhash_is_made_for_simhash_and_no_simhash_for_minhash() -> None:
     texts = texts_of("irplag_java")
-    by_simhash = outcome_of(texts, bits=128)
-    assert {block.shape[1] for block in by_simhash.prints.signatures} == {0}
-    assert by_simhash.prints.simhashes == []
-    corpus = by_simhash.corpus
-    prints = corpus.fingerprint(Silent(), 0)
-    kept = np.concatenate(prints.simhashes)
-    assert np.array_equal(kept, nd.SimHash(128).sketch([texts[row] for row in prints.unique]))
-    documents = open_documents(texts)
-    lsh = nd.Settings.of(method="lsh")
-    other = run(documents, choose_columns(documents, None, None), lsh, None, Silent())
-    assert {block.shape[1] for block in other.prints.simhashes} == {0}
+    corpus = outcome_of(texts, bits=128).run.rows.corpus
+    rows, sketches = fingerprint(corpus, 0, Silent())
+    assert {block.shape[1] for block in sketches.signatures} == {0}
+    assert np.array_equal(sketches.simhashes, nd.SimHash(128).sketch([texts[row] for row in rows.unique]))
+    _, other = fingerprint(Corpus(corpus.parts, nd.Settings.of(method="lsh")), 8, Silent())
+    assert {block.shape[1] for block in other.signatures} == {8}
+    assert other.simhashes.shape == (len(rows.unique), 0)
 
 
 # --- what is said

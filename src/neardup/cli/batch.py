@@ -111,7 +111,7 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
         with OutputFolder(order.out, overwrite=order.overwrite) as folder:
             folder.restrict(common_access((*order.inputs, *order.against)))  # folders, too
             outcome = run(documents, columns, settings, against, progress, action)
-            found = fill(outcome, folder, action)
+            found = fill(outcome, folder, action, progress)
     return found
 
 

@@ -15,15 +15,17 @@ from neardup.tables import Bools, Floats, Int64s, column
 
 
 class Streams(Protocol):
-    """Rows and which of them are copies: the fingerprints of a run, or the rows of a stored result.
+    """Rows and which of them are copies: those of a run, or of a stored result; ``len`` is their number.
 
     ``copy_of`` (int64[rows]) is the first row with the same unit stream; ``unique`` holds the rows that are
     documents, in order, so that their index is the document number.
     """
 
+    def __len__(self) -> int: ...
+
     @property
-    def rows(self) -> int:
-        """Number of rows."""
+    def first_new(self) -> int:
+        """The number of rows of the reference set, which come first."""
 
     @property
     def copy_of(self) -> Int64s:
@@ -84,35 +86,35 @@ class Decisions:
         return np.concatenate((self.rows[~self.kept], self.dropped))
 
 
-def classes(prints: Streams, row_rank: Int64s) -> Classes:
+def classes(rows: Streams, row_rank: Int64s) -> Classes:
     """The documents of the rows, ranked by their best row."""
-    n_documents = len(prints.unique)
-    number = np.full(prints.rows, -1, np.int64)
-    number[prints.unique] = np.arange(n_documents)
-    of_row = number[prints.copy_of]
-    best = np.full(n_documents, prints.rows, np.int64)
+    n_documents = len(rows.unique)
+    number = np.full(len(rows), -1, np.int64)
+    number[rows.unique] = np.arange(n_documents)
+    of_row = number[rows.copy_of]
+    best = np.full(n_documents, len(rows), np.int64)
     full = of_row >= 0
     np.minimum.at(best, of_row[full], row_rank[full])
-    row_at = np.empty(prints.rows, np.int64)
-    row_at[row_rank] = np.arange(prints.rows)
+    row_at = np.empty(len(rows), np.int64)
+    row_at[row_rank] = np.arange(len(rows))
     rank = np.empty(n_documents, np.int64)
     rank[np.argsort(best)] = np.arange(n_documents)
     return Classes(of_row, row_at[best], rank)
 
 
 def decide(
-    prints: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
+    rows: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
 ) -> Decisions:
     """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs.
 
     The similarity of a member to its representative is by ``measure``, the number of its formula.
     """
-    rows = np.arange(prints.rows)
-    has_text = documents.of_row >= 0
-    heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1) if len(leader) else rows * 0 - 1
-    heads = np.where(has_text, heads, _best_empty(prints.copy_of, has_text, row_rank))
-    members = np.bincount(heads, minlength=prints.rows)
-    grouped = rows[members[heads] > 1]
+    has_text, heads = documents.of_row >= 0, np.full(len(rows), -1)
+    if len(leader):
+        heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1)
+    heads = np.where(has_text, heads, _best_empty(rows.copy_of, has_text, row_rank))
+    members = np.bincount(heads, minlength=len(rows))
+    grouped = np.flatnonzero(members[heads] > 1)
     head = heads[grouped]
     order = np.lexsort((grouped, grouped != head, head))
     grouped, head = grouped[order], head[order]
@@ -124,21 +126,16 @@ def decide(
 
 
 def settle(
-    decisions: Decisions,
-    documents: Classes,
-    pairs: pa.Table,
-    carried: Carried,
-    least_contained: float,
-    reference: int,
+    decisions: Decisions, rows: Streams, documents: Classes, pairs: pa.Table, least_contained: float
 ) -> Decisions:
     """Apply the rules of a run to the decisions: required containment, attachments, and the reference set.
 
-    A row with an attachment (``carried``) that no remaining row has is not removed.
+    A row with an attachment that no remaining row has is not removed.
     """
     if least_contained > 0:
         decisions = only_contained(decisions, documents, pairs, least_contained)
-    decisions = with_attachments(decisions, documents, carried)
-    return new_only(decisions, reference) if reference else decisions
+    decisions = with_attachments(decisions, documents, rows.attachments)
+    return new_only(decisions, rows.first_new) if rows.first_new else decisions
 
 
 def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
@@ -163,12 +160,12 @@ def with_attachments(decisions: Decisions, documents: Classes, carried: Carried)
     return replace(decisions, kept=kept)
 
 
-def new_only(decisions: Decisions, reference: int) -> Decisions:
+def new_only(decisions: Decisions, first_new: int) -> Decisions:
     """Drop reference rows that represent nothing new; keep the other reference rows only as representatives."""
     head = decisions.representative_row
     has_new = np.zeros(int(head.max(initial=-1)) + 1, np.bool_)
-    has_new[head[decisions.rows >= reference]] = True
-    stays = has_new[head] & ((decisions.rows >= reference) | decisions.is_representative)
+    has_new[head[decisions.rows >= first_new]] = True
+    stays = has_new[head] & ((decisions.rows >= first_new) | decisions.is_representative)
     names = ("rows", "representative_row", "similarity", "exact", "kept")
     return replace(decisions, **{name: getattr(decisions, name)[stays] for name in names})
 

@@ -16,10 +16,10 @@ def keep_column(policy: str) -> str | None:
     return policy[4:] if policy.startswith(KEEP_COLUMN) else None
 
 
-def keep_rank(policy: str, units: Int64s, reference: int, extra: pa.Array | None) -> Int64s:
+def keep_rank(policy: str, units: Int64s, first_new: int, extra: pa.Array | None) -> Int64s:
     """The rank of every row (a permutation, 0 is kept first).
 
-    The first ``reference`` rows are the reference set and come before all others. ``extra`` holds the
+    The rows before ``first_new`` are the reference set and come before all others. ``extra`` holds the
     column of a max: or min: policy for the rows after them; rows without a value come last. Ties go to
     the first in input order.
     """
@@ -30,8 +30,8 @@ def keep_rank(policy: str, units: Int64s, reference: int, extra: pa.Array | None
     elif policy == "last":
         worst_first = -np.arange(n, dtype=np.float64)
     elif extra is not None:
-        worst_first[reference:] = _sort_values(policy, extra)
-    is_new = np.arange(n) >= reference
+        worst_first[first_new:] = _sort_values(policy, extra)
+    is_new = np.arange(n) >= first_new
     order = np.lexsort((np.arange(n), worst_first, is_new))
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import whole
-from neardup.join.prefix_join import HubSearch, pairs_of, verified
+from neardup.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
 from neardup.kernels.group.crowds import crowd_links, unite_by
 from neardup.kernels.group.leaders import Groups, Links, lead
 from neardup.kernels.join.prefix_index import Hubs, with_partners
+from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, column, verified_table
@@ -56,21 +57,24 @@ def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
     return Links(begin, others[order], np.concatenate((shared, shared))[order], np.concatenate(seen)[order])
 
 
-def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: Settings) -> Grouped:
-    """Group the documents by their verified ``pairs`` and the pairs among the hub documents.
+def group(
+    pairs: pa.Table, index: Hubs | None, rank: Int64s, first_new: int, criterion: Criterion, settings: Settings
+) -> Grouped:
+    """Group the documents by their verified ``pairs`` and the pairs among the documents of the ``index``.
 
     ``rank`` (a permutation) orders the documents from the best to keep (0) to the worst. Documents below
-    ``reference`` belong to the reference set and lead themselves. The groups are the same with or without the
+    ``first_new`` belong to the reference set and lead themselves. The groups are the same with or without the
     setting that reports all pairs.
     """
     how, threads = settings.grouping.groups, settings.work.threads
-    lists = partner_lists(pairs, len(rank), hubs.criterion.measure)
+    hubs = no_hubs(len(rank), criterion) if index is None else index
+    lists = partner_lists(pairs, len(rank), criterion.measure)
     alive = with_partners(hubs)
-    groups = lead(np.argsort(rank), rank, lists, hubs, alive, reference, how == "complete")
+    groups = lead(np.argsort(rank), rank, lists, hubs, alive, first_new, how == "complete")
     every = settings.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
-    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, reference)
+    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
     among_hubs, over = pairs_of(hubs, search, threads)
     together = merged(pairs, _with_leader(groups, hubs), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
@@ -80,7 +84,7 @@ def group(pairs: pa.Table, hubs: Hubs, rank: Int64s, reference: int, settings: S
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
-    leader, linking = _components(together, hubs, limited, rank, search)
+    leader, linking = _components(together, hubs, limited, rank, first_new)
     return replace(grouped, leader=leader, pairs=merged(reported, linking))
 
 
@@ -110,24 +114,24 @@ def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
 
 
 def _components(
-    pairs: pa.Table, hubs: Hubs, limited: Bools, rank: Int64s, search: HubSearch
+    pairs: pa.Table, hubs: Hubs, limited: Bools, rank: Int64s, first_new: int
 ) -> tuple[Int64s, pa.Table]:
     """Leaders by any chain of pairs, and the pairs of ``limited`` documents that the chains needed."""
     parent = np.arange(len(rank))
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
-        linking = link_crowds(hubs, limited[hubs.documents], parent, search.reference)
+        linking = link_crowds(hubs, limited[hubs.documents], parent, first_new)
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 
-def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, reference: int) -> Int64s:
+def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:
     """Unite in ``parent`` (a forest over document numbers) all pairs with a member of a crowd.
 
     ``crowded`` is bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
     pairs that united something: the first ones by component and place, independent of the order of the lists.
     """
-    links = crowd_links(hubs, crowded, parent, reference)
+    links = crowd_links(hubs, crowded, parent, first_new)
     links = links[np.lexsort(links.T[::-1])]
     linking: Int64s = links[unite_by(links, parent)][:, 2:]
     return linking

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.join.common_text import CommonText, counting_of, pairs_of
-from neardup.join.corpus import Corpus, Fingerprints
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import Listed, entries_of, lists_of, repeats_of
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.rows import Rows
 from neardup.kernels.join.cover_prefixes import Asked, Meeting, cover_prefixes, meeting_pairs
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
@@ -24,18 +23,18 @@ _SLICE = 256
 """Documents whose prefixes one task chooses."""
 
 
-def join_chunks(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> CommonText:
-    """Find every pair of documents at or above the threshold, except pairs of two below ``reference``."""
-    documents, settings = np.arange(len(prints.unique)), corpus.settings
+def join_chunks(rows: Rows, progress: Progress) -> CommonText:
+    """Find every pair of documents at or above the threshold, except pairs of two of the reference set."""
+    documents, settings = np.arange(len(rows.unique)), rows.settings
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
     with progress.stage("shingles", len(documents), "documents"):
-        sets = ShingleStore(corpus, prints).get(documents).sets
-        streams = ShingleStore(corpus, prints, "tokens").get(documents).sets
+        sets = rows.sets("shingles").get(documents).sets
+        streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        meeting = meeting_of(sets, streams, settings, corpus.key.shingles)
+        meeting = meeting_of(sets, streams, settings, rows.corpus.key.shingles)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        return pairs_of(meeting, meeting_pairs, streams, reference, settings, advance)
+        return pairs_of(meeting, meeting_pairs, streams, rows.first_new_document, settings, advance)
 
 
 def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Meeting:

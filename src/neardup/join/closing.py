@@ -69,13 +69,13 @@ def close(
     pairs: pa.Table,
     proposed: Candidates,
     store: ShingleStore,
-    reference: int,
+    first_new: int,
     settings: Settings,
     progress: Progress,
 ) -> Closed:
     """Compare the documents that chains of ``pairs`` (VERIFIED) connect, or pass them on to the exact join.
 
-    ``proposed`` holds the pairs already compared. Pairs of two documents below ``reference`` are left out.
+    ``proposed`` holds the pairs already compared. Pairs of two documents below ``first_new`` are left out.
     """
     members, sizes = _families(pairs, store.documents)
     is_hub = np.zeros(store.documents, np.bool_)
@@ -91,7 +91,7 @@ def close(
     known = _keys(column(proposed.pairs, "a"), column(proposed.pairs, "b"))
     total = int((sizes[small] * (sizes[small] - 1) // 2).sum())
     with progress.stage("close", total, "pairs") as advance:
-        for keys in _never_compared(members[chosen], sizes[small], known, reference):
+        for keys in _never_compared(members[chosen], sizes[small], known, first_new):
             candidates = pa.table([(keys >> 32).astype(np.uint32), keys.astype(np.uint32)], schema=CANDIDATES)
             tables.append(verify(candidates, store, criterion_of(settings.search), settings.work.threads, advance))
             compared += len(keys)
@@ -133,7 +133,7 @@ def _within_memory(
     return fits
 
 
-def _never_compared(members: Int64s, sizes: Int64s, known: Int64s, reference: int) -> Iterator[Int64s]:
+def _never_compared(members: Int64s, sizes: Int64s, known: Int64s, first_new: int) -> Iterator[Int64s]:
     """Keys of the pairs within families that are not ``known`` (ascending keys), in ascending batches."""
     block = np.cumsum(sizes * (sizes - 1) // 2) // _AT_ONCE
     starts = np.cumsum(sizes) - sizes
@@ -144,7 +144,7 @@ def _never_compared(members: Int64s, sizes: Int64s, known: Int64s, reference: in
             low, high = np.triu_indices(size, 1)
             parts.append(_keys(members[first[:, None] + low].ravel(), members[first[:, None] + high].ravel()))
         keys = np.sort(np.concatenate(parts))
-        keys = keys[(keys & 0xFFFF_FFFF) >= reference]
+        keys = keys[(keys & 0xFFFF_FFFF) >= first_new]
         if len(known):
             keys = keys[known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys]
         if len(keys):

@@ -17,10 +17,10 @@ from neardup.simhash_rules import check
 from neardup.tables import CANDIDATES, Int64s, UInt64s
 
 
-def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: int, advance: Advance) -> Candidates:
+def candidates(fingerprints: UInt64s, distance: int, first_new: int, threads: int, advance: Advance) -> Candidates:
     """Candidate pairs of the documents with these fingerprints (uint64[n], or uint64[n, 2] for 128 bits).
 
-    Pairs of two documents below ``reference`` are left out. Equal fingerprints are looked up once. A fingerprint
+    Pairs of two documents below ``first_new`` are left out. Equal fingerprints are looked up once. A fingerprint
     is a hub if more than ``HUB`` documents have it or one near it. Its documents, and those of all fingerprints
     near it, are hub documents, and the pairs among them may be missing from the result. The result therefore has
     at most ``HUB`` / 2 pairs per document, however many equal fingerprints are near each other. ``hub_buckets``
@@ -45,7 +45,7 @@ def candidates(fingerprints: UInt64s, distance: int, reference: int, threads: in
     )
     largest = int(classes.sizes.max(initial=0))
     hub_rows, _ = classes.members(np.flatnonzero(hub))
-    return Candidates(_table(a, b, reference), np.sort(hub_rows), int(hub.sum()), largest if largest > 1 else 0)
+    return Candidates(_table(a, b, first_new), np.sort(hub_rows), int(hub.sum()), largest if largest > 1 else 0)
 
 
 def _documents_near(near: Near, sizes: Int64s) -> Int64s:
@@ -56,10 +56,10 @@ def _documents_near(near: Near, sizes: Int64s) -> Int64s:
     return counted
 
 
-def _table(a: Int64s, b: Int64s, reference: int) -> pa.Table:
-    """The pairs with a document at or above ``reference``, each once and sorted, without self-pairs."""
+def _table(a: Int64s, b: Int64s, first_new: int) -> pa.Table:
+    """The pairs with a document at or above ``first_new``, each once and sorted, without self-pairs."""
     a, b = np.minimum(a, b), np.maximum(a, b)
-    wanted = (a < b) & (b >= reference)
+    wanted = (a < b) & (b >= first_new)
     keys = np.unique(a[wanted].astype(np.uint64) << np.uint64(32) | b[wanted].astype(np.uint64))
     columns = [(keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)]
     return pa.table(columns, schema=CANDIDATES)

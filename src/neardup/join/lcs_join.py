@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.join.common_text import CommonText, pairs_of
-from neardup.join.corpus import Corpus, Fingerprints
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import Listed, entries_of, lists_of
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.rows import Rows
 from neardup.kernels.join.pieces import Held, choose_pieces, holders_met, run_sets
 from neardup.kernels.join.prefix_index import count_repeats, mark_entries, marked_shingles
 from neardup.kernels.sets import Criterion
@@ -40,18 +39,18 @@ class Cut(NamedTuple):
     factors: UInt64s
 
 
-def join_in_order(corpus: Corpus, prints: Fingerprints, reference: int, progress: Progress) -> CommonText:
-    """Find every pair of documents at or above the threshold, except pairs of two below ``reference``."""
-    documents, settings = np.arange(len(prints.unique)), corpus.settings
+def join_in_order(rows: Rows, progress: Progress) -> CommonText:
+    """Find every pair of documents at or above the threshold, except pairs of two of the reference set."""
+    documents, settings = np.arange(len(rows.unique)), rows.settings
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
     with progress.stage("shingles", len(documents), "documents"):
-        bags = ShingleStore(corpus, prints, "bag").get(documents).sets
-        streams = ShingleStore(corpus, prints, "tokens").get(documents).sets
+        bags = rows.sets("bag").get(documents).sets
+        streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        held = held_by(bags, streams, settings, corpus.key.shingles)
+        held = held_by(bags, streams, settings, rows.corpus.key.shingles)
     with progress.stage("lcs", len(documents), "documents") as advance:
-        return pairs_of(held, holders_met, streams, reference, settings, advance)
+        return pairs_of(held, holders_met, streams, rows.first_new_document, settings, advance)
 
 
 def lengths_of(threshold: float) -> Int64s:

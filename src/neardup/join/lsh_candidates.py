@@ -7,6 +7,7 @@ documents*, which ``prefix_join.py`` joins exactly, so that no bucket costs quad
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,11 +37,11 @@ class Candidates:
 
 
 def candidates(
-    signatures: list[UInt32s], plan: Plan, reference: int, threads: int, advance: Advance
+    signatures: Sequence[UInt32s], plan: Plan, first_new: int, threads: int, advance: Advance
 ) -> Candidates:
     """Return the candidate pairs of the documents whose signatures come in blocks uint32[m, slots].
 
-    Pairs of two documents below ``reference`` are left out. ``advance`` is called with 1 for each band.
+    Pairs of two documents below ``first_new`` are left out. ``advance`` is called with 1 for each band.
     """
     firsts = np.concatenate(([0], np.cumsum(plan.bands)))
     n = sum(len(block) for block in signatures)
@@ -53,7 +54,7 @@ def candidates(
             at += len(block)
         order, starts, sizes = equal_groups(keys)
         hub = np.zeros(n, np.bool_)
-        pairs, hubs, largest = bucket_pairs(order, starts, sizes, HUB, reference, hub)
+        pairs, hubs, largest = bucket_pairs(order, starts, sizes, HUB, first_new, hub)
         return pairs, hub, hubs, largest
 
     hub = np.zeros(n, np.bool_)

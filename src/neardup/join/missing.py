@@ -20,12 +20,12 @@ import pyarrow as pa
 from neardup.join.closing import families_of
 from neardup.join.lsh_candidates import HUB
 from neardup.join.resketch import proposed_again
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.shingle_store import ShingleStore, sets_at
 from neardup.kernels.join.prefix_index import Hubs
 from neardup.kernels.sketch.agreement import no_band_agrees, none_whole
 from neardup.lsh.bands import Plan
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import VERIFIED, Bools, Floats, Int64s, UInt64s, column
+from neardup.tables import VERIFIED, Bools, Floats, Int64s, column
 
 _SHINGLES = 1 << 19
 """Shingles of the families sketched again: with 100 seeds they take about half a second."""
@@ -165,23 +165,21 @@ def missing_outside(pairs: pa.Table, hub: Int64s, plan: Plan, sketch: str, store
     pairs = pairs.filter(pa.array(~(is_hub[column(pairs, "a")] & is_hub[column(pairs, "b")])))
 
     def fetch(documents: Int64s) -> ShingleSets:
-        found = store.get(documents)
-        at = found.index(documents)
-        return _sets_at(found.sets.hashes, found.sets.offsets[at], found.sets.sizes[at])
+        return store.get(documents).only(documents).sets
 
     return missing_pairs(pairs, plan, sketch, np.zeros(pairs.num_rows, np.bool_), fetch)
 
 
 def missing_among(
-    pairs: pa.Table, hubs: Hubs, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
+    pairs: pa.Table, index: Hubs, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
 ) -> Missing:
-    """Estimate the missed pairs from the reported ``pairs`` of hub documents, ignoring ``limited`` documents.
+    """Estimate the missed pairs from the reported ``pairs`` within the ``index``, ignoring ``limited`` documents.
 
     Documents of large buckets (``in_buckets``) with few partners met through text they share with many unlike
     documents. They meet through it with any seed, so their pairs are certain to be found.
     """
     a, b = column(pairs, "a"), column(pairs, "b")
-    kept = (hubs.local[a] >= 0) & (hubs.local[b] >= 0) & ~(limited[a] | limited[b])
+    kept = (index.local[a] >= 0) & (index.local[b] >= 0) & ~(limited[a] | limited[b])
     a, b = a[kept], b[kept]
     partners = np.bincount(a, minlength=len(limited)) + np.bincount(b, minlength=len(limited))
     boilerplate = np.zeros(len(limited), np.bool_)
@@ -194,8 +192,8 @@ def missing_among(
         kept[np.flatnonzero(kept)[~needed]] = False
 
     def fetch(documents: Int64s) -> ShingleSets:
-        at = hubs.local[documents]
-        return _sets_at(hubs.hashes, hubs.starts[at], hubs.sizes[at])
+        at = index.local[documents]
+        return sets_at(index.hashes, index.starts[at], index.sizes[at])
 
     return missing_pairs(pairs.filter(pa.array(kept)), plan, sketch, sure, fetch)
 
@@ -277,13 +275,6 @@ def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) 
     part &= drawn[family]
     # a family whose sampled documents have no pair among them is never drawn
     return part, Drawn(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn])
-
-
-def _sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
-    """The sets of ``sizes`` that begin at ``starts``, concatenated."""
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    at = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
-    return ShingleSets(hashes[at], offsets)
 
 
 def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -17,11 +17,10 @@ from neardup.display import counted, similarity
 from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
-from neardup.join.corpus import Corpus, Fingerprints
-from neardup.join.missing import Missing, missing_among
-from neardup.join.search import Evidence
+from neardup.join.evidence import Evidence
+from neardup.join.missing import Missing
+from neardup.join.rows import Rows
 from neardup.kernels.union_find import best_of_tree, unite
-from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
@@ -67,11 +66,11 @@ class Judged(Protocol):
         """The settings behind the groups and decisions."""
 
     @property
-    def prints(self) -> Streams:
+    def rows(self) -> Streams:
         """The rows that the decisions are about."""
 
     @property
-    def grouped(self) -> Grouped:
+    def groups(self) -> Grouped:
         """The groups of documents."""
 
     @property
@@ -79,19 +78,20 @@ class Judged(Protocol):
         """The decision about each row."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A run whose groups are decided: the data for its account, and for writing the kept rows.
 
+    ``seconds`` are those of its stages. ``missing`` is the estimate of all missed pairs, None if it is not made.
     ``pairs`` is the number of pairs reported; ``not_judged`` is the table of documents that were not compared.
     """
 
-    corpus: Corpus
-    prints: Fingerprints
+    rows: Rows
     evidence: Evidence
-    grouped: Grouped
+    groups: Grouped
     decisions: Decisions
-    stages: Stages
+    seconds: Mapping[str, float]
+    missing: Missing | None
     pairs: int
     not_judged: pa.Table
     audited: Audit | None = None
@@ -99,12 +99,12 @@ class Run:
     @property
     def settings(self) -> Settings:
         """The settings of the run."""
-        return self.corpus.settings
+        return self.rows.settings
 
 
 def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
     """The content of ``run.json`` so far; writing adds its seconds."""
-    settings, evidence, parts = run.settings, run.evidence, run.corpus.parts
+    settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
     return {
         "neardup": version("neardup"),
         "format": FORMAT_VERSION,
@@ -134,16 +134,15 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...]) -> dict[
         "notes": list(notes),
         "reading": parts[-1].documents.findings.as_dict(),
         "reading_against": parts[0].documents.findings.as_dict() if len(parts) > 1 else None,
-        "seconds": dict(run.stages.seconds),
+        "seconds": dict(run.seconds),
         "peak_memory_bytes": peak_memory(),
     }
 
 
 def _judged(run: Run, ids: Ids) -> dict[str, Any]:
-    said = judgement(run, ids, len(run.prints.unique))
+    said = judgement(run, ids, len(run.rows.unique))
     capped = not_in_full(run.evidence.capped, run.settings.search.measure)
-    rows, reference = run.prints.unique, _first_new_row(run)
-    spared = why_nothing_goes(run.settings, run.decisions, run.grouped.pairs, rows, reference)
+    spared = why_nothing_goes(run.settings, run.decisions, run.groups.pairs, run.rows.unique, run.rows.first_new)
     return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared]}
 
 
@@ -169,26 +168,21 @@ def _in_large_buckets(evidence: Evidence) -> int:
     return len(evidence.proposed.hub) - (0 if evidence.closed is None else evidence.closed.joined)
 
 
-def _first_new_row(run: Run) -> int:
-    return run.prints.part_first(len(run.corpus.parts) - 1)
-
-
 def _counts(run: Run) -> dict[str, int]:
-    prints, first = run.prints, _first_new_row(run)
-    units = prints.units[first:]
-    rows = np.arange(first, prints.rows)
+    rows, first = run.rows, run.rows.first_new
+    units = rows.units[first:]
     # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
     candidates = run.evidence.proposed.pairs.num_rows
     return {
         "read": len(units),
-        "rejected": len(prints.problems),
+        "rejected": len(rows.problems),
         "empty": int((units == 0).sum()),
-        "short": int(((units > 0) & (units < run.corpus.settings.shingles.length)).sum()),
-        "null": prints.nulls,
-        "invalid_utf8": prints.invalid,
-        "exact_copies": int((prints.copy_of[first:] != rows).sum()),
+        "short": int(((units > 0) & (units < run.settings.shingles.length)).sum()),
+        "null": rows.nulls,
+        "invalid_utf8": rows.invalid,
+        "exact_copies": int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
         "not_judged": run.not_judged.num_rows,
-        "different": len(prints.unique),
+        "different": len(rows.unique),
         "candidates": candidates,
         "verified": candidates + (0 if run.evidence.closed is None else run.evidence.closed.compared),
         "capped": run.evidence.capped,
@@ -198,14 +192,14 @@ def _counts(run: Run) -> dict[str, int]:
 
 
 def _not_judged(run: Run) -> dict[str, Any]:
-    part = len(run.corpus.parts) - 1
-    aside = sum(of == part for of, _ in run.prints.left_aside)
-    return not_judged_counts(run.not_judged, run.corpus.parts[part].documents.format, aside)
+    rows = run.rows
+    aside = sum(of == rows.new_part for of, _ in rows.left_aside)
+    return not_judged_counts(run.not_judged, rows.corpus.parts[-1].documents.format, aside)
 
 
 def decided(judged: Judged, read: int, dropped: int) -> dict[str, int]:
     """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
-    decisions, copy_of = judged.decisions, judged.prints.copy_of
+    decisions, copy_of = judged.decisions, judged.rows.copy_of
     removed = int((~decisions.kept).sum()) + dropped
     near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
     return {
@@ -217,30 +211,18 @@ def decided(judged: Judged, read: int, dropped: int) -> dict[str, int]:
 
 
 def _bytes(run: Run) -> dict[str, int]:
-    prints, decisions = run.prints, run.decisions
+    rows = run.rows
     return {
-        "text": int(prints.bytes[_first_new_row(run) :].sum()),
-        "removed_text": int(prints.bytes[decisions.gone].sum()),
+        "text": int(rows.bytes[rows.first_new :].sum()),
+        "removed_text": int(rows.bytes[run.decisions.gone].sum()),
     }
-
-
-def _among_hubs(run: Run) -> Missing:
-    evidence, grouped = run.evidence, run.grouped
-    if not isinstance(evidence.plan, Plan) or evidence.in_buckets is None:
-        return Missing()
-    sketch = run.settings.sketch.sketch
-    return missing_among(grouped.pairs, evidence.hubs, evidence.in_buckets, grouped.limited, evidence.plan, sketch)
 
 
 def _recall(run: Run) -> dict[str, Any]:
     """The recall of a run, estimated from the families that were compared and those that were joined exactly."""
     evidence, settings, audited = run.evidence, run.settings, run.audited
-    missing = evidence.missing
-    if missing is not None:
-        with run.stages.stage("recall", None, "pairs"):
-            missing += _among_hubs(run)
     said = Predicted(
-        missing,
+        run.missing,
         run.pairs,
         bound=evidence.closed is not None and evidence.closed.left_out > 0,
         measured=None if audited is None else audited.recall,
@@ -249,8 +231,8 @@ def _recall(run: Run) -> dict[str, Any]:
 
 
 def _crowds(judged: Judged, ids: Named) -> list[dict[str, Any]]:
-    crowds = judged.grouped.crowds
-    heads = judged.prints.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
+    crowds = judged.groups.crowds
+    heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
         {"representative": head, "members": crowd.members, "pairs_left_out": crowd.left_out}
         for head, crowd in zip(ids.of(heads).to_pylist(), crowds, strict=True)
@@ -259,9 +241,9 @@ def _crowds(judged: Judged, ids: Named) -> list[dict[str, Any]]:
 
 def _popular(judged: Judged, ids: Named) -> dict[str, Any]:
     """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
-    documents = judged.grouped.popular
-    examples = ids.of(judged.prints.unique[documents[:10]]).to_pylist()
-    pairs = judged.grouped.pairs
+    documents = judged.groups.popular
+    examples = ids.of(judged.rows.unique[documents[:10]]).to_pylist()
+    pairs = judged.groups.pairs
     reported = int(np.sum(np.isin(column(pairs, "a"), documents) | np.isin(column(pairs, "b"), documents)))
     least = max(0, (len(documents) * (CROWD + 1) + 1) // 2 - reported)
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
@@ -286,7 +268,7 @@ def _chaining(judged: Judged, ids: Named) -> dict[str, Any]:
 
 def _components_that_would_chain(judged: Judged) -> int:
     """How many components of the pairs contain several groups, which joining every chain would have merged."""
-    grouped = judged.grouped
+    grouped = judged.groups
     parent = np.arange(len(grouped.leader))
     unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
     roots = best_of_tree(parent, parent)[np.unique(grouped.leader)]

@@ -18,13 +18,16 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, find_column
 from neardup.io.writers import access_of
-from neardup.join.corpus import Corpus, Fingerprints, Part
+from neardup.join.corpus import Corpus, Part
 from neardup.join.criterion import at_least, criterion_of, every_pair
+from neardup.join.evidence import Evidence
+from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
-from neardup.join.search import Evidence, search
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.missing import Missing, missing_among
+from neardup.join.rows import Rows
+from neardup.join.search import propose
 from neardup.join.verify import verify
-from neardup.lsh.bands import plan
+from neardup.lsh.bands import Plan, plan
 from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
 from neardup.run.audit.count import Reported
@@ -87,44 +90,49 @@ def run(
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
     corpus = Corpus(_parts(documents, columns, settings, against), settings)
-    prints = corpus.fingerprint(stages, 0 if bands is None or surely_exact(asked) else slots)
-    part, empty = len(corpus.parts) - 1, settings.keep.empty
-    noticed = (*left_aside_notes(prints, part), *_read_notes(corpus))
-    notes = (*columns.notes, *_settle_ids(corpus, prints, columns), *noticed)
-    reference = prints.part_first(part)
-    evidence = search(corpus, prints, bands, prints.documents_before(reference), stages)
-    row_rank = keep_rank(settings.keep.keep, prints.units, reference, prints.extra)
-    decisions, grouped = _decide(corpus, prints, evidence, row_rank, stages)
+    rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
+    noticed = (*left_aside_notes(rows), *_read_notes(rows))
+    rows, of_ids = _settle_ids(rows, columns)
+    search, proposal = propose(rows, sketches, bands, stages)
+    del sketches  # verification needs the memory
+    evidence = search.prove(rows, proposal, stages)
+    del search, proposal
+    row_rank = keep_rank(settings.keep.keep, rows.units, rows.first_new, rows.extra)
+    decisions, groups = _decide(rows, evidence, row_rank, stages)
     if action == "group":
         decisions = decisions.all_kept()
-    audited = _audit(corpus, prints, evidence, grouped, stages) if settings.search.audit else None
+    audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
-    shingles = _on_shingles(corpus, prints, grouped.pairs, stages)
-    counted = None if audited is None else _on_shingles(corpus, prints, audited.missed, stages)
+    shingles = _on_shingles(rows, groups.pairs, stages)
+    counted = None if audited is None else _on_shingles(rows, audited.missed, stages)
     with stages.stage("tables", None, "rows"):
-        ids = Ids(corpus, prints)
+        ids = Ids(rows)
         measure, names = settings.search.measure, settings.search.in_words
-        pairs = pair_table(grouped.pairs, shingles, prints, ids, reference, measure)
-        groups = group_table(decisions, prints, ids, reference, names)
-        ranks = rank_table(prints, row_rank, grouped.pairs, ids, reference)
-        copies = copy_table(prints, ids, reference)
-        aside = not_judged_table(prints, part, decisions.dropped, empty, ids)
-        missed = None if audited is None else pair_table(audited.missed, counted, prints, ids, reference, measure)
-    made = Run(corpus, prints, evidence, grouped, decisions, stages, pairs.num_rows, aside, audited)
-    told = account(action, made, ids, notes)
-    problems, access = prints.problems, access_of(documents, against)
-    found = Found(pairs, groups, copies, told, problems, missed, ranks, aside, access)
+        pairs = pair_table(groups.pairs, shingles, rows, ids, measure)
+        of_groups = group_table(decisions, rows, ids, names)
+        ranks = rank_table(rows, row_rank, groups.pairs, ids)
+        copies = copy_table(rows, ids)
+        aside = not_judged_table(rows, decisions.dropped, ids)
+        missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
+    missing = _missing(evidence, groups, settings, stages)
+    seconds = dict(stages.seconds)
+    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
+    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
+    access = access_of(documents, against)
+    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
     return Outcome(found, made)
 
 
-def _read_notes(corpus: Corpus) -> list[str]:
+def _read_notes(rows: Rows) -> list[str]:
     """Notes available after reading everything; for a reference input also the notes from before reading."""
-    *references, new = (part.documents.findings for part in corpus.parts)
+    *references, new = (part.documents.findings for part in rows.corpus.parts)
     told = [note for old in references for note in (*old.notes, *old.encoding_notes())]
     return [*new.encoding_notes(), *(f"--against: {note}" for note in told)]
 
 
-def _parts(documents: Documents, columns: Chosen, settings: Settings, against: Documents | None) -> list[Part]:
+def _parts(
+    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None
+) -> tuple[Part, ...]:
     extra = keep_column(settings.keep.keep)
     if extra is not None:
         find_column(documents, extra, "--keep")
@@ -133,90 +141,98 @@ def _parts(documents: Documents, columns: Chosen, settings: Settings, against: D
             require_order(settings.keep.keep, schema.field(extra).type)
     new = Part(documents, columns.text, columns.id, extra)
     if against is None:
-        return [new]
+        return (new,)
     # a reference set is usually an earlier result: use the same columns, unless it lacks them
     names = {column.name for column in against.columns}
     same_text = columns.text if columns.text in names else None
     same_id = columns.id if columns.id in names else None
     old = choose_columns(against, same_text, same_id)
-    return [Part(against, old.text, old.id), new]
+    return Part(against, old.text, old.id), new
 
 
-def _settle_ids(corpus: Corpus, prints: Fingerprints, columns: Chosen) -> list[str]:
-    """Refuse a chosen id column that does not name every row once; drop a guessed one; return notes on that."""
-    notes = []
-    for number, part in enumerate(corpus.parts):
+def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
+    """Refuse a chosen id column that does not name every row once; drop a guessed one, and note that."""
+    notes, unnamed, parts = [], set(), rows.corpus.parts
+    for number, part in enumerate(parts):
         if part.id is None:
             continue
-        fault = check_ids(prints, number, part.id)
-        guessed = part is not corpus.parts[-1] or columns.id_guessed
+        fault = check_ids(rows, number, part.id)
+        guessed = part is not parts[-1] or columns.id_guessed
         if fault and not guessed:
             require_ids(fault)
         if fault:
-            corpus.parts[number] = Part(part.documents, part.text, None, part.extra)
+            unnamed.add(number)
             notes.append(f"{fault}; rows are named by source and row number instead")
-    return notes
+    return rows.unnamed(unnamed), notes
 
 
-def _decide(
-    corpus: Corpus, prints: Fingerprints, evidence: Evidence, row_rank: Int64s, stages: Stages
-) -> tuple[Decisions, Grouped]:
+def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) -> tuple[Decisions, Grouped]:
     """The decisions about rows, and the groups they follow from."""
-    settings = corpus.settings
-    reference_rows = prints.part_first(len(corpus.parts) - 1)
+    settings = rows.settings
+    criterion, least_contained = criterion_of(settings.search), settings.keep.only_contained
+    first_new = rows.first_new_document
     with stages.stage("group", None, "documents"):
-        documents = classes(prints, row_rank)
-        reference = prints.documents_before(reference_rows)
-        grouped = group(evidence.pairs, evidence.hubs, documents.rank, reference, settings)
-    far = _far_leaders(corpus, prints, grouped, stages)
-    scored = merged(grouped.pairs, far)
-    measure, least_contained = MEASURES[settings.search.measure], settings.keep.only_contained
-    decisions = decide(prints, documents, row_rank, grouped.leader, scored, measure.formula)
-    shingles = _on_shingles(corpus, prints, scored, stages) if least_contained > 0 else scored
-    decisions = settle(decisions, documents, shingles, prints.attachments, least_contained, reference_rows)
-    decisions = replace(decisions, dropped=dropped_rows(prints, reference_rows, settings.keep.empty))
+        documents = classes(rows, row_rank)
+        groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
+    far = _far_leaders(rows, groups, stages)
+    scored = merged(groups.pairs, far)
+    decisions = decide(rows, documents, row_rank, groups.leader, scored, criterion.measure)
+    shingles = _on_shingles(rows, scored, stages) if least_contained > 0 else scored
+    decisions = settle(decisions, rows, documents, shingles, least_contained)
+    decisions = replace(decisions, dropped=dropped_rows(rows))
     # two documents of the reference set may follow one leader; their pair is not wanted
-    wanted = at_least(far, criterion_of(settings.search)) & (column(far, "b") >= reference)
+    wanted = at_least(far, criterion) & (column(far, "b") >= first_new)
     found = far.filter(pa.array(wanted))
-    return decisions, replace(grouped, pairs=merged(grouped.pairs, found))
+    return decisions, replace(groups, pairs=merged(groups.pairs, found))
 
 
-def _audit(corpus: Corpus, prints: Fingerprints, evidence: Evidence, grouped: Grouped, stages: Stages) -> Audit:
+def _audit(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) -> Audit:
     """Compare some documents with all others, and check the pairs that the run reports for them."""
-    joined = np.zeros(len(prints.unique), np.bool_)
+    joined = np.zeros(len(rows.unique), np.bool_)
     joined[evidence.proposed.hub] = True
-    reported = Reported((evidence.pairs, grouped.pairs), joined, grouped.limited)
-    with stages.stage("audit", len(prints.unique), "documents") as advance:
-        return audit(corpus, prints, reported, advance)
+    reported = Reported((evidence.pairs, groups.pairs), joined, groups.limited)
+    with stages.stage("audit", len(rows.unique), "documents") as advance:
+        return audit(rows, reported, advance)
 
 
-def _far_leaders(corpus: Corpus, prints: Fingerprints, grouped: Grouped, stages: Stages) -> pa.Table:
+def _missing(evidence: Evidence, groups: Grouped, settings: Settings, stages: Stages) -> Missing | None:
+    """The estimate of all missed pairs: those of the search, and those among the documents of the index."""
+    if evidence.missing is None:
+        return None
+    with stages.stage("recall", None, "pairs"):
+        plan, index, sketch = evidence.plan, evidence.index, settings.sketch.sketch
+        if index is None or evidence.in_buckets is None or not isinstance(plan, Plan):
+            return evidence.missing
+        among = missing_among(groups.pairs, index, evidence.in_buckets, groups.limited, plan, sketch)
+        return evidence.missing + among
+
+
+def _far_leaders(rows: Rows, groups: Grouped, stages: Stages) -> pa.Table:
     """The unreported pairs of documents with their leaders, which occur in components.
 
     Most are below the threshold, connected by a chain. Some are above it: pairs of a crowd that were not needed
     until its leader was known.
     """
-    a, b = leader_pairs(grouped.leader, grouped.pairs)
+    a, b = leader_pairs(groups.leader, groups.pairs)
     if not len(a):
         return VERIFIED.empty_table()
     chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
-    measure = MEASURES[corpus.settings.search.measure]
-    return _counted(corpus, prints, chained, measure, stages)
+    return _counted(rows, chained, MEASURES[rows.settings.search.measure], stages)
 
 
-def _on_shingles(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, stages: Stages) -> pa.Table:
+def _on_shingles(rows: Rows, pairs: pa.Table, stages: Stages) -> pa.Table:
     """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
-    if MEASURES[corpus.settings.search.measure].features == "shingles":
+    if MEASURES[rows.settings.search.measure].features == "shingles":
         return pairs
-    return _counted(corpus, prints, pairs.select(CANDIDATES.names), MEASURES["resemblance"], stages)
+    return _counted(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], stages)
 
 
-def _counted(corpus: Corpus, prints: Fingerprints, pairs: pa.Table, measure: Measure, stages: Stages) -> pa.Table:
+def _counted(rows: Rows, pairs: pa.Table, measure: Measure, stages: Stages) -> pa.Table:
     """The VERIFIED table of these pairs at any similarity, counted as the ``measure`` requires."""
-    store, criterion = ShingleStore(corpus, prints, measure.features), every_pair(measure.formula)
+    store, criterion = rows.sets(measure.features), every_pair(measure.formula)
     with stages.stage("verify", pairs.num_rows, "pairs") as advance:
         if measure.features == "tokens":
             from neardup.join.common_text import count_common  # other runs need not wait for its kernels
 
-            return count_common(pairs, store, criterion, corpus.settings, advance).pairs
-        return verify(pairs, store, criterion, corpus.settings.work.threads, advance)
+            return count_common(pairs, store, criterion, rows.settings, advance).pairs
+        return verify(pairs, store, criterion, rows.settings.work.threads, advance)

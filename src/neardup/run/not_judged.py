@@ -5,6 +5,7 @@ They are not copies of each other or of anything else. A setting, never a findin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import WITHOUT_TEXT
-from neardup.io.attachments import in_words
+from neardup.io.attachments import Carried, in_words
 from neardup.io.readers.base import Format, Problem
-from neardup.join.corpus import Fingerprints
+from neardup.join.corpus import Piece
+from neardup.join.rows import Rows
 from neardup.run.tables import Named
 from neardup.tables import Int64s
 
@@ -25,33 +27,33 @@ LISTED = 100
 """Number of entries that ``run.json`` lists; the table has them all."""
 
 
-def dropped_rows(prints: Fingerprints, first: int, empty: str) -> Int64s:
-    """The rows without text that the setting ``empty`` removes: from row ``first`` on, without attachments."""
-    if empty != "drop":
+def dropped_rows(rows: Rows) -> Int64s:
+    """The rows of the new input without text that the setting ``empty`` removes: those without attachments."""
+    if rows.settings.keep.empty != "drop":
         return np.empty(0, np.int64)
-    rows = _without_text(prints, first)
-    return rows[~np.isin(rows, np.fromiter(prints.attachments, np.int64, len(prints.attachments)))]
+    without = _without_text(rows)
+    return without[~np.isin(without, np.fromiter(rows.attachments, np.int64, len(rows.attachments)))]
 
 
-def not_judged_table(prints: Fingerprints, part: int, dropped: Int64s, empty: str, ids: Named) -> pa.Table:
-    """id, kind, bytes, kept, reason of the documents of an input that were not judged, in input order.
+def not_judged_table(rows: Rows, dropped: Int64s, ids: Named) -> pa.Table:
+    """id, kind, bytes, kept, reason of the documents of the new input that were not judged, in input order.
 
-    ``part`` is the number of the input in the corpus, ``dropped`` the rows that are removed. If ``empty`` is
-    "one", documents without text are judged, as copies of each other.
+    ``dropped`` are the rows that are removed. If the setting ``empty`` is "one", documents without text are
+    judged, as copies of each other.
     """
-    rows = np.empty(0, np.int64) if empty == "one" else _without_text(prints, prints.part_first(part))
-    kept = ~np.isin(rows, dropped)
-    files = [problem for of, problem in prints.left_aside if of == part]
+    without = np.empty(0, np.int64) if rows.settings.keep.empty == "one" else _without_text(rows)
+    kept = ~np.isin(without, dropped)
+    files = [problem for of, problem in rows.left_aside if of == rows.new_part]
     table = pa.table(
         {
-            "id": ids.of(rows),
-            "kind": _said([WITHOUT_TEXT], np.zeros(len(rows), np.int32)),
-            "bytes": pa.array(prints.bytes[rows]),
+            "id": ids.of(without),
+            "kind": _said([WITHOUT_TEXT], np.zeros(len(without), np.int32)),
+            "bytes": pa.array(rows.bytes[without]),
             "kept": pa.array(kept),
-            "reason": _reasons(rows, kept, prints),
+            "reason": _reasons(without, kept, rows.attachments),
         }
     )
-    return _with_files(table, rows, files, prints) if files else table
+    return _with_files(table, without, files, rows.corpus.pieces) if files else table
 
 
 def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[str, Any]:
@@ -71,11 +73,11 @@ def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[
     }
 
 
-def left_aside_notes(prints: Fingerprints, part: int) -> list[str]:
+def left_aside_notes(rows: Rows) -> list[str]:
     """Note the files of a reference set that hold no text, with which nothing was compared."""
     found: dict[str, int] = {}
-    for of, problem in prints.left_aside:
-        if of != part:
+    for of, problem in rows.left_aside:
+        if of != rows.new_part:
             found[str(problem.kind)] = found.get(str(problem.kind), 0) + 1
     said = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found.items()))
     return [f"files of the reference set with which nothing was compared: {said}"] if found else []
@@ -92,18 +94,19 @@ def no_table() -> pa.Table:
     return pa.schema([*texts, ("bytes", pa.int64()), ("kept", pa.bool_()), ("reason", pa.string())]).empty_table()
 
 
-def _without_text(prints: Fingerprints, first: int) -> Int64s:
-    return np.flatnonzero(prints.units[first:] == 0) + first
+def _without_text(rows: Rows) -> Int64s:
+    """The rows of the new input without text."""
+    return np.flatnonzero(rows.units[rows.first_new :] == 0) + rows.first_new
 
 
-def _reasons(rows: Int64s, kept: Any, prints: Fingerprints) -> pa.ChunkedArray:
+def _reasons(rows: Int64s, kept: Any, carried: Carried) -> pa.ChunkedArray:
     """The reason for each row. A million rows share two sentences: no Python object is made for each."""
     said = ["without text, and empty is drop", "without text: there is nothing to compare"]
     which = kept.astype(np.int32)
-    carrying = np.fromiter(prints.attachments, np.int64, len(prints.attachments))
+    carrying = np.fromiter(carried, np.int64, len(carried))
     for place in np.flatnonzero(np.isin(rows, carrying)).tolist():
         which[place] = len(said)
-        said.append(f"without text, but with {in_words(prints.attachments[int(rows[place])])}")
+        said.append(f"without text, but with {in_words(carried[int(rows[place])])}")
     return _said(said, which)
 
 
@@ -114,10 +117,10 @@ def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
     return pa.chunked_array(parts, pa.string())
 
 
-def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], prints: Fingerprints) -> pa.Table:
+def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], pieces: Sequence[Piece]) -> pa.Table:
     """Insert the files that were left aside into the table, each at its place in the folder."""
     kind = table["id"].type if pa.types.is_large_string(table["id"].type) else pa.string()
-    numbers = np.concatenate([piece.row_numbers for piece in prints.pieces])
+    numbers = np.concatenate([piece.row_numbers for piece in pieces])
     aside = pa.table(
         {
             "id": pa.array([problem.file for problem in files], kind),

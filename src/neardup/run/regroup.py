@@ -22,7 +22,6 @@ from neardup.group.leaders import Grouped, group, merged
 from neardup.io.attachments import Carried, stored
 from neardup.join.criterion import at_least, criterion_of, shared_by
 from neardup.join.missing import missed_with, of_pairs
-from neardup.join.prefix_join import no_hubs
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
@@ -45,9 +44,7 @@ class StoredRows:
 
     ranks: pa.Table
 
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
+    def __len__(self) -> int:
         return int(self.ranks.num_rows)
 
     @cached_property
@@ -58,7 +55,7 @@ class StoredRows:
     @cached_property
     def unique(self) -> Int64s:
         """The row of each document number."""
-        return np.flatnonzero(self.copy_of == np.arange(self.rows))
+        return np.flatnonzero(self.copy_of == np.arange(len(self)))
 
     @cached_property
     def attachments(self) -> Carried:
@@ -71,7 +68,7 @@ class StoredRows:
         return np.argsort(np.argsort(column(self.ranks, "rank")))
 
     @cached_property
-    def reference(self) -> int:
+    def first_new(self) -> int:
         """The number of rows of the reference set, which come first."""
         return int(pc.sum(self.ranks["reference"]).as_py() or 0)
 
@@ -90,7 +87,7 @@ class StoredRows:
 
     def numbers(self, ids: pa.ChunkedArray, in_reference: Bools) -> Int64s:
         """The document numbers of ``ids``; an id may name different documents in and outside the reference set."""
-        own, old = self.of(self.unique), int(np.searchsorted(self.unique, self.reference))
+        own, old = self.of(self.unique), int(np.searchsorted(self.unique, self.first_new))
         numbers = np.full(len(ids), -1, np.int64)
         for first, part, which in ((0, own[:old], in_reference), (old, own[old:], ~in_reference)):
             found = pc.fill_null(pc.index_in(ids, value_set=part), -1 - first).to_numpy()
@@ -110,8 +107,8 @@ class Regrouped:
     """Groups and decisions at a threshold, derived from the pairs of a stored result."""
 
     settings: Settings
-    prints: StoredRows
-    grouped: Grouped
+    rows: StoredRows
+    groups: Grouped
     decisions: Decisions
 
 
@@ -136,8 +133,8 @@ def regroup(found: Result, threshold: float) -> Result:
         kept_all = found.run["action"] == "group"
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
-        left = rows.ranks.take(pa.array(involved(rows, made.grouped.pairs, rows.reference)))
-        groups = group_table(made.decisions, rows, rows, rows.reference, now.search.in_words)
+        left = rows.ranks.take(pa.array(involved(rows, made.groups.pairs)))
+        groups = group_table(made.decisions, rows, rows, now.search.in_words)
         run = _account(found, made, near.num_rows, was)
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
@@ -171,9 +168,9 @@ def _stored_rows(found: ResultRecord) -> StoredRows:
             "Run neardup on the documents again",
         )
     rows = StoredRows(found.ranks.sort_by("row"))
-    new_copies = (rows.copy_of != np.arange(rows.rows))[rows.reference :]
+    new_copies = (rows.copy_of != np.arange(len(rows)))[rows.first_new :]
     first = column(rows.ranks, "first")
-    inside = rows.rows == 0 or int(rows.copy_of.max()) < rows.rows
+    inside = len(rows) == 0 or int(rows.copy_of.max()) < len(rows)
     require(inside and bool((column(rows.ranks, "row")[rows.copy_of] == first).all()))
     require(int(new_copies.sum()) == found.copies.num_rows)
     return rows
@@ -202,15 +199,15 @@ def _regrouped(
     """
     criterion = criterion_of(settings.search)
     near = pairs.filter(pa.array(at_least(pairs, criterion)))
-    reference = int(np.searchsorted(rows.unique, rows.reference))
+    first_new = int(np.searchsorted(rows.unique, rows.first_new))
     # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
     every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
-    grouped = group(near, no_hubs(len(rows.unique), criterion), rows.documents.rank, reference, every)
+    grouped = group(near, None, rows.documents.rank, first_new, criterion, every)
     scored = merged(pairs, far)
     decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
-    decisions = settle(decisions, rows.documents, held, rows.attachments, least_contained, rows.reference)
+    decisions = settle(decisions, rows, rows.documents, held, least_contained)
     return Regrouped(settings, rows, grouped, decisions)
 
 
@@ -240,7 +237,7 @@ def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Sett
 
 def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
     """The account of the stored run, with everything that the other threshold changes."""
-    run, settings, rows = found.run, made.settings, made.prints
+    run, settings, rows = found.run, made.settings, made.rows
     dropped = bytes_removed(found.not_judged)
     gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
     source = run["regrouped_from"] or {
@@ -249,7 +246,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
         "crowd_members": sum(crowd["members"] for crowd in run["crowds"]),
         "popular": run["popular"]["documents"],
     }
-    said = judgement(made, made.prints, run["counts"]["different"])
+    said = judgement(made, rows, run["counts"]["different"])
     removed = made.decisions.rows[~made.decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source['threshold']:g}"
     return {
@@ -260,7 +257,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},
         "bytes": {
             **run["bytes"],
-            "removed_text": int(column(made.prints.ranks, "bytes")[removed].sum()) + dropped,
+            "removed_text": int(column(rows.ranks, "bytes")[removed].sum()) + dropped,
         },
         "recall": _recall(run, made, pairs),
         "audit": None,
@@ -270,7 +267,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
             *_not_stored(made.decisions),
             *said["warnings"],
             *not_in_full(run["counts"].get("capped", 0), was.search.measure),
-            *why_nothing_goes(settings, made.decisions, made.grouped.pairs, rows.unique, rows.reference),
+            *why_nothing_goes(settings, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }
@@ -283,7 +280,7 @@ def _recall(run: dict[str, Any], made: Regrouped, pairs: int) -> dict[str, Any]:
     """
     method, plan, missing = run["choice"]["method"], _plan_of(run), None
     if method == "lsh" and isinstance(plan, Plan):
-        shared, size_a, size_b = (column(made.grouped.pairs, name) for name in VERIFIED.names[2:])
+        shared, size_a, size_b = (column(made.groups.pairs, name) for name in VERIFIED.names[2:])
         missing = of_pairs(missed_with(plan, made.settings.sketch.sketch, shared, size_a + size_b - shared))
     return recall_of(made.settings, method, plan, Predicted(missing, pairs, bound=True))
 

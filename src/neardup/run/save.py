@@ -17,11 +17,11 @@ from neardup.io.writers import KeptWriter, OutputFolder, open_kept
 from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
 from neardup.join.corpus import Piece
-from neardup.run.account import Action, Run
+from neardup.run.account import Action, Run, Stages
 from neardup.run.find import Outcome
 from neardup.run.found import Found, write_result
 from neardup.run.tables import Ids
-from neardup.runtime import Advance, ordered_map, peak_memory
+from neardup.runtime import Advance, Progress, Silent, ordered_map, peak_memory
 from neardup.tables import Bools, Int64s
 
 ANNOTATIONS = ("group", "representative", "similarity")
@@ -46,7 +46,7 @@ def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False
         return fill(outcome, folder, action)
 
 
-def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> Found:
+def fill(outcome: Outcome, folder: OutputFolder, action: Action, progress: Progress | None = None) -> Found:
     """Write everything into an open folder, and return the result as written.
 
     ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
@@ -55,11 +55,12 @@ def fill(outcome: Outcome, folder: OutputFolder, action: Action) -> Found:
     changed.
     """
     found, run = outcome.found, outcome.run
+    stages = Stages(progress or Silent(), dict(run.seconds))
     if action in ("dedup", "annotate"):
-        with run.stages.stage("write", run.prints.rows, "rows") as advance:
+        with stages.stage("write", len(run.rows), "rows") as advance:
             lost = _write_rows(outcome, folder, advance, annotate=action == "annotate")
         found = _without(found, lost)
-    spent = {"seconds": dict(run.stages.seconds), "peak_memory_bytes": peak_memory()}
+    spent = {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
     found = replace(found, run={**found.run, **spent})
     write_result(found, folder)
     return found
@@ -92,16 +93,16 @@ class Lost:
 
 def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, annotate: bool) -> Lost:
     run = outcome.run
-    part = len(run.corpus.parts) - 1
-    documents = run.corpus.parts[part].documents
-    pieces = {piece.chunk: piece for piece in run.prints.pieces if piece.part == part}
-    stays = np.ones(run.prints.rows, np.bool_)
+    part, corpus = run.rows.new_part, run.rows.corpus
+    documents = corpus.parts[part].documents
+    pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == part}
+    stays = np.ones(len(run.rows), np.bool_)
     stays[run.decisions.gone] = annotate
     notes = _Annotations(run) if annotate else None
     lost, known = Lost(), _Known(outcome, part)
     with open_kept(folder, documents, notes.schema if notes else None) as writer:
         chunks = documents.chunks(pieces.keys(), None)
-        threads = run.corpus.settings.work.threads
+        threads = run.settings.work.threads
         for index, native in ordered_map(_native, chunks, threads):
             lost.problems += known.without(native.problems)
             lost.kept += _write_piece(writer, pieces[index], native, stays, notes)
@@ -122,7 +123,7 @@ class _Known:
 
     @cached_property
     def _all(self) -> frozenset[Problem]:
-        left_aside = (problem for of, problem in self._outcome.run.prints.left_aside if of == self._part)
+        left_aside = (problem for of, problem in self._outcome.run.rows.left_aside if of == self._part)
         return frozenset((*self._outcome.found.problems, *left_aside))
 
 
@@ -153,8 +154,8 @@ class _Annotations:
 
     def __init__(self, run: Run) -> None:
         decisions = run.decisions
-        self._ids = Ids(run.corpus, run.prints)
-        self._at = np.full(run.prints.rows, -1, np.int64)
+        self._ids = Ids(run.rows)
+        self._at = np.full(len(run.rows), -1, np.int64)
         self._at[decisions.rows] = np.arange(len(decisions.rows))
         self._decisions = decisions
         group = self._ids.of(np.empty(0, np.int64)).type

@@ -12,19 +12,19 @@ from neardup.tables import Int64s, column
 
 
 def why_nothing_goes(
-    settings: Settings, decisions: Decisions, pairs: pa.Table, rows: Int64s, reference: int
+    settings: Settings, decisions: Decisions, pairs: pa.Table, rows: Int64s, first_new: int
 ) -> list[str]:
     """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
 
-    ``rows`` are the rows of the document numbers in ``pairs``; the first ``reference`` rows are a reference set.
+    ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
     """
-    found = int(np.count_nonzero(rows[column(pairs, "b")] >= reference))  # not those within the reference set
+    found = int(np.count_nonzero(rows[column(pairs, "b")] >= first_new))  # not those within the reference set
     if decisions.none_goes or not found or not decisions.kept.all():
         return []
     if settings.keep.only_contained > 0 and len(decisions.rows):
         share = f"{settings.keep.only_contained:g}"
         why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
-    elif settings.search.measure == "containment" and reference:
+    elif settings.search.measure == "containment" and first_new:
         why = (
             "documents of the reference set are contained in new ones, and a document goes if it is itself "
             "contained in one that stays. The pairs are listed; measure overlap removes their new documents"

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from neardup.display import counted, similarity
 from neardup.errors import InputError
 from neardup.group.decide import Decisions, Streams
-from neardup.io.attachments import ATTACHMENTS, column_for, differences, lacking_places, same_or_not
-from neardup.join.corpus import Corpus, Fingerprints
+from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
 from neardup.join.criterion import similarity_of
+from neardup.join.rows import Rows
 from neardup.measures import MEASURES
 from neardup.tables import Bools, Int64s, column
 
@@ -36,13 +36,13 @@ class Named(Protocol):
 class Ids:
     """The ids of rows: the user's, or ``source#row`` (the row number for data in memory)."""
 
-    def __init__(self, corpus: Corpus, prints: Fingerprints) -> None:
-        self._prints = prints
-        self._firsts = np.array([piece.first for piece in prints.pieces] or [0], np.int64)
-        self._part_first = [prints.part_first(number) for number in range(len(corpus.parts))]
-        self._in_memory = [part.documents.format == "arrow" for part in corpus.parts]
-        self._named = [part.id is not None for part in corpus.parts]
-        kinds = {str(self._type(number)) for number in range(len(corpus.parts))}
+    def __init__(self, rows: Rows) -> None:
+        self._columns, self._pieces, parts = rows.ids, rows.corpus.pieces, rows.corpus.parts
+        self._firsts = np.array([piece.first for piece in self._pieces] or [0], np.int64)
+        self._part_first = [rows.part_first(number) for number in range(len(parts))]
+        self._in_memory = [part.documents.format == "arrow" for part in parts]
+        self._named = [part.id is not None for part in parts]
+        kinds = {str(self._type(number)) for number in range(len(parts))}
         self._as_text = len(kinds) > 1
 
     def of(self, rows: Int64s) -> pa.Array:
@@ -66,26 +66,26 @@ class Ids:
 
     def _type(self, number: int) -> pa.DataType:
         if self._named[number]:
-            return self._prints.ids[number].type
+            return self._columns[number].type
         return pa.int64() if self._in_memory[number] else pa.string()
 
     def _of_part(self, number: int, rows: Int64s) -> pa.Array:
         if self._named[number]:
-            return self._prints.ids[number].take(pa.array(rows - self._part_first[number]))
+            return self._columns[number].take(pa.array(rows - self._part_first[number]))
         owner = np.searchsorted(self._firsts, rows, side="right") - 1
         numbers = np.empty(len(rows), np.int64)
         for k in np.unique(owner):
             mine = owner == k
-            numbers[mine] = self._prints.pieces[k].row_numbers[rows[mine] - self._firsts[k]]
+            numbers[mine] = self._pieces[k].row_numbers[rows[mine] - self._firsts[k]]
         if self._in_memory[number]:
             return pa.array(numbers)
-        sources = pa.array([piece.source for piece in self._prints.pieces], pa.string()).take(pa.array(owner))
+        sources = pa.array([piece.source for piece in self._pieces], pa.string()).take(pa.array(owner))
         return pc.binary_join_element_wise(sources, pc.cast(pa.array(numbers), pa.string()), "#")
 
 
-def check_ids(prints: Fingerprints, number: int, name: str) -> str | None:
+def check_ids(rows: Rows, number: int, name: str) -> str | None:
     """Describe the fault in the id column of a part; None if it names every row once."""
-    ids = prints.ids[number]
+    ids = rows.ids[number]
     if ids.null_count:
         return f'the id column "{name}" is empty in {ids.null_count:,} rows'
     distinct = pc.count_distinct(ids).as_py()
@@ -107,16 +107,14 @@ def require_ids(fault: str | None) -> None:
         )
 
 
-def pair_table(
-    pairs: pa.Table, shingles: pa.Table, prints: Streams, ids: Named, reference_rows: int, measure: str
-) -> pa.Table:
+def pair_table(pairs: pa.Table, shingles: pa.Table, rows: Streams, ids: Named, measure: str) -> pa.Table:
     """The pairs as users see them, from two VERIFIED tables: counted by the measure, and on the shingle sets.
 
     A measure without a column of its own gets one, after its integers if it does not count shingles. If documents
     carry attachments, a column shows whether those of the two differ. With a reference set (the first rows), a
     last column shows whether document a is in it.
     """
-    unique, row = prints.unique, MEASURES[measure]
+    unique, row = rows.unique, MEASURES[measure]
     a, b = column(pairs, "a"), column(pairs, "b")
     shared, size_a, size_b = (column(shingles, name) for name in COUNTS)
     values = [
@@ -133,55 +131,56 @@ def pair_table(
     if row.column:
         value = similarity_of(common, total_a, total_b, row.formula)
         table = table.append_column(row.column, pa.array(value))
-    if prints.attachments:
-        differ = same_or_not(unique[a], unique[b], prints.attachments)
+    if rows.attachments:
+        differ = same_or_not(unique[a], unique[b], rows.attachments)
         table = table.append_column("attachments_differ", differ)
-    if reference_rows:
-        table = table.append_column("a_in_reference", pa.array(unique[a] < reference_rows))
+    if rows.first_new:
+        table = table.append_column("a_in_reference", pa.array(unique[a] < rows.first_new))
     return table
 
 
-def copy_table(prints: Streams, ids: Named, reference_rows: int) -> pa.Table:
+def copy_table(rows: Streams, ids: Named) -> pa.Table:
     """id, copy_of for every exact copy in the new input."""
-    rows = np.arange(prints.rows)
-    copies = rows[(prints.copy_of != rows) & (rows >= reference_rows)]
-    return pa.table([ids.of(copies), ids.of(prints.copy_of[copies])], names=["id", "copy_of"])
+    copies = _new_copies(rows)
+    return pa.table([ids.of(copies), ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
 
 
-def rank_table(
-    prints: Fingerprints, row_rank: Int64s, pairs: pa.Table, ids: Named, reference_rows: int
-) -> pa.Table:
+def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named) -> pa.Table:
     """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about."""
-    rows = involved(prints, pairs, reference_rows)
+    numbers = involved(rows, pairs)
     columns = {
-        "id": ids.of(rows),
-        "row": pa.array(rows),
-        "first": pa.array(prints.copy_of[rows]),
-        "rank": pa.array(row_rank[rows]),
-        "reference": pa.array(rows < reference_rows),
-        "bytes": pa.array(prints.bytes[rows]),
+        "id": ids.of(numbers),
+        "row": pa.array(numbers),
+        "first": pa.array(rows.copy_of[numbers]),
+        "rank": pa.array(row_rank[numbers]),
+        "reference": pa.array(numbers < rows.first_new),
+        "bytes": pa.array(rows.bytes[numbers]),
     }
-    return _with_attachments(pa.table(columns), rows, prints)
+    return _with_attachments(pa.table(columns), numbers, rows.attachments)
 
 
-def _with_attachments(table: pa.Table, rows: Int64s, prints: Streams) -> pa.Table:
-    """Append the column ``attachments``, if any document of the run carries some."""
-    if not prints.attachments:
-        return table
-    return table.append_column(ATTACHMENTS, column_for(rows, prints.attachments))
+def _with_attachments(table: pa.Table, numbers: Int64s, carried: Carried) -> pa.Table:
+    """Append the column ``attachments`` of some rows, if any document of the run carries some."""
+    return table.append_column(ATTACHMENTS, column_for(numbers, carried)) if carried else table
 
 
-def involved(prints: Streams, pairs: pa.Table, reference_rows: int) -> Int64s:
+def involved(rows: Streams, pairs: pa.Table) -> Int64s:
     """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies."""
-    rows = np.arange(prints.rows)
-    first = np.zeros(prints.rows, np.bool_)
+    first = np.zeros(len(rows), np.bool_)
     for end in ("a", "b"):
-        first[prints.unique[column(pairs, end)]] = True
-    first[prints.copy_of[(prints.copy_of != rows) & (rows >= reference_rows)]] = True
-    return np.flatnonzero(first[prints.copy_of])
+        first[rows.unique[column(pairs, end)]] = True
+    first[rows.copy_of[_new_copies(rows)]] = True
+    return np.flatnonzero(first[rows.copy_of])
 
 
-def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Table:
+def _new_copies(rows: Streams) -> Int64s:
+    """The rows of the new input that are exact copies."""
+    numbers = np.arange(len(rows))
+    copies: Int64s = numbers[(rows.copy_of != numbers) & (numbers >= rows.first_new)]
+    return copies
+
+
+def group_table(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> pa.Table:
     """id, group, representative, similarity, kept, reason: one row per member; an unknown similarity is null.
 
     ``measure`` is its name in the reasons. If documents carry attachments, a last column lists them.
@@ -193,21 +192,21 @@ def group_table(decisions: Decisions, prints: Streams, ids: Named, reference_row
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, prints, ids, reference_rows, measure),
+        "reason": _reasons(decisions, rows, ids, measure),
     }
-    return _with_attachments(pa.table(columns), decisions.rows, prints)
+    return _with_attachments(pa.table(columns), decisions.rows, rows.attachments)
 
 
-def _reasons(decisions: Decisions, prints: Streams, ids: Named, reference_rows: int, measure: str) -> pa.Array:
+def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> pa.Array:
     heads = decisions.representative_row
-    where = pa.array(np.where(heads < reference_rows, " in the reference set", "").astype(str))
+    where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
     leading = ids.text(heads)
-    carried, spared = _carried(decisions, prints, ids)
+    carried, spared = _carried(decisions, rows, ids)
     near = pc.binary_join_element_wise(
         "near copy of ", leading, where, _similarities(decisions, measure), carried, _spared(decisions, spared), ""
     )
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, "")
-    first = prints.copy_of[decisions.rows]
+    first = rows.copy_of[decisions.rows]
     of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
     counts = np.bincount(heads)[heads] - 1 if len(heads) else np.empty(0, np.int64)
     others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
@@ -227,14 +226,14 @@ def _similarities(decisions: Decisions, measure: str) -> pa.Array:
     return pa.array(said, pa.string()).take(pa.array(at))
 
 
-def _carried(decisions: Decisions, prints: Streams, ids: Named) -> tuple[pa.Array, Bools]:
+def _carried(decisions: Decisions, streams: Streams, ids: Named) -> tuple[pa.Array, Bools]:
     """The remark on attachments for each row, "" without any; and whether it explains why the document stays."""
-    rows, heads, carried = decisions.rows, decisions.representative_row, prints.attachments
+    rows, heads, carried = decisions.rows, decisions.representative_row, streams.attachments
     said, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
     if not carried:
         return pa.array(said, pa.string()), spared
     spared[lacking_places(rows, heads, carried)] = not decisions.none_goes
-    first = prints.copy_of[rows]
+    first = streams.copy_of[rows]
     # copies of each other with an attachment that the representative lacks: one stays
     stays = dict(zip(first[spared & decisions.kept].tolist(), rows[spared & decisions.kept].tolist(), strict=True))
     for place, difference in differences(rows, heads, ids.text(heads), carried):

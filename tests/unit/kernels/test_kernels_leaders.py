@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from neardup.group import leaders as stage
 from neardup.group.leaders import Grouped, group, merged, partner_lists
-from neardup.join.prefix_join import join_hubs, no_hubs
+from neardup.join.prefix_join import join_hubs
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join.prefix_index import Hubs
 from neardup.kernels.union_find import best_of_tree, tree_root, unite
@@ -64,7 +64,8 @@ class Example:
         table = made_sets.pair_table(self.sets, self.table)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stage, "CROWD", self.crowd)
-            return group(table, self.hubs, np.array(self.rank, np.int64), self.reference, form)
+            rank, least = np.array(self.rank, np.int64), made_sets.criterion(self.threshold)
+            return group(table, self.hubs, rank, self.reference, least, form)
 
     def expected(self, groups: str) -> list[int]:
         if groups == "components":
@@ -189,9 +190,9 @@ def test_groups_of_a_chain(
 ) -> None:
     """By hand: pairs 0–1, 1–2 and 2–3."""
     case = Example([{1}] * 4, Fraction(1, 2), [], [], rank, reference, 1000)
-    form = Settings.of(groups=groups, threshold=0.5)
+    least, form = made_sets.criterion(Fraction(1, 2)), Settings.of(groups=groups, threshold=0.5)
     table = chain(shared, [15, 15, 15, 15])
-    assert group(table, case.hubs, np.array(rank), reference, form).leader.tolist() == expected
+    assert group(table, case.hubs, np.array(rank), reference, least, form).leader.tolist() == expected
 
 
 @pytest.mark.parametrize("pairs", ["needed", "all"])
@@ -214,9 +215,8 @@ def test_similarities_are_compared_without_rounding(better: int) -> None:
     rows = [[k, 2, shared, shared, union] for k, (shared, union) in enumerate(of_leader)]
     table = verified_table(*np.array(rows, np.int64).T)
     for rank in ([0, 1, 2], [1, 0, 2]):
-        leader = group(
-            table, no_hubs(3, made_sets.criterion(Fraction(9, 10))), np.array(rank), 0, Settings.of(threshold=0.9)
-        ).leader
+        least, form = made_sets.criterion(Fraction(9, 10)), Settings.of(threshold=0.9)
+        leader = group(table, None, np.array(rank), 0, least, form).leader
         assert leader.tolist() == [0, 1, better]
 
 

@@ -53,10 +53,10 @@ class Reported:
 
 @dataclass(frozen=True)
 class Known:
-    """All documents: their rows, the number of reference documents, the criterion, the reported pairs."""
+    """All documents: their rows, the first that is not in the reference set, the criterion, the reported pairs."""
 
     rows: Int64s
-    reference: int
+    first_new: int
     criterion: Criterion
     reported: Reported
 
@@ -117,7 +117,7 @@ class Count:
         # the pair of two drawn documents comes from both; it counts once in all, and once in a stratum with both
         once = (place < 0) | (other > number)
         once_there = once | (self._stratum[place] != stratum)
-        adds = np.where(other < self._known.reference, 2, 1)
+        adds = np.where(other < self._known.first_new, 2, 1)
         missed = once & ~found
         ends = number[missed], other[missed]
         both_sizes = self._table.sizes[drawn[missed]], sizes[pairs[missed, 0]]

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
-from neardup.join.corpus import Corpus, Fingerprints
 from neardup.join.criterion import criterion_of
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.rows import Rows
 from neardup.measures import MEASURES
 from neardup.run.audit.count import Count, Known, Reported, Tally
 from neardup.run.audit.sample import Strata, draw, strata_of
@@ -75,23 +74,23 @@ class Audit:
         }
 
 
-def audit(corpus: Corpus, prints: Fingerprints, reported: Reported, advance: Advance) -> Audit:
+def audit(rows: Rows, reported: Reported, advance: Advance) -> Audit:
     """Draw the number of documents in the settings and compare them with all; ``advance`` counts documents.
 
     Every pair that the run looks for has an end in the new input, so only documents of the new input are drawn.
     The choice does not depend on the number of threads.
     """
-    reference = prints.documents_before(prints.part_first(len(corpus.parts) - 1))
-    units = prints.units[prints.unique[reference:]]
+    settings, first_new = rows.settings, rows.first_new_document
+    units = rows.units[rows.unique[first_new:]]
     if not len(units):
         return Audit((), 0, 0, None, None, VERIFIED.empty_table())
-    wanted, features = corpus.settings.search.audit, MEASURES[corpus.settings.search.measure].features
-    strata = strata_of(units, reported.has_pair()[reference:], wanted)
+    wanted, features = settings.search.audit, MEASURES[settings.search.measure].features
+    strata = strata_of(units, reported.has_pair()[first_new:], wanted)
     drawn = draw(strata, wanted)
-    known = Known(prints.unique, reference, criterion_of(corpus.settings.search), reported)
-    count = Count(ShingleStore(corpus, prints, features).get(drawn + reference), strata.of[drawn], known)
-    tally = _total(corpus.with_shingle_sets(prints.unique, count.of_chunk, features), advance)
-    return _outcome(strata, strata.of[drawn], tally, most=2 if reference else 1)
+    known = Known(rows.unique, first_new, criterion_of(settings.search), reported)
+    count = Count(rows.sets(features).get(drawn + first_new).only(drawn + first_new), strata.of[drawn], known)
+    tally = _total(rows.corpus.with_shingle_sets(rows.unique, count.of_chunk, features), advance)
+    return _outcome(strata, strata.of[drawn], tally, most=2 if first_new else 1)
 
 
 def _total(tallies: Iterable[Tally], advance: Advance) -> Tally:

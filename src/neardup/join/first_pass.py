@@ -1,0 +1,197 @@
+"""The first pass over the input: every row is read and fingerprinted, and exact copies fold into one document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
+from neardup.io.formats import Attachment
+from neardup.io.formats.kinds import NOT_EXTRACTED
+from neardup.io.readers import join_ids
+from neardup.io.readers.base import Chunk, Problem
+from neardup.io.readers.problems import LineProblems, Problems
+from neardup.join.corpus import Corpus, Piece, one_array
+from neardup.join.rows import Rows, Sketches
+from neardup.kernels.join.copies import FREE, enter_keys
+from neardup.runtime import Progress, ordered_map
+from neardup.sketch.documents import sign, simhash_rows, simhash_words
+from neardup.tables import Int64s, UInt32s, UInt64s
+
+
+def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, Sketches]:
+    """Fingerprint every row; of exact copies only the first has a sketch.
+
+    With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
+    too.
+    """
+    growing = _Growing(len(corpus.parts), one_empty=corpus.settings.keep.empty == "one")
+    total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
+    items = (
+        (number, chunk)
+        for number, part in enumerate(corpus.parts)
+        for chunk in part.documents.chunks(None, part.columns)
+    )
+    with progress.stage("fingerprint", total, "bytes") as advance:
+        work = partial(_read_and_fingerprint, corpus, slots)
+        for read in ordered_map(work, items, corpus.settings.work.threads):
+            growing.add(read)
+            advance(read.bytes_read)
+    return growing.finish(corpus)
+
+
+def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -> _Read:
+    number, chunk = item
+    part, settings = corpus.parts[number], corpus.settings
+    rows = chunk.read(part.columns)
+    texts = one_array(rows.table.column(part.text))
+    keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
+    units, invalid = sign(texts, settings, signatures, keys, corpus.key)
+    carried = carried_by(rows.table.column(ATTACHMENTS)) if ATTACHMENTS in part.columns else {}
+    mix_in(keys, carried)
+    simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
+    if simhashes.size:
+        simhash_rows(texts, settings.simhash.features, simhashes)
+    return _Read(
+        part=number,
+        chunk=chunk,
+        row_numbers=rows.row_numbers,
+        problems=rows.problems,
+        attachments=carried,
+        units=units,
+        keys=keys,
+        signatures=signatures,
+        simhashes=simhashes,
+        bytes=_lengths(texts),
+        invalid=int(invalid.sum()) + rows.replaced,
+        nulls=texts.null_count,
+        ids=one_array(rows.table.column(part.id)) if part.id else None,
+        extra=one_array(rows.table.column(part.extra)) if part.extra else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One chunk, read and fingerprinted."""
+
+    part: int
+    chunk: Chunk
+    row_numbers: Int64s
+    problems: Sequence[Problem]
+    attachments: dict[int, tuple[Attachment, ...]]
+    units: Int64s
+    keys: UInt64s
+    signatures: UInt32s
+    simhashes: UInt64s
+    bytes: Int64s
+    invalid: int
+    nulls: int
+    ids: pa.Array | None
+    extra: pa.Array | None
+
+    @property
+    def bytes_read(self) -> int:
+        return int(self.bytes.sum())
+
+
+class _Growing:
+    """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
+
+    def __init__(self, parts: int, *, one_empty: bool) -> None:
+        self._pieces: list[Piece] = []
+        self._one_empty = one_empty
+        self._keys = np.empty((1 << 12, 2), np.uint64)
+        self._copy_of = np.empty(1 << 12, np.int64)
+        self._table = np.full(1 << 13, FREE, np.int64)
+        self._signatures: list[UInt32s] = []
+        self._simhashes: list[UInt64s] = []
+        self._unique: list[Int64s] = []
+        self._ids: list[list[pa.Array]] = [[] for _ in range(parts)]
+        self._extra: list[pa.Array] = []
+        self._problems = Problems()
+        self._left_aside: list[tuple[int, Problem]] = []
+        self._attachments: dict[int, tuple[Attachment, ...]] = {}
+        self._columns: list[tuple[Int64s, Int64s]] = []
+        self._invalid = self._nulls = self._rows = 0
+
+    def add(self, read: _Read) -> None:
+        """Add one chunk."""
+        first, until = self._rows, self._rows + len(read.units)
+        self._make_room(until)
+        self._keys[first:until] = read.keys
+        enter_keys(self._keys, first, until, self._table, self._copy_of)
+        stands = (self._copy_of[first:until] == np.arange(first, until)) & (read.units > 0)
+        self._signatures.append(read.signatures[stands])
+        self._simhashes.append(read.simhashes[stands])
+        self._unique.append(np.flatnonzero(stands) + first)
+        self._columns.append((read.units, read.bytes))
+        self._pieces.append(Piece(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
+        if read.ids is not None:
+            self._ids[read.part].append(read.ids)
+        if read.extra is not None:
+            self._extra.append(read.extra)
+        self._take_problems(read)
+        self._attachments.update((first + place, found) for place, found in read.attachments.items())
+        self._invalid += read.invalid
+        self._nulls += read.nulls
+        self._rows = until
+
+    def _take_problems(self, read: _Read) -> None:
+        if isinstance(read.problems, LineProblems):  # these are lines, never whole files
+            self._problems.add(read.problems)
+            return
+        self._problems.add([problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED)])
+        self._left_aside.extend((read.part, problem) for problem in read.problems if problem.kind)
+
+    def finish(self, corpus: Corpus) -> tuple[Rows, Sketches]:
+        """Return the rows and their sketches; all chunks of ``corpus`` must have been added."""
+        units, sizes = (_concatenated([pair[i] for pair in self._columns]) for i in (0, 1))
+        copy_of = self._copy_of[: self._rows].copy()
+        if not self._one_empty:  # documents without text have no content to be equal in
+            copy_of[units == 0] = np.flatnonzero(units == 0)
+        rows = Rows(
+            replace(corpus, pieces=tuple(self._pieces)),
+            units=units,
+            bytes=sizes,
+            copy_of=copy_of,
+            unique=_concatenated(self._unique),
+            ids=tuple(_joined(arrays) for arrays in self._ids),
+            extra=_joined(self._extra) if self._extra else None,
+            problems=self._problems,
+            left_aside=tuple(self._left_aside),
+            attachments=self._attachments,
+            invalid=self._invalid,
+            nulls=self._nulls,
+        )
+        no_words = np.empty((0, simhash_words(corpus.settings)), np.uint64)
+        return rows, Sketches(tuple(self._signatures), np.concatenate([no_words, *self._simhashes]))
+
+    def _make_room(self, rows: int) -> None:
+        if rows <= len(self._keys):
+            return
+        size = max(rows, 2 * len(self._keys))
+        keys, copy_of = np.empty((size, 2), np.uint64), np.empty(size, np.int64)
+        keys[: self._rows], copy_of[: self._rows] = self._keys[: self._rows], self._copy_of[: self._rows]
+        self._keys, self._copy_of = keys, copy_of
+        self._table = np.full(1 << (2 * size - 1).bit_length(), FREE, np.int64)
+        # rows that are copies find the row they copy, as before
+        enter_keys(keys, 0, self._rows, self._table, copy_of)
+
+
+def _lengths(texts: pa.Array) -> Int64s:
+    lengths: Int64s = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths
+
+
+def _concatenated(arrays: list[Int64s]) -> Int64s:
+    return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
+
+
+def _joined(arrays: list[pa.Array]) -> pa.Array:
+    """Concatenate into one array, of strings if the files store the column in different types."""
+    return one_array(join_ids(arrays)) if arrays else pa.array([], pa.int64())

@@ -1,0 +1,96 @@
+"""The record of the first pass: what is known of every row, and the feature sets of some rows on request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.io.formats import Attachment
+from neardup.io.readers.base import Problem
+from neardup.io.readers.problems import Problems
+from neardup.join.corpus import Corpus
+from neardup.join.shingle_store import ShingleStore
+from neardup.kernels.text.keyed import Key
+from neardup.measures import Features
+from neardup.settings import Settings
+from neardup.tables import Int64s, UInt32s, UInt64s
+
+
+@dataclass(frozen=True, eq=False)
+class Sketches:
+    """The sketches of the documents, in order: signatures or SimHash fingerprints, as the search needs them.
+
+    They are apart from the rows, because verification needs their memory: whoever holds them drops them.
+    """
+
+    signatures: tuple[UInt32s, ...]  # blocks [m, slots]
+    simhashes: UInt64s  # [documents, words]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What one pass over the input finds out about its rows; ``len`` is their number.
+
+    Rows that are *documents* are new and not empty: a document number is an index into ``unique``. Feature sets
+    are read again on request (``sets``); nothing else of the texts is kept.
+    """
+
+    corpus: Corpus
+    units: Int64s  # tokens (or characters) of each row
+    bytes: Int64s  # size of each text
+    copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
+    unique: Int64s  # the row of each document
+    ids: tuple[pa.Array, ...]  # per part: the id column, or an empty array where rows are named by number
+    extra: pa.Array | None
+    problems: Problems = field(default_factory=Problems)
+    left_aside: tuple[tuple[int, Problem], ...] = ()  # (input, file that holds no known text)
+    attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
+    invalid: int = 0
+    nulls: int = 0
+    _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings under which the rows were read."""
+        return self.corpus.settings
+
+    @property
+    def new_part(self) -> int:
+        """The number of the new input among the inputs of the corpus."""
+        return len(self.corpus.parts) - 1
+
+    @property
+    def first_new(self) -> int:
+        """The first row of the new input; the rows before it are the reference set."""
+        return self.part_first(self.new_part)
+
+    @property
+    def first_new_document(self) -> int:
+        """The first document of the new input; the documents before it are the reference set."""
+        return int(np.searchsorted(self.unique, self.first_new))
+
+    def part_first(self, part: int) -> int:
+        """The first row of an input of the corpus."""
+        return next((piece.first for piece in self.corpus.pieces if piece.part >= part), len(self))
+
+    def sets(self, features: Features = "shingles") -> ShingleStore:
+        """The store of the shingle sets, or other ``features``, of the documents; the same for all stages."""
+        if features not in self._stores:
+            self._stores[features] = ShingleStore(self.corpus, self.units, self.unique, features)
+        return self._stores[features]
+
+    def under(self, key: Key) -> Rows:
+        """The same rows, with features hashed by another key from now on."""
+        return replace(self, corpus=replace(self.corpus, key=key))
+
+    def unnamed(self, parts: set[int]) -> Rows:
+        """The same rows; those of some ``parts`` are named by number and not by their id column."""
+        named = (
+            replace(part, id=None) if number in parts else part for number, part in enumerate(self.corpus.parts)
+        )
+        return replace(self, corpus=replace(self.corpus, parts=tuple(named)))

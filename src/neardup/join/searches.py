@@ -1,0 +1,172 @@
+"""The searches side by side: LSH, Hamming, exact, and common text."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.join.closing import close
+from neardup.join.criterion import criterion_of
+from neardup.join.evidence import Evidence, Proposal
+from neardup.join.exact_candidates import join_everything
+from neardup.join.lsh_candidates import candidates
+from neardup.join.method import Choice
+from neardup.join.missing import missing_outside
+from neardup.join.prefix_join import Joined, joined
+from neardup.join.rows import Rows, Sketches
+from neardup.join.shingle_store import DocumentSets
+from neardup.join.verify import verify
+from neardup.lsh.bands import Plan
+from neardup.lsh.hamming.tables import hamming_plan
+from neardup.measures import MEASURES
+from neardup.runtime import Progress, release_memory
+from neardup.tables import VERIFIED, Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class LshSearch:
+    """Documents that agree in a band are verified; those of large buckets are joined exactly.
+
+    ``sets`` were read already; they are kept here so that verification need not read them again.
+    """
+
+    choice: Choice
+    plan: Plan
+    sets: DocumentSets | None = None
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose the pairs that agree in a band."""
+        threads, first_new = rows.settings.work.threads, rows.first_new_document
+        with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
+            proposed = candidates(sketches.signatures, self.plan, first_new, threads, advance)
+        return Proposal(self.choice, self.plan, proposed, sets=self.sets)
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+        """Verify and close the proposed pairs, and prepare the exact join."""
+        return _proved(rows, proposal, progress)
+
+
+@dataclass(frozen=True)
+class HammingSearch:
+    """Documents whose SimHash fingerprints are within a distance are verified; crowds are joined exactly."""
+
+    choice: Choice
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose the pairs within the distance of the settings."""
+        from neardup.join.hamming_candidates import candidates as near  # other runs need not wait for its kernels
+
+        shape, fingerprints = rows.settings.simhash, sketches.simhashes
+        plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
+        threads, first_new = rows.settings.work.threads, rows.first_new_document
+        with progress.stage("candidates", None, "tables") as advance:
+            proposed = near(fingerprints, shape.distance, first_new, threads, advance)
+        return Proposal(self.choice, plan, proposed)
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+        """Verify and close the proposed pairs, and prepare the exact join."""
+        return _proved(rows, proposal, progress)
+
+
+@dataclass(frozen=True)
+class ExactSearch:
+    """All documents are joined exactly; ``plan`` is what LSH would have done."""
+
+    choice: Choice
+    plan: Plan
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose no pairs, and prepare the exact join of all documents."""
+        everything = join_everything(len(rows.unique))
+        made, sets = _joined(everything.hub, rows, progress)
+        if made is None:
+            return Proposal(self.choice, self.plan, everything)
+        return Proposal(self.choice, self.plan, everything, made.hubs, made.tied, sets)
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+        """Hand on the index: its pairs are looked up when the documents are grouped."""
+        return Evidence(
+            proposal.choice,
+            proposal.plan,
+            proposal.candidates,
+            VERIFIED.empty_table(),
+            proposal.index,
+            proposal.sets,
+        )
+
+
+@dataclass(frozen=True)
+class CommonTextSearch:
+    """All documents are joined by their common text; ``plan`` is what LSH would have done."""
+
+    choice: Choice
+    plan: Plan
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose no pairs: the join counts the ones that meet at once."""
+        return Proposal(self.choice, self.plan, join_everything(len(rows.unique)))
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+        """Find the pairs by a measure of common text; no documents are left to an index."""
+        # other runs need not wait for these kernels
+        if rows.settings.search.measure == "lcs":
+            from neardup.join.lcs_join import join_in_order as join
+        else:
+            from neardup.join.chunk_join import join_chunks as join
+
+        found = join(rows, progress)
+        return Evidence(
+            proposal.choice,
+            proposal.plan,
+            proposal.candidates,
+            found.pairs,
+            compared=found.candidates,
+            capped=found.capped,
+        )
+
+
+def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+    """The proposed pairs that meet the criterion, the pairs that chains of them connect, and the index."""
+    settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    release_memory()
+    # without any pairs, pyarrow's unique values are of type null
+    involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
+    with ExitStack() as held:
+        with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
+            held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
+            pairs = verify(proposed.pairs, store, criterion_of(settings.search), settings.work.threads, advance)
+        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress)
+        missing = None
+        if isinstance(plan, Plan):
+            with progress.stage("recall", None, "pairs"):
+                missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store)
+        made, sets = _joined(closed.hub, rows, progress)
+    return Evidence(
+        proposal.choice,
+        plan,
+        replace(proposed, hub=closed.hub),
+        closed.pairs,
+        None if made is None else made.hubs,
+        sets,
+        closed=closed,
+        missing=missing,
+        in_buckets=proposed.hub,
+    )
+
+
+def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[Joined | None, DocumentSets | None]:
+    """The exact join of ``documents``, prepared, and the sets it refers to; None and None without documents."""
+    settings, made, sets = rows.settings, None, None
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    with progress.stage("shingles", len(documents), "documents"):
+        if len(documents):
+            sets = store.get(documents)
+    with progress.stage("join", len(documents), "documents"):
+        if len(documents):
+            made = joined(documents, store.documents, store, criterion_of(settings.search), settings.work.threads)
+    return made, sets
