@@ -130,7 +130,7 @@ def _plan(options: PlanOptions) -> int:
     from neardup.lsh.bands import plan as planned
 
     _refuse_without_documents(options)
-    chosen = planned(options.threshold, options.recall, options.slots)
+    chosen = planned(threshold=options.threshold, recall=options.recall, slots=options.slots)
     if options.json:
         typer.echo(notation.dumps(chosen.as_dict(), indent=2))
         return DONE
