@@ -12,7 +12,7 @@ import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
-from neardup.cli.options import CREATION
+from neardup.cli.options.on_collections import AddOptions
 from neardup.cli.shown import watcher
 from neardup.errors import SettingError
 from neardup.settings import Settings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
 
 
-def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **typed: Any) -> int:
+def add(options: AddOptions) -> int:
     """Add documents to a collection, all of them or none.
 
     An id that exists already is an error, unless --replace is given. Files with one document each
@@ -34,53 +34,51 @@ def add(path: Path, inputs: list[str], problems: Path | None, json: bool, **type
     Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
     nothing was added.
     """
-    added, total = _added(path, inputs, problems, typed)
-    if json:
+    added, total = _added(options)
+    if options.json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
     else:
         for note in added.notes:
             typer.echo(display.printable(note))
-        replaced = f", {display.number(added.replaced)} replaced" if typed["replace"] else ""
+        replaced = f", {display.number(added.replaced)} replaced" if options.replace else ""
         typer.echo(
             f"{display.counted(added.added, 'document')} added{replaced}; "
-            f"{display.printable(path)} holds {display.number(total)}"
+            f"{display.printable(options.path)} holds {display.number(total)}"
         )
         for line in _repeats(added):
             typer.echo(line)
     if added.rejected:
-        warn("\n".join(_rejected(added, problems)))
+        warn("\n".join(_rejected(added, options.problems)))
     return REJECTED if added.rejected else DONE
 
 
-def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str, Any]) -> tuple[Added, int]:
+def _added(options: AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection
     from neardup.collection.collection import own_files
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import ProblemList, access_of, creating
 
-    settings = {
-        option.name.removeprefix("new_"): value for option in CREATION if (value := typed[option.name]) is not None
-    }
-    near, on_near = _near(typed)
+    near, on_near = _near(options)
+    path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
-    reading = Settings.of(encoding=typed["encoding"], delimiter=typed["delimiter"]).reading
-    documents = open_files(inputs, without=own, reading=reading)
+    reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter).reading
+    documents = open_files(options.inputs, without=own, reading=reading)
     # before the collection is made, so that a mistake leaves none behind
-    choose_columns(documents, typed["text"], typed["id"])
+    choose_columns(documents, options.text, options.id)
     access = access_of(documents)
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
         with creating(access):
-            opened = Collection(path, wait=typed["wait"], on_problem=on_problem, **settings)
+            opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
         with opened as collection:
             with watcher() as progress:
                 added = collection.add(
                     documents,
-                    text=typed["text"],
-                    id=typed["id"],
-                    metadata=list(typed["metadata"]),
-                    on_duplicate="replace" if typed["replace"] else "error",
+                    text=options.text,
+                    id=options.id,
+                    metadata=options.metadata,
+                    on_duplicate="replace" if options.replace else "error",
                     progress=progress,
                     near=near,
                     on_near=on_near,
@@ -88,11 +86,22 @@ def _added(path: Path, inputs: list[str], problems: Path | None, typed: dict[str
             return added, len(collection)
 
 
-def _near(typed: dict[str, Any]) -> tuple[Near | None, Any]:
+def _creation(options: AddOptions) -> dict[str, Any]:
+    """Return the given settings of a new collection."""
+    settings = {
+        "length": options.new_length,
+        "slots": options.new_slots,
+        "scale": options.new_scale,
+        "floor": options.new_floor,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _near(options: AddOptions) -> tuple[Near | None, Any]:
     """Return the search and the action of --near, --on-near, --skip-near and --recall."""
     from neardup.collection import Near
 
-    near, on_near, skip, recall = (typed[name] for name in ("near", "on_near", "skip_near", "near_recall"))
+    near, on_near, skip, recall = options.near, options.on_near, options.skip_near, options.near_recall
     if skip is not None and (near is not None or on_near is not None):
         raise SettingError("--skip-near was given with --near or --on-near", "One or the other", "Leave one out")
     threshold = near if skip is None else skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -16,7 +17,7 @@ from neardup.cli.explain import explain
 from neardup.cli.groups import decide, groups
 from neardup.cli.messages import guarded
 from neardup.cli.option import with_options
-from neardup.cli.options import COMMANDS
+from neardup.cli.options import RECORDS, on_collections, on_files
 from neardup.cli.plan import plan
 from neardup.cli.search import search
 from neardup.cli.serve import serve
@@ -52,12 +53,32 @@ def neardup(
 _SAY_IT_THEMSELVES = {"serve", "warm"}
 """Commands that report compiling in their own way."""
 
-for _command in (
-    *(dedup, group, compare, plan, explain),
-    *(add, remove, search, groups, decide, serve, info, check, compact),
-    *(demo, warm),
-):
-    _name = _command.__name__
-    _summary = (_command.__doc__ or "").partition("\n")[0]
-    _run = _command if _name in _SAY_IT_THEMSELVES else watched(_command)
-    app.command(_name, short_help=_summary)(with_options(guarded(_run), COMMANDS[_name]))
+T = TypeVar("T")
+
+
+def _add(command: Callable[[T], int], record: type[T]) -> None:
+    """Register a command that receives a record of options."""
+    name = command.__name__
+    if RECORDS[name] is not record:
+        raise TypeError(f"{name} receives {record.__name__}, not {RECORDS[name].__name__} of the table")
+    summary = (command.__doc__ or "").partition("\n")[0]
+    run = command if name in _SAY_IT_THEMSELVES else watched(command)
+    app.command(name, short_help=summary)(with_options(guarded(run), record))
+
+
+_add(dedup, on_files.DedupOptions)
+_add(group, on_files.GroupOptions)
+_add(compare, on_files.CompareOptions)
+_add(plan, on_files.PlanOptions)
+_add(explain, on_files.ExplainOptions)
+_add(add, on_collections.AddOptions)
+_add(remove, on_collections.RemoveOptions)
+_add(search, on_collections.SearchOptions)
+_add(groups, on_collections.GroupsOptions)
+_add(decide, on_collections.DecideOptions)
+_add(serve, on_collections.ServeOptions)
+_add(info, on_collections.InfoOptions)
+_add(check, on_collections.CheckOptions)
+_add(compact, on_collections.CompactOptions)
+_add(demo, on_files.DemoOptions)
+_add(warm, on_files.WarmOptions)

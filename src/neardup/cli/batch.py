@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as notation
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -11,7 +10,8 @@ import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
-from neardup.cli.options import COMMANDS
+from neardup.cli.option import options_of
+from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
@@ -20,34 +20,21 @@ if TYPE_CHECKING:
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
+Options: TypeAlias = DedupOptions | GroupOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
 
 
-@dataclass(frozen=True)
-class Order:
-    """The typed arguments other than the settings."""
-
-    inputs: list[str]
-    out: Path | None
-    text: str | None
-    id: str | None
-    against: list[str]
-    dry_run: bool
-    json: bool
-    overwrite: bool
-
-
-def dedup(annotate: bool, **typed: Any) -> int:
+def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence.
 
     At least one document of each group stays. Exit status: 0 done; 1 done, but some input was
     rejected (problems.jsonl lists it); 2 error.
     """
-    return _order("annotate" if annotate else "dedup", typed)
+    return _run("annotate" if options.annotate else "dedup", options)
 
 
-def group(stored: Path | None, explicit: frozenset[str], **typed: Any) -> int:
+def group(options: GroupOptions) -> int:
     """Report which documents are near copies; remove none.
 
     With --from the documents are not read again: the pairs of an earlier result are grouped at a
@@ -55,61 +42,58 @@ def group(stored: Path | None, explicit: frozenset[str], **typed: Any) -> int:
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
-    if stored is None:
-        return _order("group", typed)
-    _refuse_other_options(explicit)
-    order = Order(**{name: typed[name] for name in Order.__dataclass_fields__})
-    _refuse_unusable_out(order)
-    return _tell(_regroup_and_save(stored, typed["threshold"], order), order)
+    if options.stored is None:
+        return _run("group", options)
+    _refuse_other_options(options.explicit)
+    _refuse_unusable_out(options)
+    return _tell(_regroup_and_save(options.stored, options), options)
 
 
-def _order(action: Action, typed: dict[str, Any]) -> int:
-    order = Order(**{name: typed.pop(name) for name in Order.__dataclass_fields__})
-    settings = Settings.of(**typed)
-    order = replace(order, against=list(order.against))
-    _refuse_unusable_out(order)
-    return _tell(_find_and_save(action, order, settings), order)
+def _run(action: Action, options: Options) -> int:
+    settings = options.settings.checked()
+    _refuse_unusable_out(options)
+    return _tell(_find_and_save(action, options, settings), options)
 
 
-def _tell(found: Found, order: Order) -> int:
-    if order.json:
-        typer.echo(notation.dumps({**found.run, **_files(order)}, indent=2, ensure_ascii=False))
+def _tell(found: Found, options: Options) -> int:
+    if options.json:
+        typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
     else:
-        _show(found, order)
+        _show(found, options)
     return REJECTED if found.run["counts"]["rejected"] else DONE
 
 
-def _refuse_unusable_out(order: Order) -> None:
+def _refuse_unusable_out(options: Options) -> None:
     """Raise OutputError before the work rather than after it."""
-    if order.dry_run:
+    if options.dry_run:
         return
-    if order.out is None:
+    if options.out is None:
         raise OutputError("No folder for the results was given", "", "Give -o DIR, or --dry-run to write nothing")
-    if order.out.exists() and not order.overwrite:
+    if options.out.exists() and not options.overwrite:
         raise OutputError(
-            f"{order.out} exists already",
+            f"{options.out} exists already",
             "A folder that does not exist yet",
             "Choose another one, or give --overwrite to replace it",
         )
 
 
-def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
+def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
 
-    documents = open_files(order.inputs, reading=settings.reading)
-    columns = choose_columns(documents, order.text, order.id)
-    against = open_files(order.against, reading=settings.reading) if order.against else None
-    if order.out is not None and not order.dry_run:
-        check_before(documents, order.out, action)
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text, options.id)
+    against = open_files(options.against, reading=settings.reading) if options.against else None
+    if options.out is not None and not options.dry_run:
+        check_before(documents, options.out, action)
     with watcher() as progress:
-        if order.out is None or order.dry_run:
+        if options.out is None or options.dry_run:
             return run(documents, columns, settings, against, progress, action).found
         # opened before the work, so that an unwritable folder is reported at once
-        with OutputFolder(order.out, overwrite=order.overwrite) as folder:
-            folder.restrict(common_access((*order.inputs, *order.against)))  # folders, too
+        with OutputFolder(options.out, overwrite=options.overwrite) as folder:
+            folder.restrict(common_access((*options.inputs, *options.against)))  # folders, too
             outcome = run(documents, columns, settings, against, progress, action)
             found = fill(outcome, folder, action, progress)
     return found
@@ -117,7 +101,8 @@ def _find_and_save(action: Action, order: Order, settings: Settings) -> Found:
 
 def _refuse_other_options(explicit: frozenset[str]) -> None:
     """Raise SettingError for options other than the threshold, which a stored result cannot change."""
-    spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in COMMANDS["group"]}
+    known = options_of(GroupOptions)
+    spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
     others = [spelled for name, spelled in spelling.items() if name in explicit - _WITH_STORED]
     if others:
         raise SettingError(
@@ -133,39 +118,40 @@ def _refuse_other_options(explicit: frozenset[str]) -> None:
         )
 
 
-def _regroup_and_save(stored: Path, threshold: float, order: Order) -> Found:
+def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     from neardup.io.writers import OutputFolder
     from neardup.run.found import load, write_result
 
-    if order.out is None or order.dry_run:
+    threshold = options.settings.threshold
+    if options.out is None or options.dry_run:
         return load(stored).at(threshold)
-    if order.out.resolve() == stored.resolve():
+    if options.out.resolve() == stored.resolve():
         raise OutputError(
-            f"{order.out} is the result that --from names",
+            f"{options.out} is the result that --from names",
             "Another folder, since a result cannot replace its source",
             "Choose another folder with -o",
         )
-    with OutputFolder(order.out, overwrite=order.overwrite) as folder:
+    with OutputFolder(options.out, overwrite=options.overwrite) as folder:
         found = load(stored).at(threshold)
         write_result(found, folder)
     return found
 
 
-def _files(order: Order) -> dict[str, Any]:
+def _files(options: Options) -> dict[str, Any]:
     """Return the output folder and its files; none after a dry run."""
-    if order.out is None or order.dry_run:
+    if options.out is None or options.dry_run:
         return {"out": None, "files": []}
-    return {"out": str(order.out), "files": sorted(path.name for path in order.out.iterdir())}
+    return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
-def _show(found: Found, order: Order) -> None:
-    run, files = found.run, _files(order)
-    if order.dry_run:
+def _show(found: Found, options: Options) -> None:
+    run, files = found.run, _files(options)
+    if options.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])
-    written = "nothing (dry run)" if order.dry_run else f"{files['out']}: {', '.join(files['files'])}"
+    written = "nothing (dry run)" if options.dry_run else f"{files['out']}: {', '.join(files['files'])}"
     show_summary(run, ("written", written))
     if run["counts"]["rejected"]:
-        warn(_rejected(found, "" if order.dry_run else f"; problems.jsonl in {order.out} lists them"))
+        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists them"))
 
 
 def _rejected(found: Found, where: str) -> str:

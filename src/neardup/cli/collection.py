@@ -11,35 +11,36 @@ import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, ERROR, error
+from neardup.cli.options.on_collections import CheckOptions, CompactOptions, InfoOptions, RemoveOptions
 from neardup.cli.shown import watcher
 
 if TYPE_CHECKING:
     from neardup.collection import Collection
 
 
-def remove(path: Path, ids: list[str], wait: float, json: bool) -> int:
+def remove(options: RemoveOptions) -> int:
     """Remove documents from a collection, all of them or none.
 
     Also removes everything derived from them. An unknown id is an error.
     """
-    with opened(path, wait) as collection:
-        removed = collection.remove(ids)
+    with opened(options.path, options.wait) as collection:
+        removed = collection.remove(options.ids)
         left = len(collection)
-    if json:
+    if options.json:
         typer.echo(notation.dumps({"removed": removed, "documents": left}, indent=2))
     else:
         typer.echo(
             f"{display.counted(removed, 'document')} removed; "
-            f"{display.printable(path)} holds {display.number(left)}"
+            f"{display.printable(options.path)} holds {display.number(left)}"
         )
     return DONE
 
 
-def info(path: Path, json: bool) -> int:
+def info(options: InfoOptions) -> int:
     """Show the size and settings of a collection."""
-    with opened(path) as collection:
+    with opened(options.path) as collection:
         known = collection.info()
-    if json:
+    if options.json:
         typer.echo(notation.dumps(known, indent=2, ensure_ascii=False))
         return DONE
     for line in display.aligned(list(_facts(known))):
@@ -47,14 +48,14 @@ def info(path: Path, json: bool) -> int:
     return DONE
 
 
-def check(path: Path, json: bool) -> int:
+def check(options: CheckOptions) -> int:
     """Check a collection: derive everything from the texts again, and compare.
 
     Exit status: 0 no fault; 2 faults were found.
     """
-    with opened(path) as collection, watcher() as progress:
+    with opened(options.path) as collection, watcher() as progress:
         total, faults = len(collection), collection.check(progress)
-    if json:
+    if options.json:
         typer.echo(notation.dumps({"documents": total, "faults": faults}, indent=2, ensure_ascii=False))
     elif not faults:
         typer.echo(f"{display.counted(total, 'document')} checked, no fault found")
@@ -63,20 +64,20 @@ def check(path: Path, json: bool) -> int:
     return ERROR if faults else DONE
 
 
-def compact(path: Path, upgrade: bool, wait: float, json: bool) -> int:
+def compact(options: CompactOptions) -> int:
     """Rewrite a collection without free space, and without the words of removed documents.
 
     Needs free disk space of the size of the file, and no other reader or writer.
     """
-    with opened(path, wait, upgrade=upgrade) as collection:
+    with opened(options.path, options.wait, upgrade=options.upgrade) as collection:
         before = collection.info()["bytes"]["file"]
         collection.compact()
         total, after = len(collection), collection.info()["bytes"]["file"]
-    if json:
+    if options.json:
         typer.echo(notation.dumps({"documents": total, "before": before, "after": after}, indent=2))
     else:
         typer.echo(
-            f"{display.printable(path)} has {display.size(after)}, {display.size(before)} before; "
+            f"{display.printable(options.path)} has {display.size(after)}, {display.size(before)} before; "
             f"it holds {display.counted(total, 'document')}"
         )
     return DONE

@@ -6,17 +6,16 @@ import json as notation
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from neardup import display
 from neardup.cli.documents import naming, refuse_second_input
 from neardup.cli.messages import warn
+from neardup.cli.options.on_files import CompareOptions
 from neardup.cli.shown import WIDTH
 from neardup.errors import OutputError
 
@@ -29,49 +28,46 @@ BATCH = 1000
 """Lines to print at a time."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """The typed arguments other than the options of the comparison."""
-
-    a: str
-    b: str
-    literal: bool
-    html: Path | None
-    overwrite: bool
-    full: bool
-    width: int | None
-    json: bool
-
-
-def compare(**typed: Any) -> int:
+def compare(options: CompareOptions) -> int:
     """Show the common text of two documents, side by side, with all measures.
 
     Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
     """
-    order = Order(**{name: typed.pop(name) for name in Order.__dataclass_fields__})
-    _refuse_overwriting_input(order)
-    from neardup.comparison.compare import compare as compared
+    _refuse_overwriting_input(options)
     from neardup.io.writers import OutputPage, common_access
 
-    texts = (order.a, order.b) if order.literal else _texts(order)
-    names = LITERAL if order.literal else (_name(order.a), _name(order.b))
-    if order.html is None:
-        found = compared(*texts, **typed)
+    texts = (options.a, options.b) if options.literal else _texts(options)
+    names = LITERAL if options.literal else (_name(options.a), _name(options.b))
+    if options.html is None:
+        found = _compared(texts, options)
     else:
         # opened before the work, so that an unwritable page is reported at once
-        access = common_access(() if order.literal else (name for name in (order.a, order.b) if name != "-"))
-        with OutputPage(order.html, overwrite=order.overwrite, access=access) as page:
-            found = compared(*texts, **typed)
-            page.write(found.html(names=names, full=order.full))
-    _show(found, names, order)
+        access = common_access(() if options.literal else (name for name in (options.a, options.b) if name != "-"))
+        with OutputPage(options.html, overwrite=options.overwrite, access=access) as page:
+            found = _compared(texts, options)
+            page.write(found.html(names=names, full=options.full))
+    _show(found, names, options)
     return 0
 
 
-def _refuse_overwriting_input(order: Order) -> None:
-    if order.html is None or order.literal:
+def _compared(texts: tuple[str, str], options: CompareOptions) -> Comparison:
+    from neardup.comparison.compare import compare as compared
+
+    return compared(
+        *texts,
+        length=options.length,
+        unit=options.unit,
+        min_chunk=options.min_chunk,
+        stop_words=options.stop_words,
+        ignore_numbers=options.ignore_numbers,
+    )
+
+
+def _refuse_overwriting_input(options: CompareOptions) -> None:
+    if options.html is None or options.literal:
         return
-    for name in (order.a, order.b):
-        if os.path.exists(name) and os.path.exists(order.html) and os.path.samefile(name, order.html):
+    for name in (options.a, options.b):
+        if os.path.exists(name) and os.path.exists(options.html) and os.path.samefile(name, options.html):
             raise OutputError(
                 f"{display.printable(name)} is a document and the page",
                 "A page with another name",
@@ -79,9 +75,9 @@ def _refuse_overwriting_input(order: Order) -> None:
             )
 
 
-def _texts(order: Order) -> tuple[str, str]:
-    refuse_second_input((order.a, order.b))
-    return _read(order.a), _read(order.b)
+def _texts(options: CompareOptions) -> tuple[str, str]:
+    refuse_second_input((options.a, options.b))
+    return _read(options.a), _read(options.b)
 
 
 def _read(name: str) -> str:
@@ -97,19 +93,19 @@ def _name(typed: str) -> str:
     return "standard input" if typed == "-" else os.fsencode(typed).decode("utf-8", "replace")
 
 
-def _show(found: Comparison, names: tuple[str, str], order: Order) -> None:
+def _show(found: Comparison, names: tuple[str, str], options: CompareOptions) -> None:
     from neardup.comparison.show import as_text, facts_of, notes_on
 
     colour = _has_colour()
-    width = order.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
-    if order.json:
+    width = options.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
+    if options.json:
         typer.echo(notation.dumps(found.as_dict()))
         for note in notes_on(found):
             warn(note)
-    elif order.html is None:
-        _print(as_text(found, names, width, colour=colour, full=order.full))
+    elif options.html is None:
+        _print(as_text(found, names, width, colour=colour, full=options.full))
     else:
-        _print([*facts_of(found, width), "", f"written  {display.printable(order.html)}"])
+        _print([*facts_of(found, width), "", f"written  {display.printable(options.html)}"])
 
 
 def _has_colour() -> bool:

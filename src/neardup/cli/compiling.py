@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from time import monotonic
-from typing import Any
+from typing import TypeVar
 
 import typer
 
@@ -16,6 +16,7 @@ from neardup.cli.messages import warn
 from neardup.kernels import compile_cache
 from neardup.kernels.warming import Spare, entries_of, helped
 
+T = TypeVar("T")
 PATIENCE = 1.0
 """Seconds of compiling before the first message."""
 AGAIN = 10.0
@@ -111,16 +112,16 @@ def compiling_now() -> str:
     return _now[-1].text() if _now else ""
 
 
-def watched(command: Callable[..., int]) -> Callable[..., int]:
+def watched(command: Callable[[T], int]) -> Callable[[T], int]:
     """Wrap a command, so that a long compilation writes a line on standard error."""
 
     @functools.wraps(command)
-    def run(**values: Any) -> int:
+    def run(options: T) -> int:
         first = FirstRun(command.__name__)
         compile_cache.watchers.append(first.watch)
         _now.append(first)
         try:
-            return command(**values)
+            return command(options)
         finally:
             _now.remove(first)
             compile_cache.watchers.remove(first.watch)

@@ -5,31 +5,23 @@ from __future__ import annotations
 import json as notation
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from neardup.cli.documents import naming, refuse_second_input
+from neardup.cli.options.on_files import ExplainOptions
 from neardup.cli.shown import WIDTH
 from neardup.errors import InputError, SettingError
+
+if TYPE_CHECKING:
+    from neardup.text.normalise import Unit
 
 WIDEST = 120
 
 
-@dataclass(frozen=True)
-class Given:
-    """The typed documents."""
-
-    names: list[str]
-    literal: bool
-    example: bool
-
-
-def explain(
-    json: bool, numbers: str | None, family: str, coefficients: str | None, band_rows: int | None, **typed: Any
-) -> int:
+def explain(options: ExplainOptions) -> int:
     """Show the textbook tables for a few small documents.
 
     Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
@@ -37,16 +29,18 @@ def explain(
     """
     from neardup.walkthrough import explain as explained
 
-    given = Given(**{name: typed.pop(name) for name in Given.__dataclass_fields__})
+    numbers, coefficients = options.numbers, options.coefficients
     tables = explained(
-        _documents(given),
-        family=family.split(","),
+        _documents(options),
+        length=options.length,
+        unit=cast("Unit", options.unit),  # checked there
+        family=options.family.split(","),
         slots=None if numbers is None else [_whole("--slots", part) for part in numbers.split(",")],
+        seed=options.seed,
         coefficients=None if coefficients is None else list(_pairs(coefficients)),
-        band_rows=band_rows,
-        **typed,
+        band_rows=options.band_rows,
     )
-    if json:
+    if options.json:
         typer.echo(notation.dumps(tables.as_dict(), indent=2, ensure_ascii=False))
     else:
         width = min(get_terminal_size().columns, WIDEST) if sys.stdout.isatty() else WIDTH
@@ -54,26 +48,26 @@ def explain(
     return 0
 
 
-def _documents(given: Given) -> Any:
+def _documents(options: ExplainOptions) -> Any:
     """Return the documents in a form for ``nd.explain``."""
-    if given.example:
-        if given.names or given.literal:
+    if options.example:
+        if options.names or options.literal:
             raise InputError("--example was given with documents", "One or the other", "Leave one out")
         from neardup.walkthrough import EXAMPLE
 
         return list(EXAMPLE)
-    if not given.names:
+    if not options.names:
         raise InputError(
             "No document was given",
             "Two to ten files, - for standard input, or texts after --literal",
             "Name them, or give --example to see three sentences explained",
         )
-    if given.literal:
-        return list(given.names)
-    refuse_second_input(given.names)
+    if options.literal:
+        return list(options.names)
+    refuse_second_input(options.names)
     import pyarrow as pa
 
-    named = [document for name in given.names for document in _read(name)]
+    named = [document for name in options.names for document in _read(name)]
     return pa.table({"id": [name for name, _ in named], "text": [text for _, text in named]})
 
 

@@ -4,58 +4,59 @@ from __future__ import annotations
 
 import json as notation
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import typer
 
 from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE
+from neardup.cli.options.on_collections import DecideOptions, GroupsOptions
 from neardup.errors import SettingError
 
 if TYPE_CHECKING:
     from neardup.collection import Group
+    from neardup.collection.groups.contract import Verdict
 
 _SHOWN = 20
 """Members to list for a group; --json lists more."""
 
 
-def groups(path: Path, limit: int, after: int | None, json: bool) -> int:
+def groups(options: GroupsOptions) -> int:
     """Show the groups of a collection, by id.
 
     A document joins a group through add --on-near link, or through a decision.
     """
-    with opened(path) as collection:
-        page = collection.groups(after, limit)
-    if json:
+    with opened(options.path) as collection:
+        page = collection.groups(options.after, options.limit)
+    if options.json:
         typer.echo(notation.dumps(page.as_dict(), indent=2, ensure_ascii=False))
         return DONE
     for group in page.groups:
         for line in _lines(group):
             typer.echo(line)
     if not page.groups:
-        typer.echo("no groups" if after is None else "no more groups")
+        typer.echo("no groups" if options.after is None else "no more groups")
     if page.next is not None:
         typer.echo(f"more: --after {page.next}")
     return DONE
 
 
-def decide(path: Path, wait: float, **said: Any) -> int:
+def decide(options: DecideOptions) -> int:
     """Decide that two documents of a collection are the same or different.
 
     From then on, same documents are in one group, whatever their similarity, and different ones never
     are. undecided withdraws a decision. A decision that contradicts others is refused.
     """
-    a, b, verdict = said["a"], said["b"], said["verdict"]
+    a, b, verdict = options.a, options.b, options.verdict
     if verdict not in ("same", "different", "undecided"):
         raise SettingError(f"The verdict is {verdict!r}", "One of same, different, undecided")
-    with opened(path, wait) as collection:
+    with opened(options.path, options.wait) as collection:
         if verdict == "undecided":
-            was = collection.undecide(a, b, by=said["by"])
+            was = collection.undecide(a, b, by=options.by)
             typer.echo("withdrawn" if was else "there was no decision about them")
         else:
-            collection.decide(a, b, verdict, by=said["by"], note=said["note"])
+            collection.decide(a, b, cast("Verdict", verdict), by=options.by, note=options.note)
             typer.echo(f"{display.printable(a)} and {display.printable(b)} are {verdict}")
     return DONE
 

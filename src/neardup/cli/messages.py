@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
 import typer
 
@@ -19,6 +19,7 @@ from neardup.runtime import is_memory_failure
 DONE, REJECTED, ERROR, INTERRUPTED = 0, 1, 2, 130
 SIGNALLED = 128
 """Offset of the exit status of a command that a signal ended, as in shells."""
+T = TypeVar("T")
 TRACEBACK = "NEARDUP_TRACEBACK"
 
 
@@ -40,14 +41,14 @@ def _say(kind: str, text: str, color: str) -> None:
         typer.echo(indent + line, err=True)
 
 
-def guarded(command: Callable[..., int]) -> Callable[..., None]:
+def guarded(command: Callable[[T], int]) -> Callable[[T], None]:
     """Wrap a command: report its failures in words, and exit with its status."""
 
     @functools.wraps(command)
-    def run(**values: Any) -> None:
+    def run(options: T) -> None:
         try:
             with stoppable(), limited(command.__name__):
-                status = command(**values)
+                status = command(options)
                 sys.stdout.flush()
         except StoppedError as stopped:
             name = signal.Signals(stopped.number).name

@@ -1,20 +1,96 @@
-"""An option of a command: the source of the signature, the help and the reference page of the command."""
+"""The options of a command: the fields of its record, from which its signature, help and reference page are made.
+
+Each command has one frozen record. Its fields name and type the options, in the order of the help; ``Declared``
+adds the spelling, the default and the help. typer reads the options, ``with_options`` fills the record, and the
+command receives the record, so that mypy follows each value from the command line into the library.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from neardup.settings import Field
+from neardup.settings import (
+    FIELDS,
+    Field,
+    Grouping,
+    Keep,
+    Reading,
+    Search,
+    Settings,
+    Shingles,
+    SimHashing,
+    Sketch,
+    Work,
+)
 
 REQUIRED = inspect.Parameter.empty
 
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The parts of an option that a type does not show; without a spelling it is an argument."""
+
+    spelling: tuple[str, ...]
+    default: Any
+    help: str
+    metavar: str | None = None
+
+    @classmethod
+    def of_field(cls, field: Field) -> Declared:
+        """Return the option of a setting."""
+        text = f"{field.help} Allowed: {field.rule.allowed}."
+        return cls((field.option,), field.default, text, METAVARS[field.type])
+
+    def field(self) -> Any:
+        """Return the field of a record that holds this option."""
+        metadata = {"declared": self}
+        if self.default is REQUIRED:
+            return dataclasses.field(metadata=metadata)
+        if self.default == ():
+            return dataclasses.field(default_factory=list, metadata=metadata)
+        return dataclasses.field(default=self.default, metadata=metadata)
+
+
+def option(spelling: str, default: Any, help: str, metavar: str | None = None) -> Any:
+    """Return a field with an option that only this command has."""
+    return Declared((spelling,), default, help, metavar).field()
+
+
+def argument(metavar: str, help: str) -> Any:
+    """Return a field with a required argument that only this command has."""
+    return Declared((), REQUIRED, help, metavar).field()
+
+
+def setting(name: str, **changed: Any) -> Any:
+    """Return a field with the option of a setting; ``changed`` replaces its default."""
+    return dataclasses.replace(Declared.of_field(FIELDS[name]), **changed).field()
+
+
+@dataclass(frozen=True)
+class SettingOptions(Shingles, Sketch, SimHashing, Search, Grouping, Keep, Reading, Work):
+    """The options of all settings as they were given, not yet checked."""
+
+    def checked(self) -> Settings:
+        """Return the settings. Raises one SettingError that names all mistakes."""
+        values = asdict(self)
+        return Settings.of(**{name: values[name] for name in FIELDS})
+
+
+def all_settings(*, without: frozenset[str] = frozenset()) -> Any:
+    """Return a field with ``SettingOptions``: the command has the options of all settings but ``without``."""
+    names = tuple(name for name in FIELDS if name not in without)
+    return dataclasses.field(default=SettingOptions(), metadata={"settings": names})
 
 
 @dataclass(frozen=True)
@@ -29,10 +105,9 @@ class Option:
     metavar: str | None = None
 
     @classmethod
-    def of_field(cls, field: Field) -> Option:
-        """Return the option of a setting."""
-        text = f"{field.help} Allowed: {field.rule.allowed}."
-        return cls(field.name, (field.option,), field.type, field.default, text, METAVARS[field.type])
+    def of(cls, name: str, type: Any, declared: Declared) -> Option:
+        """Return the option of a field."""
+        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar)
 
     @property
     def shown(self) -> str:
@@ -52,21 +127,47 @@ class Option:
         return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
 
 
-def with_options(command: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
-    """Give a command a signature made from ``options``, the only thing that typer reads.
+def options_of(record: type) -> tuple[Option, ...]:
+    """Return the options of a record, in the order of its fields."""
+    return tuple(_options(record))
 
-    A command with a parameter ``explicit`` receives the names of the typed options.
+
+def _options(record: type) -> Iterator[Option]:
+    types = get_type_hints(record)
+    for field in dataclasses.fields(record):
+        if declared := field.metadata.get("declared"):
+            yield Option.of(field.name, types[field.name], declared)
+        for name in field.metadata.get("settings", ()):
+            yield Option.of(name, FIELDS[name].type, Declared.of_field(FIELDS[name]))
+
+
+def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
+    """Return a record with the values of its options.
+
+    A field ``explicit`` receives ``explicit``, the names of the options that were given.
     """
-    wants_explicit = "explicit" in inspect.signature(command).parameters
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        if "settings" in field.metadata:
+            found[field.name] = SettingOptions(**{name: values[name] for name in field.metadata["settings"]})
+        elif field.name in values:
+            value = values[field.name]
+            found[field.name] = list(value) if isinstance(value, tuple) else value
+        elif field.name == "explicit":
+            found[field.name] = explicit
+    return record(**found)
+
+
+def with_options(command: Callable[[T], None], record: type[T]) -> Callable[..., None]:
+    """Return the function that typer calls: its signature is made from the options of ``record``."""
 
     @functools.wraps(command)
     def declared(context: typer.Context, **values: Any) -> None:
-        if wants_explicit:
-            values["explicit"] = frozenset(name for name in values if _was_typed(context, name))
-        command(**values)
+        explicit = frozenset(name for name in values if _was_typed(context, name))
+        command(filled(record, values, explicit))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [*(option.parameter() for option in options), context]
+    parameters = [*(option.parameter() for option in options_of(record)), context]
     face: Any = declared
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -9,15 +9,16 @@ import json as notation
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.option import options_of
+from neardup.cli.options.on_files import PlanOptions
 from neardup.cli.shown import watcher
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
     from neardup.advice import Advice
@@ -26,14 +27,11 @@ if TYPE_CHECKING:
 BAR = 40
 STEPS = 20
 
-OF_SIMHASH = ("bits", "distance", "documents")
-"""Options that belong to ``--simhash``."""
-
-PLANNED = ("threshold", "recall", "slots")
-"""The settings of a plan; all others need documents."""
+WITHOUT_DOCUMENTS = frozenset({"sample", "json", "threshold", "recall", "slots"})
+"""Options of the bands alone; all others need documents."""
 
 
-def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
+def plan(options: PlanOptions) -> int:
     """Show the bands for a threshold and a recall; with documents, advise on them.
 
     Without documents: the bands, and the probability with which pairs of each resemblance are found.
@@ -41,17 +39,14 @@ def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
     closest to the threshold, traps, recall and cost of other settings, and the command to type.
     With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
     """
-    given = {name: value for name in OF_SIMHASH if (value := typed.pop(name)) is not None}
-    if simhash:
-        return _plan_simhash(sample, json, given, typed)
-    if given:
-        raise SettingError(f"--{next(iter(given))} belongs to --simhash", "", "Give --simhash too")
-    if not sample:
-        return _plan(json, typed)
-    svg: Path | None = typed.pop("svg")
-    _refuse_unusable_image(svg)
-    advice = _advice(sample, **typed) if svg is None else _drawn(svg, sample, typed)
-    typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if json else str(advice))
+    if options.simhash:
+        return _plan_simhash(options)
+    _refuse_simhash_options(options)
+    if not options.sample:
+        return _plan(options)
+    _refuse_unusable_image(options.svg)
+    advice = _advice(options) if options.svg is None else _drawn(options.svg, options)
+    typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if options.json else str(advice))
     if advice.sample.rejected:
         rows = display.counted(advice.sample.rejected, "row")
         warn(f"{rows} rejected.\nThe first: {display.printable(advice.sample.first_problem)}")
@@ -59,27 +54,53 @@ def plan(sample: list[str], json: bool, simhash: bool, **typed: Any) -> int:
     return DONE
 
 
-def _drawn(svg: Path, sample: list[str], typed: dict[str, Any]) -> Advice:
+def _refuse_simhash_options(options: PlanOptions) -> None:
+    for name, value in (
+        ("bits", options.bits),
+        ("distance", options.distance),
+        ("documents", options.documents),
+    ):
+        if value is not None:
+            raise SettingError(f"--{name} belongs to --simhash", "", "Give --simhash too")
+
+
+def _drawn(svg: Path, options: PlanOptions) -> Advice:
     """Return advice, and write it as an image, too."""
     from neardup.io.writers import OutputImage, common_access
 
     # opened before the work, so that an unwritable image is reported at once
-    with OutputImage(svg, access=common_access(sample)) as image:
-        advice = _advice(sample, **typed)
+    with OutputImage(svg, access=common_access(options.sample)) as image:
+        advice = _advice(options)
         image.write(advice.svg())
     return advice
 
 
-def _advice(sample: list[str], text: str | None, id: str | None, **settings: Any) -> Advice:
+def _advice(options: PlanOptions) -> Advice:
     from neardup.advice import advise_on
     from neardup.advice.adviser import checked
     from neardup.io.readers import choose_columns, open_files
 
-    chosen = checked(settings)
-    documents = open_files(sample, reading=chosen.reading)
-    columns = choose_columns(documents, text, id)
-    files = [f"./{name}" if name.startswith("-") else name for name in sample]
-    told = {"--text": text, "--id": id, **{f"--{name}": settings[name] for name in ("encoding", "delimiter")}}
+    chosen = checked(
+        {
+            "threshold": options.threshold,
+            "recall": options.recall,
+            "slots": options.slots,
+            "unit": options.unit,
+            "length": options.length,
+            "encoding": options.encoding,
+            "delimiter": options.delimiter,
+            "threads": options.threads,
+        }
+    )
+    documents = open_files(options.sample, reading=chosen.reading)
+    columns = choose_columns(documents, options.text, options.id)
+    files = [f"./{name}" if name.startswith("-") else name for name in options.sample]
+    told = {
+        "--text": options.text,
+        "--id": options.id,
+        "--encoding": options.encoding,
+        "--delimiter": options.delimiter,
+    }
     named = [part for option, name in told.items() if name and name != "auto" for part in (option, name)]
     with watcher() as progress:
         return advise_on(documents, columns, chosen, [*files, *named], progress)
@@ -96,21 +117,21 @@ def _refuse_unusable_image(path: Path | None) -> None:
         raise OutputError(f"There is no folder {path.parent}", "A folder that exists", "Make it first")
 
 
-def _plan_simhash(sample: list[str], json: bool, given: dict[str, int], typed: dict[str, Any]) -> int:
+def _plan_simhash(options: PlanOptions) -> int:
     from neardup.cli.plan_simhash import show
 
-    if sample:
+    if options.sample:
         raise SettingError("--simhash and a SAMPLE were given", "--simhash alone", "Drop one of the two")
-    return show(json, given, {name: typed[name] for name in PLANNED})
+    return show(options)
 
 
-def _plan(json: bool, typed: dict[str, Any]) -> int:
+def _plan(options: PlanOptions) -> int:
     """Print the bands alone."""
     from neardup.lsh.bands import plan as planned
 
-    _refuse_without_documents(typed)
-    chosen = planned(**{name: typed[name] for name in PLANNED})
-    if json:
+    _refuse_without_documents(options)
+    chosen = planned(threshold=options.threshold, recall=options.recall, slots=options.slots)
+    if options.json:
         typer.echo(notation.dumps(chosen.as_dict(), indent=2))
         return DONE
     for line in _lines(chosen):
@@ -118,12 +139,11 @@ def _plan(json: bool, typed: dict[str, Any]) -> int:
     return DONE
 
 
-def _refuse_without_documents(typed: dict[str, Any]) -> None:
-    for name, value in typed.items():
-        unset = FIELDS[name].default if name in FIELDS else None
-        if name not in PLANNED and value != unset:
+def _refuse_without_documents(options: PlanOptions) -> None:
+    for option in options_of(PlanOptions):
+        if option.name not in WITHOUT_DOCUMENTS and getattr(options, option.name) != option.default:
             raise InputError(
-                f"--{name} was given without documents",
+                f"--{option.name} was given without documents",
                 "Only threshold, recall and slots, since bands do not depend on documents",
                 "Name some of your documents, or leave it out",
             )

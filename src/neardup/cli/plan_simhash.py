@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json as notation
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from neardup import display
+from neardup.cli.options.on_files import PlanOptions
 from neardup.errors import SettingError
 from neardup.settings import FIELDS
 
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
 
 BAR = 40
 DOCUMENTS = 1_000_000
-OF_MINHASH = ("threshold", "recall", "slots")
 
 
-def show(json: bool, given: dict[str, int], settings: dict[str, Any]) -> int:
+def show(options: PlanOptions) -> int:
     """Print the plan for bits, distance and documents. Raises SettingError if a setting of MinHash is given."""
-    for name in OF_MINHASH:
-        if settings[name] != FIELDS[name].default:
+    of_minhash = (("threshold", options.threshold), ("recall", options.recall), ("slots", options.slots))
+    for name, value in of_minhash:
+        if value != FIELDS[name].default:
             raise SettingError(f"--{name} belongs to MinHash", "With --simhash: --bits, --distance, --documents")
     from neardup.lsh.hamming.tables import hamming_plan
 
-    plan = hamming_plan(**{"documents": DOCUMENTS, **given})
-    if json:
+    plan = hamming_plan(
+        DOCUMENTS if options.documents is None else options.documents,
+        FIELDS["bits"].default if options.bits is None else options.bits,
+        FIELDS["distance"].default if options.distance is None else options.distance,
+    )
+    if options.json:
         typer.echo(notation.dumps(plan.as_dict(), indent=2))
         return 0
     for line in _lines(plan):

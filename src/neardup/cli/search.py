@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as notation
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,22 +11,14 @@ import typer
 from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE
+from neardup.cli.options.on_collections import SearchOptions
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.collection.pages import Hit, Page
 
 
-def search(
-    path: Path,
-    query: str,
-    limit: int,
-    after: str | None,
-    json: bool,
-    why_not: str | None,
-    explain: bool,
-    include_self: bool,
-) -> int:
+def search(options: SearchOptions) -> int:
     """Find the documents of a collection that fit a query.
 
     FINGERPRINT:<id>_<overlap %>_<probability %> finds documents that contain at least that share of a
@@ -39,19 +30,27 @@ def search(
     from neardup.collection.why import why_not as asked_why_not
     from neardup.io.readers import read_document
 
-    asked = parse(query)
-    if why_not is not None and (explain or asked.explain or after is not None):
+    asked = parse(options.query)
+    why_not, explain, json = options.why_not, options.explain or asked.explain, options.json
+    if why_not is not None and (explain or options.after is not None):
         raise InputError("--why-not was given with --explain or --after", "One or the other", "Leave one out")
-    with opened(path) as collection, collection.view() as lookups:
+    with opened(options.path) as collection, collection.view() as lookups:
         if why_not is not None:
-            answer = asked_why_not(lookups, asked, why_not, include_self=include_self, open_file=read_document)
+            answer = asked_why_not(
+                lookups, asked, why_not, include_self=options.include_self, open_file=read_document
+            )
             _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
-        elif explain or asked.explain:
+        elif explain:
             plan = searching.explain(lookups, asked, read_document)
             _say(describe.as_dict(plan) if json else describe.describe(plan))
         else:
             page = searching.search(
-                lookups, asked, limit=limit, after=after, include_self=include_self, open_file=read_document
+                lookups,
+                asked,
+                limit=options.limit,
+                after=options.after,
+                include_self=options.include_self,
+                open_file=read_document,
             )
             _say(page.as_dict() if json else list(_lines(page)))
     return DONE

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, warn
+from neardup.cli.options.on_collections import ServeOptions
 from neardup.errors import InputError
 
 EXTRA = {"fastapi", "starlette", "pydantic", "uvicorn", "h11", "prometheus_client"}
 """Packages of neardup[service], by their import names."""
 
 
-def serve(
-    path: Path, host: str, port: int, token_file: Path | None, create: bool, wait: float, **limits: float
-) -> int:
+def serve(options: ServeOptions) -> int:
     """Serve a collection over HTTP until it is stopped.
 
     Without --token-file all users of this machine may read and write, and nobody else. Needs
@@ -36,14 +33,24 @@ def serve(
         ) from error
     from neardup.collection import Collection
 
-    checked = Limits.of(**limits)
-    tokens, warning = read_tokens(token_file) if token_file else (Tokens(), "")
-    require_tokens(host, tokens)
+    checked = Limits.of(
+        largest_body=options.largest_body,
+        most_hits=options.most_hits,
+        most_candidates=options.most_candidates,
+        seconds=options.seconds,
+        requests=options.requests,
+        threads=options.threads,
+        stop_seconds=options.stop_seconds,
+    )
+    tokens, warning = read_tokens(options.token_file) if options.token_file else (Tokens(), "")
+    require_tokens(options.host, tokens)
     if warning:
         warn(warning)
     with (
-        listen(host, port) as listening,
-        Collection(path, wait=wait) if create else opened(path, wait) as collection,
+        listen(options.host, options.port) as listening,
+        Collection(options.path, wait=options.wait)
+        if options.create
+        else opened(options.path, options.wait) as collection,
     ):
         run(collection, tokens, checked, listening, _tell)
     return DONE

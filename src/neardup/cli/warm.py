@@ -10,12 +10,13 @@ import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, warn
+from neardup.cli.options.on_files import WarmOptions
 from neardup.cli.shown import watcher
 from neardup.errors import OutputError
 from neardup.runtime import Advance
 
 
-def warm(every: bool) -> int:
+def warm(options: WarmOptions) -> int:
     """Compile the kernels of the commands, once on this machine, so that no command has to wait for them.
 
     Without --all only those of the usual commands. Uses all processors. The compiled code is kept in the
@@ -47,7 +48,7 @@ def warm(every: bool) -> int:
         )
     for note in folders.notes:
         warn(note)
-    commands, begin = all_commands() if every else list(COMMON), monotonic()
+    commands, begin = all_commands() if options.every else list(COMMON), monotonic()
     todo = missing(entries_of(commands))
     with watcher() as progress, progress.stage("compile", len(todo), "kernels") as advance:
         if todo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,11 +14,9 @@ from test_alignment import made_text, pairs
 import neardup as nd
 from neardup.comparison.show.cells import TextRows, escaped
 from neardup.comparison.show.lines import COLOURS, _Inline, _rows, _TwoColumns
-from neardup.comparison.show.sheets import STYLES, Sheet
-from neardup.comparison.show.spelling import spelled
-from neardup.comparison.show.words import restyled
+from neardup.comparison.show.words import part_of, restyled
+from neardup.comparison.show.wrapping import Styled
 from neardup.display import painted, visible
-from neardup.kernels.show.marked import Page
 from neardup.text.codepoints import codepoints_of, of_each, text_of
 from support import reference_shown as twin
 from support.strategies import any_text
@@ -42,45 +41,29 @@ def test_code_points_and_back(text: str) -> None:
     assert of_each(codepoints_of(text), ord, np.int64).tolist() == list(map(ord, text))
 
 
-@given(st.one_of(any_text(), st.text(st.sampled_from("a\r\n\t<&>'\x1b\u202e\ud800"), max_size=30)))
+@given(st.text(st.sampled_from("a\r\n\t<&>'\x1b\u202e\ud800"), max_size=30), st.data())
 @pytest.mark.parametrize("of", [visible, escaped], ids=["terminal", "page"])
 @settings(deadline=None)
-def test_texts_are_spelled_out_as_a_whole_as_in_pieces(of: Callable[[str], str], text: str) -> None:
-    found = spelled(text, of)
-    assert found.text == of(text)
-    at = found.at(np.arange(len(text) + 1))
-    for k in range(len(text)):
-        if text[k : k + 2] != "\r\n":
-            assert found.text[at[k] : at[k + 1]] == of(text[k])
-    assert at[-1] == len(found.text)
+def test_texts_are_shown_in_pieces_as_in_one(of: Callable[[str], str], text: str, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=5).map(sorted))
+    parts = [part_of(text, begin, end) for begin, end in pairwise([0, *cuts, len(text)])]
+    assert "".join(map(of, parts)) == of(text)
 
 
 @given(
-    st.lists(st.lists(st.tuples(st.one_of(spaced(), made_text()), st.integers(0, 3)), max_size=4), max_size=4),
+    st.lists(st.tuples(st.one_of(spaced(), made_text()), st.integers(0, 3)), max_size=6),
     st.integers(2, 40),
 )
-@settings(max_examples=300, deadline=None)
-def test_lines_are_those_of_the_twin(rows: list[list[tuple[str, int]]], width: int) -> None:
-    rows = [[(visible(text).replace("\t", "    "), style) for text, style in row] for row in rows]
-    parts = [(text, style) for row in rows for text, style in [*row, ("", 0)]]
-    lengths = np.cumsum([0, *(len(text) for text, _ in parts)])
-    bounds = np.cumsum([0, *(sum(len(text) for text, _ in row) for row in rows)])
-    page = Page(
-        codepoints_of("".join(text for text, _ in parts)),
-        lengths[:-1],
-        np.array([style for _, style in parts], np.int8),
-        bounds,
-    )
-    sheets = Sheet(page, width, {}), Sheet(page, width, COLOURS)
-    for k, row in enumerate(rows):
-        expected = twin.wrapped([(text, STYLES[style]) for text, style in row], width)
-        lines = np.arange(sheets[0].first[k], sheets[0].first[k + 1])
-        assert list(sheets[0].strings(lines)) == ["".join(text for text, _ in line) for line in expected]
-        assert list(sheets[1].strings(lines)) == ["".join(painted(line, COLOURS)) for line in expected]
-        assert sheets[0].columns[lines].tolist() == [
-            sum(twin.columns(text) for text, _ in line) for line in expected
-        ]
-        assert sheets[0].filled(lines) == [bool(line) for line in expected]
+@settings(max_examples=500, deadline=None)
+def test_lines_are_those_of_the_twin(parts: list[tuple[str, int]], width: int) -> None:
+    styles = ("", "removed", "added", "note")
+    row = [(visible(text).replace("\t", "    "), styles[style]) for text, style in parts]
+    styled, expected = Styled(row, width), twin.wrapped(row, width)
+    assert list(styled.strings({})) == ["".join(text for text, _ in line) for line in expected]
+    assert list(styled.strings(COLOURS)) == ["".join(painted(line, COLOURS)) for line in expected]
+    widths = [sum(twin.columns(text) for text, _ in line) for line in expected]
+    assert [cut.columns for cut in styled.cuts] == widths
+    assert [bool(cut) for cut in styled.cuts] == [bool(line) for line in expected]
 
 
 @given(shown_pairs(), st.sampled_from([60, 61, 80, 99, 100, 101, 140]), st.booleans(), st.booleans())

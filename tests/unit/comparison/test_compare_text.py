@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -12,10 +11,8 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show import as_text
-from neardup.comparison.show.sheets import Sheet
+from neardup.comparison.show.wrapping import Styled
 from neardup.display import columns, visible
-from neardup.kernels.show.marked import Page
-from neardup.text.codepoints import codepoints_of
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair
 
@@ -159,9 +156,7 @@ def test_punctuation_stays_where_only_b_has_words(a: str, b: str, shown: str) ->
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    rows = np.array([0, len(text)])
-    sheet = Sheet(Page(codepoints_of(text), np.zeros(1, np.int64), np.zeros(1, np.int8), rows), width, {})
-    return list(sheet.strings(np.arange(sheet.first[1])))
+    return list(Styled([(text, "")], width).strings({}))
 
 
 @given(st.lists(any_text(), max_size=5), st.integers(2, 30))

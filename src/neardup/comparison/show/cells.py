@@ -1,4 +1,4 @@
-"""The rows of two aligned texts as HTML: each text is escaped once as a whole, and the rows are slices of it."""
+"""The rows of two aligned texts as HTML."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import numpy as np
 
 from neardup.comparison.alignment.table import ROW_KINDS
 from neardup.comparison.show.differences import WORDS, rows_that_differ
-from neardup.comparison.show.sheets import one_sided_matches
-from neardup.comparison.show.spelling import spelled
-from neardup.comparison.show.words import restyled, unit_of, way_to
+from neardup.comparison.show.words import one_sided_matches, part_of, restyled, unit_of, way_to
 from neardup.display import counted, escaped_parts, number
 from neardup.kernels.show.rows import CHANGED, EQUAL_ROW, MOVED
 
@@ -32,17 +30,20 @@ def escaped(text: str) -> str:
 
 
 class _Side:
-    """One escaped text, and the places of its rows and of the pieces that have markup."""
+    """One text, and the places of its rows and of the pieces that have markup."""
 
     def __init__(self, text: str, pieces: Pieces) -> None:
-        shown = spelled(text, escaped)
-        self.text = shown.text
-        self.rows: list[list[int]] = shown.at(pieces.spans_of_rows).tolist()
+        self._text = text
+        self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
         marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | pieces.opens)
-        columns = (pieces.kinds, *shown.at(pieces.spans).T, pieces.matches, pieces.opens)
+        columns = (pieces.kinds, *pieces.spans.T, pieces.matches, pieces.opens)
         self.marked = list(zip(*(column[marked].tolist() for column in columns), strict=True))
         self.first: list[int] = np.searchsorted(marked, pieces.first).tolist()
         self.filled: list[bool] = (np.diff(pieces.first) > 0).tolist()
+
+    def shown(self, begin: int, end: int) -> str:
+        """Return the characters [begin, end) as HTML."""
+        return escaped(part_of(self._text, begin, end)) if begin < end else ""
 
 
 class TextRows:
@@ -108,19 +109,19 @@ class TextRows:
         if not side.filled[row]:
             ways = ", ".join(self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ()))
             return f'<td class="nothing" data-side="{letter}">{ways}</td>'
-        (at, end), text, content = side.rows[row], side.text, ""
+        (at, end), shown, content = side.rows[row], side.shown, ""
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
-            content += text[at:begin]
+            content += shown(at, begin)
             if opens:
                 content += self._badge(match, which)
             at = stop
             if kind == CHANGED:
-                content += f"<ins>{text[begin:stop]}</ins>" if which else f"<del>{text[begin:stop]}</del>"
+                content += f"<ins>{shown(begin, stop)}</ins>" if which else f"<del>{shown(begin, stop)}</del>"
             elif kind == MOVED:
-                content += f'<mark class="c{match % COLOURS}">{text[begin:stop]}</mark>'
+                content += f'<mark class="c{match % COLOURS}">{shown(begin, stop)}</mark>'
             else:
                 at = begin
-        content = (content + text[at:end]).rstrip("\n")
+        content = (content + shown(at, end)).rstrip("\n")
         return f'<td dir="auto" lang="" data-side="{letter}">{content}</td>'
 
     def _way(self, match: int, side: int) -> str:

@@ -7,7 +7,7 @@ in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``=`` equal but for case, p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import islice, zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.comparison.alignment.table import ROW_KINDS
-from neardup.comparison.show.sheets import Sheet, notes_of, sides_of
+from neardup.comparison.show.marked import MarkedRows
 from neardup.comparison.show.words import common_sentence, differences_sentence, notes_on, restyled, value_of
+from neardup.comparison.show.wrapping import EMPTY, Styled
 from neardup.display import Fragment, aligned, counted, painted, printable, tail
-from neardup.kernels.show.marked import mark_both, mark_side
 from neardup.kernels.show.rows import CHANGED_ROW
-from neardup.tables import Bools, Int64s
+from neardup.tables import Bools
 
 if TYPE_CHECKING:
     from neardup.comparison.alignment import Alignment
@@ -118,35 +118,34 @@ def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> I
     new = np.ones(len(kinds), np.bool_)
     new[1:] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == CHANGED_ROW)
     begins = np.flatnonzero(new)
-    bounds = body.first[np.append(begins, len(kinds))].tolist()
-    shown: list[range | str] = []
+    bounds = [*begins.tolist(), len(kinds)]
     for at, (number, begin, end) in enumerate(zip(kinds[begins].tolist(), bounds, bounds[1:], strict=False)):
         kind, first, last = ROW_KINDS[number], OTHER_LINES, OTHER_LINES
         if kind == "equal":  # equal text is only useful next to differences
             first = EQUAL_LINES if at or len(begins) == 1 else 0
             last = EQUAL_LINES if at + 1 < len(begins) or len(begins) == 1 else 0
-        hidden = end - begin - first - last
-        if full or hidden <= max(first, last):
-            shown.append(range(begin, end))
+        hidden = 0 if full else sum(map(body.height, range(begin, end))) - first - last
+        if hidden <= max(first, last):
+            yield from body.lines(range(begin, end))
             continue
+        yield from islice(body.lines(range(begin, end)), first)
         words = f"··· {counted(hidden, f'{_FOLDED[kind][0]}line')}{_FOLDED[kind][1]} ···"
-        shown += [range(begin, begin + first), words.center(body.width).rstrip(), range(end - last, end)]
-    chosen = [line for lines in shown if isinstance(lines, range) for line in lines]
-    texts = iter(body.strings(np.array(chosen, np.int64)))
-    for lines in shown:
-        yield from islice(texts, len(lines)) if isinstance(lines, range) else body.note(lines)
+        yield from body.note(words.center(body.width).rstrip())
+        row, left = end, last
+        while left > 0:
+            row -= 1
+            left -= body.height(row)
+        yield from islice(body.lines(range(row, end)), -left, None)
 
 
 class _Body:
-    """The part both views share: rows cut into lines, where line ``first[k]`` is the first of row k."""
-
-    first: Int64s
+    """The part both views share: rows, cut into lines when they are needed."""
 
     def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
         self.width = width
-        self._codes = codes
-        self._kinds, self._other_style = alignment.table.kinds, other_style
-        self._sides, self._notes = sides_of(alignment), notes_of(alignment)
+        self._codes, self._marked = codes, MarkedRows(alignment)
+        self._kinds: list[int] = alignment.table.kinds.tolist()
+        self._other_style: list[bool] = other_style.tolist()
 
     def note(self, words: str) -> Iterator[str]:
         """Yield a line of commentary between the lines of the texts."""
@@ -155,15 +154,12 @@ class _Body:
     def _paint(self, text: str, style: str) -> str:
         return "".join(painted([(text, style)], self._codes))
 
-    def _rows_of(self, lines: Int64s) -> Int64s:
-        rows: Int64s = np.searchsorted(self.first, lines, "right") - 1
-        return rows
+    def _mark(self, row: int, marks: Mapping[str, str]) -> str:
+        """Return the mark in the margin of a row."""
+        return "=" if self._other_style[row] else marks.get(ROW_KINDS[self._kinds[row]], "")
 
-    def _marks(self, rows: Int64s, marks: Mapping[str, str]) -> list[str]:
-        """Return the mark in the margin of each row."""
-        of_kind = [marks.get(kind, "") for kind in ROW_KINDS]
-        kinds = np.where(self._other_style[rows], len(ROW_KINDS), self._kinds[rows]).tolist()
-        return [[*of_kind, "="][kind] for kind in kinds]
+    def _margin(self, mark: str, width: int) -> str:
+        return self._paint(f"{mark:<{width}}", _MARGIN_COLOUR.get(mark, ""))
 
 
 class _TwoColumns(_Body):
@@ -172,52 +168,47 @@ class _TwoColumns(_Body):
     def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
         super().__init__(alignment, width, codes, other_style)
         self._column = (width - 7) // 2  # two margins of two columns, and the line between them
-        pages = (mark_side(side, which, self._kinds, self._notes) for which, side in enumerate(self._sides))
-        self._sheets = [Sheet(page, self._column, codes) for page in pages]
-        self._counts = [np.diff(sheet.first) for sheet in self._sheets]
-        self.first = np.concatenate(([0], np.cumsum(np.maximum(*self._counts))))
 
     def head(self) -> Iterator[str]:
         gap, bar = " " * (self._column - 1), self._paint(" │ ", "note")
         yield f"  {self._paint('A', 'head')}{gap}{bar}  {self._paint('B', 'head')}"
         yield self._paint("─" * (self._column + 3) + "┼" + "─" * (self._column + 3), "note")
 
-    def strings(self, lines: Int64s) -> list[str]:
-        """Return the lines with these numbers, of both sides; margins are painted like the text beside them."""
-        rows = self._rows_of(lines)
-        at = lines - self.first[rows]
-        sides = []
-        for sheet, counts, marks in zip(self._sheets, self._counts, _MARGINS, strict=True):
-            own = np.where(at < counts[rows], sheet.first[rows] + at, -1)
-            margins = {mark: self._paint(f"{mark:<2}", _MARGIN_COLOUR.get(mark, "")) for mark in ("", *"-+~=")}
-            marked = zip(self._marks(rows, marks), sheet.filled(own), strict=True)
-            gaps = (self._column - sheet.columns[own]).tolist()
-            sides.append((sheet.strings(own), [margins[mark if some else ""] for mark, some in marked], gaps))
-        bar = self._paint(" │ ", "note")
-        (left, margins_left, gaps), (right, margins_right, _) = sides
-        parts = zip(margins_left, left, gaps, margins_right, right, strict=True)
-        return [f"{one}{a}{' ' * gap}{bar}{other}{b}".rstrip() for one, a, gap, other, b in parts]
+    def height(self, row: int) -> int:
+        """Return the number of lines of a row."""
+        return max(len(side.cuts) for side in self._sides(row))
+
+    def lines(self, rows: range) -> Iterator[str]:
+        """Yield the lines of these rows, of both sides; margins are painted like the text beside them."""
+        bar, empty = self._paint(" │ ", "note"), (EMPTY, "")
+        for row in rows:
+            sides = (zip(side.cuts, side.strings(self._codes), strict=True) for side in self._sides(row))
+            marks = [self._mark(row, marks) for marks in _MARGINS]
+            for (cut_a, a), (cut_b, b) in zip_longest(*sides, fillvalue=empty):
+                left, right = (self._margin(marks[k] if cut else "", 2) for k, cut in enumerate((cut_a, cut_b)))
+                yield f"{left}{a}{' ' * (self._column - cut_a.columns)}{bar}{right}{b}".rstrip()
+
+    def _sides(self, row: int) -> Iterator[Styled]:
+        for which in (0, 1):
+            yield Styled(self._marked.of_side(row, which), self._column)
 
 
 class _Inline(_Body):
     """One merged text: equal parts as in A, differences from both."""
 
-    def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
-        super().__init__(alignment, width, codes, other_style)
-        a, b = self._sides
-        self._sheet = Sheet(mark_both(a, b, self._kinds, self._notes), width - 3, codes)
-        self.first = self._sheet.first
-
     def head(self) -> Iterator[str]:
         return iter(())
 
-    def strings(self, lines: Int64s) -> list[str]:
-        """Return the lines with these numbers."""
-        margins = {
-            (mark, some): self._paint(f"{mark if some else '':<3}", _MARGIN_COLOUR.get(mark, ""))
-            for mark in ("", "=", *_INLINE.values())
-            for some in (False, True)
-        }
-        marked = zip(self._marks(self._rows_of(lines), _INLINE), self._sheet.filled(lines), strict=True)
-        texts = zip(map(margins.__getitem__, marked), self._sheet.strings(lines), strict=True)
-        return [f"{margin}{text}".rstrip() for margin, text in texts]
+    def height(self, row: int) -> int:
+        """Return the number of lines of a row."""
+        return len(self._text(row).cuts)
+
+    def lines(self, rows: range) -> Iterator[str]:
+        """Yield the lines of these rows."""
+        for row in rows:
+            text, mark = self._text(row), self._mark(row, _INLINE)
+            for cut, line in zip(text.cuts, text.strings(self._codes), strict=True):
+                yield f"{self._margin(mark if cut else '', 3)}{line}".rstrip()
+
+    def _text(self, row: int) -> Styled:
+        return Styled(self._marked.of_both(row), self.width - 3)

@@ -104,3 +104,27 @@ def way_to(alignment: Alignment, match: int, side: int) -> str:
     here, there = rows[side][match], rows[1 - side][match]
     where = "in the same row" if here == there else "further down" if here < there else "further up"
     return f"in {'BA'[side]} {where}"
+
+
+def one_sided_matches(alignment: Alignment) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return the matches that begin in rows of A alone, by row number; and those in rows of B alone."""
+    table = alignment.table
+    found: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
+    there = [np.diff(pieces.first) > 0 for pieces in table.sides]
+    for side, pieces in enumerate(table.sides):
+        begins = np.flatnonzero(pieces.opens)
+        rows = np.searchsorted(pieces.first, begins, "right") - 1
+        alone = ~there[1 - side][rows]
+        for row, match in zip(rows[alone].tolist(), pieces.matches[begins[alone]].tolist(), strict=True):
+            found[side].setdefault(row, []).append(match)
+    return found
+
+
+def part_of(text: str, begin: int, end: int) -> str:
+    r"""Return text[begin:end] without the first half of a line end that it would cut in two.
+
+    >>> part_of("a\r\nb", 0, 2), part_of("a\r\nb", 0, 3)
+    ('a', 'a\r\n')
+    """
+    cuts = end > begin and text[end - 1] == "\r" and text[end : end + 1] == "\n"
+    return text[begin : end - cuts]

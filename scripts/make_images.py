@@ -1,0 +1,177 @@
+"""Make docs/images/comparison.svg: the comparison of two memos, as the README shows it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from html import escape
+from itertools import groupby, zip_longest
+from pathlib import Path
+
+import neardup as nd
+from neardup.comparison.alignment import Piece, Row
+
+ROOT = Path(__file__).parents[1]
+IMAGE = ROOT / "docs" / "images" / "comparison.svg"
+MEMOS = tuple(ROOT / "tests" / "golden" / f"memo_{side}.txt" for side in "ab")
+
+COLUMN = 52
+"""Characters in a line of each text."""
+CHARACTER, LINE, EDGE = 7.8, 20, 16
+GUTTER = 3
+"""Characters between the edge, the mark in the margin and the text."""
+SHOWN_EQUAL = 2
+"""Equal rows shown at either end of a longer stretch."""
+
+TITLE = "Two versions of a memo, side by side"
+DESCRIPTION = (
+    "neardup compare shows two versions of a memo in two columns. Equal paragraphs are opposite each other and "
+    "numbered as matches. Match 1 is marked as moved: it is further down in B. Words that are only in A are red "
+    "with a line through them, words that are only in B green and underlined, for example 1200 and 1300."
+)
+
+STYLE = """\
+.page { fill: #ffffff; stroke: #d0d7de }
+text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328; white-space: pre }
+.head { font-weight: bold }
+.quiet { fill: #59636e }
+.rule { stroke: #d0d7de }
+.only_a { fill: #b3202a; text-decoration: line-through }
+.only_b { fill: #11632a; text-decoration: underline }
+.moved { fill: #0a5fb4 }
+@media (prefers-color-scheme: dark) {
+.page { fill: #0d1117; stroke: #3d444d }
+text { fill: #e6edf3 }
+.quiet { fill: #9aa4b0 }
+.rule { stroke: #3d444d }
+.only_a { fill: #ff8a84 }
+.only_b { fill: #5fd37a }
+.moved { fill: #79b8ff }
+}
+"""
+
+MARGIN = {"changed": "-+", "only_a": "- ", "only_b": " +", "moved_a": "~ ", "moved_b": " ~"}
+
+Line = list[tuple[str, str]]
+"""Words with the class of each; white space belongs to the word before it."""
+
+
+def fragments(text: str, piece: Piece, side: int) -> Iterator[tuple[str, str]]:
+    """Yield the words of a piece, each with its class."""
+    if piece.opens:
+        yield f"[{piece.match}]\u00a0", "quiet"
+    style = {"changed": ("only_a", "only_b")[side], "moved": "moved"}.get(piece.kind, "")
+    words = text[piece.begin : piece.end].split(" ")
+    for number, word in enumerate(words):
+        yield word + " " * (number + 1 < len(words)), style
+
+
+def lines_of(text: str, pieces: tuple[Piece, ...], side: int) -> list[Line]:
+    """Return one side of a row, cut into lines."""
+    joined: list[Line] = []
+    lines: list[Line] = [[]]
+    begun = False  # whether the last word may go on
+    for piece in pieces:
+        for word, style in fragments(text, piece, side):
+            flat = word.replace("\n", " ")
+            if begun and joined and flat.strip():
+                joined[-1].append((flat, style))
+            else:
+                joined.append([(flat, style)])
+            begun = not flat.endswith(" ")
+    for word in joined:
+        size = sum(len(part.rstrip(" ")) for part, _ in word)
+        if lines[-1] and sum(len(part) for part, _ in lines[-1]) + size > COLUMN:
+            lines.append([])
+        if size or lines[-1]:
+            lines[-1] += word
+    return [line for line in lines if "".join(part for part, _ in line).strip()]
+
+
+def tspans(line: Line) -> str:
+    """Return a line as SVG; neighbours of one class are one element."""
+    content = ""
+    for style, words in groupby(line, key=lambda part: part[1]):
+        text = "".join(part for part, _ in words)
+        solid = text.rstrip(" ")
+        shown = escape(solid, quote=False)
+        content += f'<tspan class="{style}">{shown}</tspan>' if style and solid else shown
+        content += text[len(solid) :]
+    return content.rstrip(" ")
+
+
+def rows_shown(rows: tuple[Row, ...]) -> Iterator[Row | int]:
+    """Yield the rows that differ, some equal ones next to them, and the number of those left out between."""
+    for equal, group in groupby(rows, key=lambda row: row.kind == "equal"):
+        stretch = list(group)
+        hidden = len(stretch) - 2 * SHOWN_EQUAL
+        if not equal or hidden < 2:
+            yield from stretch
+        else:
+            yield from (*stretch[:SHOWN_EQUAL], hidden, *stretch[-SHOWN_EQUAL:])
+
+
+def picture() -> str:
+    """Return the image."""
+    texts = [path.read_text(encoding="utf-8") for path in MEMOS]
+    found = nd.compare(*texts)
+    left = [EDGE, EDGE + (COLUMN + 2 * GUTTER) * CHARACTER]
+    width = round(left[1] + (COLUMN + GUTTER) * CHARACTER + EDGE)
+    body: list[str] = []
+    y = EDGE + LINE
+
+    def put(x: float, content: str, style: str = "") -> None:
+        name = f' class="{style}"' if style else ""
+        body.append(f'<text{name} x="{x:g}" y="{y}">{content}</text>')
+
+    for side, letter in enumerate("AB"):
+        put(left[side] + GUTTER * CHARACTER, f"{letter}  memo_{letter.lower()}.txt", "head")
+    rule = y + LINE // 2
+    y += 2 * LINE - 4
+    for row in rows_shown(found.alignment.rows):
+        if isinstance(row, int):
+            put(left[0] + GUTTER * CHARACTER, f"··· {row} equal rows ···", "quiet")
+            y += LINE
+            continue
+        sides = [lines_of(texts[0], row.a, 0), lines_of(texts[1], row.b, 1)]
+        marks = MARGIN.get(row.kind, "  ")
+        for pair in zip_longest(*sides):
+            for side, line in enumerate(pair):
+                if line is not None:
+                    if marks[side] != " ":
+                        put(left[side], marks[side], "quiet")
+                    put(left[side] + GUTTER * CHARACTER, tspans(line))
+            y += LINE
+        y += LINE // 3
+    height = y
+    middle = round(left[1] - GUTTER * CHARACTER / 2)
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" role="img" aria-labelledby="title description">',
+            f'<title id="title">{TITLE}</title>',
+            f'<desc id="description">{DESCRIPTION}</desc>',
+            f"<style>\n{STYLE}</style>",
+            f'<rect class="page" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>',
+            f'<path class="rule" d="M{EDGE} {rule}H{width - EDGE}M{middle} {EDGE}V{height - EDGE}"/>',
+            *body,
+            "</svg>\n",
+        )
+    )
+
+
+def main() -> int:
+    """Write the image; with --check only report whether it is out of date."""
+    image = picture()
+    if IMAGE.exists() and IMAGE.read_text(encoding="utf-8") == image:
+        return 0
+    if "--check" in sys.argv:
+        print(f"out of date: {IMAGE.name}; run scripts/docs")
+        return 1
+    IMAGE.parent.mkdir(exist_ok=True)
+    IMAGE.write_text(image, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""One table of the options of every command, made from the records of the commands.
+
+Options that are settings are derived from ``settings.FIELDS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from neardup.cli.option import Option, options_of
+from neardup.cli.options.on_collections import (
+    AddOptions,
+    CheckOptions,
+    CompactOptions,
+    DecideOptions,
+    GroupsOptions,
+    InfoOptions,
+    RemoveOptions,
+    SearchOptions,
+    ServeOptions,
+)
+from neardup.cli.options.on_files import (
+    CompareOptions,
+    DedupOptions,
+    DemoOptions,
+    ExplainOptions,
+    GroupOptions,
+    PlanOptions,
+    WarmOptions,
+)
+
+RECORDS: Mapping[str, type] = {
+    "dedup": DedupOptions,
+    "group": GroupOptions,
+    "compare": CompareOptions,
+    "plan": PlanOptions,
+    "explain": ExplainOptions,
+    "add": AddOptions,
+    "remove": RemoveOptions,
+    "search": SearchOptions,
+    "groups": GroupsOptions,
+    "decide": DecideOptions,
+    "serve": ServeOptions,
+    "info": InfoOptions,
+    "check": CheckOptions,
+    "compact": CompactOptions,
+    "demo": DemoOptions,
+    "warm": WarmOptions,
+}
+"""The record that each command receives."""
+
+COMMANDS: Mapping[str, tuple[Option, ...]] = {name: options_of(record) for name, record in RECORDS.items()}
+"""The options of every command, in the order of its help."""

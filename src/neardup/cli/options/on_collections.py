@@ -1,0 +1,162 @@
+"""The options of the commands for collections: one record a command, its fields in the order of the help."""
+
+# ruff: noqa: RUF009  the calls return fields
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from neardup.cli.option import argument, option, setting
+from neardup.cli.options import shared
+
+_FIXED = "Fixed when the collection is made. Default:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddOptions:
+    """The options of ``neardup add``.
+
+    ``new_…``: settings of a new collection; for an existing one the given values must equal its own.
+    """
+
+    path: Path = shared.NEW_COLLECTION.field()
+    inputs: list[str] = shared.INPUTS.field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    encoding: str = setting("encoding")
+    delimiter: str = setting("delimiter")
+    metadata: list[str] = option(
+        "--meta", (), "Column to store with each document and to search by. May be repeated.", "COLUMN"
+    )
+    replace: bool = option("--replace", False, "Replace documents whose ids exist already.")
+    near: float | None = option(
+        "--near", None, "Report which stored document each one repeats, from this resemblance on.", "NUMBER"
+    )
+    on_near: str | None = option(
+        "--on-near",
+        None,
+        "Treatment of a document that repeats another: keep (the default), link (into a group with it) or reject.",
+        "NAME",
+    )
+    skip_near: float | None = option("--skip-near", None, "The same as --near with --on-near reject.", "NUMBER")
+    near_recall: float | None = option(
+        "--recall",
+        None,
+        "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
+        "NUMBER",
+    )
+    problems: Path | None = option(
+        "--problems",
+        None,
+        "Write rejected rows and files in the form of problems.jsonl; replaces the list of an earlier run.",
+        "FILE",
+    )
+    new_length: int | None = option("--length", None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER")
+    new_slots: int | None = option("--slots", None, f"Slots of a signature. {_FIXED} 64.", "NUMBER")
+    new_scale: int | None = option("--scale", None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER")
+    new_floor: int | None = option("--floor", None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER")
+    wait: float = shared.WAIT.field()
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveOptions:
+    """The options of ``neardup remove``."""
+
+    path: Path = shared.COLLECTION.field()
+    ids: list[str] = argument("ID", "Ids of documents.")
+    wait: float = shared.WAIT.field()
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """The options of ``neardup search``."""
+
+    path: Path = shared.COLLECTION.field()
+    query: str = argument("QUERY", "The query, as one argument: put it in quotes.")
+    limit: int = option("--limit", 20, "Documents on a page, from 1 to 1,000.", "NUMBER")
+    after: str | None = option(
+        "--after", None, "The next page: the value that the previous page printed.", "TOKEN"
+    )
+    json: bool = shared.JSON.field()
+    why_not: str | None = option("--why-not", None, "Explain why the query does not find the document ID.", "ID")
+    explain: bool = option("--explain", False, "Explain the meaning of the query and its look-ups in words.")
+    include_self: bool = option("--include-self", False, "Include the query document itself.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsOptions:
+    """The options of ``neardup groups``."""
+
+    path: Path = shared.COLLECTION.field()
+    limit: int = option("--limit", 100, "Groups on a page, from 1 to 10,000.", "NUMBER")
+    after: int | None = option(
+        "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
+    )
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecideOptions:
+    """The options of ``neardup decide``."""
+
+    path: Path = shared.COLLECTION.field()
+    a: str = argument("A", "Id of a document.")
+    b: str = argument("B", "Id of another document.")
+    verdict: str = argument("VERDICT", "same, different, or undecided, which withdraws a decision.")
+    by: str = option("--by", "", "Name of the person who decides, for the change log.", "NAME")
+    note: str = option("--note", "", "Reason, for the change log.", "TEXT")
+    wait: float = shared.WAIT.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The options of ``neardup serve``."""
+
+    path: Path = shared.COLLECTION.field()
+    host: str = option(
+        "--host", "127.0.0.1", "Address to listen at; access from other machines needs tokens.", "NAME"
+    )
+    port: int = option("--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER")
+    token_file: Path | None = option("--token-file", None, "File with lines of read TOKEN or write TOKEN.", "FILE")
+    create: bool = option("--create", False, "Create the collection if it does not exist.")
+    wait: float = shared.WAIT.field()
+    largest_body: float = option("--largest-body", 64.0, "Largest number of megabytes of a request.", "NUMBER")
+    most_hits: int = option("--most-hits", 1000, "Largest number of hits on a page, from 1 to 1,000.", "NUMBER")
+    most_candidates: int = option(
+        "--most-candidates", 100_000, "Largest number of documents that a search compares.", "NUMBER"
+    )
+    seconds: float = option("--seconds", 10.0, "Time limit of a request in seconds.", "NUMBER")
+    requests: int = option("--requests", 200, "Largest number of concurrent requests; more are refused.", "NUMBER")
+    threads: int = option("--threads", 2, "Number of threads that read.", "NUMBER")
+    stop_seconds: float = option(
+        "--stop-seconds", 30.0, "Seconds to finish pending requests when the service stops.", "NUMBER"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions:
+    """The options of ``neardup info``."""
+
+    path: Path = shared.COLLECTION.field()
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The options of ``neardup check``."""
+
+    path: Path = shared.COLLECTION.field()
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactOptions:
+    """The options of ``neardup compact``."""
+
+    path: Path = shared.COLLECTION.field()
+    upgrade: bool = option("--upgrade", False, "Convert a file of an earlier version to this one; copy it first.")
+    wait: float = shared.WAIT.field()
+    json: bool = shared.JSON.field()

@@ -1,0 +1,168 @@
+"""The options of the commands that read files: one record a command, its fields in the order of the help."""
+
+# ruff: noqa: RUF009  the calls return fields
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from neardup.cli.option import Declared, SettingOptions, all_settings, argument, option, setting
+from neardup.cli.options import shared
+
+
+@dataclass(frozen=True, kw_only=True)
+class DedupOptions:
+    """The options of ``neardup dedup``."""
+
+    inputs: list[str] = shared.INPUTS.field()
+    out: Path | None = shared.OUT.field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    settings: SettingOptions = all_settings()
+    against: list[str] = shared.AGAINST.field()
+    annotate: bool = option(
+        "--annotate",
+        False,
+        "Remove nothing: write every document, with the columns group, representative and similarity.",
+    )
+    dry_run: bool = shared.DRY_RUN.field()
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupOptions:
+    """The options of ``neardup group``; ``explicit`` has the names of the given ones."""
+
+    inputs: list[str] = shared.INPUTS_OR_FROM.field()
+    out: Path | None = shared.OUT.field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    settings: SettingOptions = all_settings(without=frozenset({"only_contained"}))
+    against: list[str] = shared.AGAINST.field()
+    stored: Path | None = option(
+        "--from",
+        None,
+        "Read no documents: use the pairs of the result in this folder, with a --threshold above its own. Only "
+        "with -o, --threshold, --dry-run, --json and --overwrite.",
+        "DIR",
+    )
+    dry_run: bool = shared.DRY_RUN.field()
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The options of ``neardup compare``."""
+
+    a: str = argument("A", "A document: text, HTML, PDF, DOCX, mail; - is standard input.")
+    b: str = argument("B", "The document to compare with it.")
+    literal: bool = shared.LITERAL.field()
+    length: int = setting("length")
+    unit: str = setting("unit")
+    min_chunk: int | None = option(
+        "--min-chunk",
+        None,
+        "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
+        "NUMBER",
+    )
+    stop_words: str | None = option(
+        "--stop-words",
+        None,
+        "Leave the stop words of a language (en, de, …) out of bag_of_words; needs neardup[stopwords].",
+        "LANGUAGE",
+    )
+    ignore_numbers: bool = option("--ignore-numbers", False, "Leave out tokens that consist of digits.")
+    html: Path | None = option(
+        "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"
+    )
+    full: bool = option("--full", False, "Show long passages in full, equal ones too, instead of folding them.")
+    width: int | None = option(
+        "--width",
+        None,
+        "Columns to use, at least 60; side by side from 100 on. Default: those of the terminal, else 80.",
+        "NUMBER",
+    )
+    json: bool = shared.JSON.field()
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """The options of ``neardup plan``."""
+
+    sample: list[str] = Declared(
+        (), (), "Your documents (files or folders), to get advice on them instead of bands alone.", "SAMPLE"
+    ).field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    threshold: float = setting("threshold")
+    recall: float = setting("recall")
+    slots: int = setting("slots")
+    unit: str = setting("unit")
+    length: int = setting("length")
+    encoding: str = setting("encoding")
+    delimiter: str = setting("delimiter")
+    threads: int = setting("threads")
+    svg: Path | None = option("--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg")
+    simhash: bool = option("--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.")
+    bits: int | None = option("--bits", None, "With --simhash: bits, 64 or 128. Default: 64.", "NUMBER")
+    distance: int | None = option(
+        "--distance",
+        None,
+        "With --simhash: largest number of differing bits, up to a quarter of all. Default: 3.",
+        "NUMBER",
+    )
+    documents: int | None = option(
+        "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER"
+    )
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """The options of ``neardup explain``."""
+
+    names: list[str] = Declared((), (), "Two to ten small files; - is standard input.", "IN").field()
+    literal: bool = shared.LITERAL.field()
+    example: bool = option("--example", False, "Explain three sentences of a published walk-through.")
+    length: int = setting("length", default=3)
+    unit: str = setting("unit")
+    family: str = option(
+        "--family",
+        "mod-p",
+        "Hash functions: mod-p, multiply-shift, classic, one-permutation, several with commas, or all.",
+        "NAME",
+    )
+    numbers: str | None = option(
+        "--slots",
+        None,
+        "Number of hash functions, from 1 to 1,024, or several numbers with commas. Default: 4.",
+        "NUMBER",
+    )
+    seed: int = option("--seed", 1, "Seed of the hash functions; 1 draws those of the walk-through.", "NUMBER")
+    coefficients: str | None = option(
+        "--coefficients",
+        None,
+        "The functions a·x + b themselves, for example 4:9,14:4; for mod-p and multiply-shift.",
+        "A:B",
+    )
+    band_rows: int | None = option("--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER")
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """The options of ``neardup demo``."""
+
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmOptions:
+    """The options of ``neardup warm``."""
+
+    every: bool = option("--all", False, "Also compile the kernels of rare options.")

@@ -1,0 +1,32 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from neardup.cli.option import REQUIRED, Declared
+
+INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN")
+INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
+OUT = Declared(
+    ("-o", "--out"),
+    None,
+    "Folder for the results, written atomically. Required unless --dry-run is given.",
+    "DIR",
+)
+TEXT = Declared(("--text",), None, "Column with the text; by default one with a usual name.", "COLUMN")
+ID = Declared(("--id",), None, "Column with the ids of the documents; by default source#row.", "COLUMN")
+AGAINST = Declared(
+    ("--against",),
+    (),
+    "Reference set: compare with these documents too, keep them all, and remove near copies of them. May be "
+    "repeated.",
+    "FILE",
+)
+DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
+JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
+OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
+LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.")
+COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
+NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")
+WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER")

@@ -1,0 +1,84 @@
+"""The records that commands receive, and the table of options made from them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+from neardup.cli import app
+from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of
+from neardup.cli.options import COMMANDS, RECORDS
+from neardup.cli.options.on_files import CompareOptions, DedupOptions, GroupOptions
+from neardup.errors import SettingError
+from neardup.settings import FIELDS, Settings
+
+
+def fits(value: Any, declared: Any) -> bool:
+    """Whether a value is of a type as a record declares it."""
+    if get_origin(declared) is list:
+        return isinstance(value, list) and all(fits(item, *get_args(declared)) for item in value)
+    return any(type(value) is kind for kind in get_args(declared) or (declared,))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_a_field_and_every_field_an_option(command: str) -> None:
+    record = RECORDS[command]
+    options = {option.name: option for option in COMMANDS[command]}
+    assert len(options) == len(COMMANDS[command])
+    fields = {field.name for field in dataclasses.fields(record)} - {"explicit"}
+    if "settings" in fields:
+        fields = fields - {"settings"} | (FIELDS.keys() & options.keys())
+    assert fields == options.keys()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
+    record = RECORDS[command]
+    types = get_type_hints(SettingOptions) | get_type_hints(record)
+    required = {option.name: "given" for option in COMMANDS[command] if option.default is REQUIRED}
+    made = record(**required)
+    for option in COMMANDS[command]:
+        if option.name in required:
+            continue
+        value = getattr(made if hasattr(made, option.name) else made.settings, option.name)
+        assert value == ([] if option.default == () else option.default), option.name
+        assert option.type == types[option.name]
+        assert fits(value, option.type), option.name
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_options_of_settings_have_their_types(command: str) -> None:
+    for option in COMMANDS[command]:
+        field = FIELDS.get(option.name)
+        if field is not None and option.spelling == (field.option,) and option.help.startswith(field.help):
+            assert option.type is field.type
+
+
+def test_a_record_is_frozen_and_filled_from_what_typer_read() -> None:
+    values: dict[str, Any] = {option.name: option.default for option in options_of(GroupOptions)}
+    values |= {"inputs": ["a"], "against": ("b",), "out": Path("c"), "threshold": 0.7}
+    made = filled(GroupOptions, values, frozenset({"threshold"}))
+    assert (made.inputs, made.against, made.out) == (["a"], ["b"], Path("c"))
+    assert made.settings.threshold == 0.7
+    assert made.explicit == {"threshold"}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.json = True  # type: ignore[misc]
+
+
+def test_settings_are_checked_when_the_command_asks() -> None:
+    assert DedupOptions(inputs=[]).settings.checked() == Settings()
+    wrong = dataclasses.replace(SettingOptions(), threshold=2.0, length=0)
+    with pytest.raises(SettingError, match=r"length is 0(.|\n)*threshold is 2"):
+        wrong.checked()
+
+
+def test_a_command_cannot_be_registered_with_the_record_of_another() -> None:
+    def compare(options: DedupOptions) -> int:
+        return len(options.inputs)
+
+    with pytest.raises(TypeError, match="CompareOptions"):
+        app._add(compare, DedupOptions)
+    assert RECORDS["compare"] is CompareOptions
