@@ -19,9 +19,9 @@ import typer
 from neardup.settings import (
     FIELDS,
     Field,
-    Grouping,
+    GroupSettings,
     Keep,
-    Reading,
+    ReadingSettings,
     Search,
     Settings,
     Shingles,
@@ -78,7 +78,7 @@ def setting(name: str, **changed: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SettingOptions(Shingles, Sketch, SimHashing, Search, Grouping, Keep, Reading, Work):
+class SettingOptions(Shingles, Sketch, SimHashing, Search, GroupSettings, Keep, ReadingSettings, Work):
     """The options of all settings as they were given, not yet checked."""
 
     def checked(self) -> Settings:

@@ -113,7 +113,7 @@ class CommonTextSearch:
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         """Find the pairs by a measure of common text; no documents are left to an index."""
         # other runs need not wait for these kernels
-        if rows.settings.search.measure == "lcs":
+        if MEASURES[rows.settings.search.measure].counting == "order":
             from neardup.join.lcs_join import join_in_order as join
         else:
             from neardup.join.chunk_join import join_chunks as join
