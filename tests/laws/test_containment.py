@@ -25,7 +25,7 @@ from support.grouped import groups_by_leader, groups_of, pairs_of, rank_of
 from support.made_sets import THRESHOLDS, MadeStore
 from support.made_texts import Writer
 
-SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
+SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 EITHER = pytest.mark.parametrize("measure", [CONTAINMENT, OVERLAP])
 
 Pair = tuple[int, int]
@@ -156,7 +156,7 @@ def _overlap(a: str, b: str) -> float:
 
 
 def test_lsh_does_not_claim_to_find_containment() -> None:
-    with pytest.raises(SettingError, match="resemblance alone"):
+    with pytest.raises(SettingError, match="only by their resemblance"):
         nd.find(["a b c d e f"], method="lsh", measure="containment")
 
 

@@ -74,7 +74,7 @@ def scored(name: str) -> pa.Table:
 
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules["keep"])
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("name", ["django_docs", "site_policy", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     documents = scored(name)
     low = exactly(documents, 0.5, groups=how, **rules)
@@ -87,7 +87,7 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
 @pytest.mark.parametrize("how", HOWS)
 def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> None:
     """Every third text is old; both sets number their documents from 0, so that an id alone tells nothing."""
-    documents = scored("license_texts")
+    documents = scored(shared_data.or_own("license_texts"))
     old = [k % 3 == 0 for k in range(documents.num_rows)]
     against, new = documents.filter(pa.array(old)), documents.filter(pa.array([not is_old for is_old in old]))
     low = exactly(new, 0.5, against=against, groups=how, **rules)
@@ -152,16 +152,18 @@ def assert_steps_do_not_matter(found: nd.Found, middle: float, high: float) -> N
 
 @pytest.mark.parametrize("how", HOWS)
 def test_two_steps_are_one(how: str) -> None:
-    found = nd.find(scored("license_texts"), text="text", threshold=0.5, groups=how, method="lsh")
+    found = nd.find(
+        scored(shared_data.or_own("license_texts")), text="text", threshold=0.5, groups=how, method="lsh"
+    )
     assert found.at(0.5) is found
     assert_steps_do_not_matter(found, 0.7, 0.85)
 
 
 @pytest.mark.parametrize("how", ["principal", "complete"])
 def test_pairs_found_by_lsh_are_grouped_by_the_definition(how: str) -> None:
-    documents = scored("irplag_java")
+    documents = scored(shared_data.or_own("irplag_java"))
     found = nd.find(documents, text="text", threshold=0.5, keep="first", groups=how, method="lsh")
-    first = shared_data.firsts("irplag_java")
+    first = shared_data.firsts(shared_data.or_own("irplag_java"))
     pairs = {
         (row["id_a"], row["id_b"]): Fraction(row["shared"], row["size_a"] + row["size_b"] - row["shared"])
         for row in found.pairs.to_pylist()

@@ -305,7 +305,7 @@ def test_an_identical_text_is_equal_rows_only(text: str) -> None:
     assert set(aligned(text, text).kinds) <= {"equal"}
 
 
-@pytest.mark.parametrize("name", ["law_de", "license_texts", "site_policy"])
+@pytest.mark.parametrize("name", ["own", "law_de", "license_texts", "site_policy"])
 def test_real_versions(name: str) -> None:
     texts = shared_data.documents(name)
     asked = [row for row in shared_data.published_pairs(name) if 0.5 < float(row["jaccard"]) < 1][:25]

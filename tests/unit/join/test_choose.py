@@ -19,7 +19,7 @@ from support import shared_data
 
 
 def licences() -> list[str]:
-    return list(shared_data.documents("license_texts").values())
+    return list(shared_data.documents(shared_data.or_own("license_texts")).values())
 
 
 @pytest.mark.parametrize(
