@@ -37,6 +37,14 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
+def rule_id(rules: dict[str, Any]) -> str:
+    return "-".join(map(str, rules.values()))
+
+
+def test_every_rule_has_an_id_of_its_own() -> None:
+    assert len(set(map(rule_id, RULES))) == len(RULES)
+
+
 def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
     """All tables, and all of the account that does not tell of the search itself."""
     for name in TABLES:
@@ -72,7 +80,7 @@ def scored(name: str) -> pa.Table:
     return pa.table({"text": texts, "score": [choose.randrange(50) for _ in texts]})
 
 
-@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules["keep"])
+@pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
@@ -83,7 +91,7 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     assert_law(low.at(0.8), high, 0.5)
 
 
-@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules["keep"])
+@pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> None:
     """Every third text is old; both sets number their documents from 0, so that an id alone tells nothing."""

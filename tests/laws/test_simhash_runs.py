@@ -20,8 +20,7 @@ import pytest
 
 import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
-from neardup.run.account import Outcome
-from neardup.run.find import run
+from neardup.run.find import Outcome, run
 from neardup.runtime import Silent
 from support import shared_data
 from support.closed_pairs import closed

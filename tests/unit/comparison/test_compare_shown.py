@@ -12,10 +12,9 @@ from test_alignment import made_text, pairs
 
 import neardup as nd
 from neardup.comparison.show.cells import TextRows, escaped
-from neardup.comparison.show.lines import COLOURS, _Inline, _rows, _TwoColumns
+from neardup.comparison.show.lines import COLOURS, as_text, facts_of
 from neardup.comparison.show.sheets import STYLES, Sheet
 from neardup.comparison.show.spelling import spelled
-from neardup.comparison.show.words import restyled
 from neardup.display import painted, visible
 from neardup.kernels.show.marked import Page
 from neardup.text.codepoints import codepoints_of, of_each, text_of
@@ -88,10 +87,13 @@ def test_lines_are_those_of_the_twin(rows: list[list[tuple[str, int]]], width: i
 def test_a_terminal_shows_what_the_twin_shows(
     texts: tuple[str, str], width: int, colour: bool, full: bool
 ) -> None:
-    alignment, codes = nd.compare(*texts, length=3).alignment, COLOURS if colour else {}
-    body = (_TwoColumns if width >= 100 else _Inline)(alignment, width, codes, restyled(alignment))
-    found = list(_rows(body, alignment.table.kinds, full))
-    assert found == list(twin.rows_as_text(alignment, width, codes, full))
+    found = nd.compare(*texts, length=3)
+    lines = list(as_text(found, ("A", "B"), width, colour=colour, full=full))
+    rows = list(twin.rows_as_text(found.alignment, width, COLOURS if colour else {}, full))
+    below = [*rows, "", *facts_of(found, width)]
+    head = lines[: len(lines) - len(below)]
+    assert lines[len(head) :] == below
+    assert "┼" in head[-1] if width >= 100 else head[-1] == ""
 
 
 @given(shown_pairs(), st.sampled_from(["word", "char"]))
