@@ -152,7 +152,7 @@ def test_empty_documents_are_equal_to_each_other_only(keep: str) -> None:
 def test_empty_documents_are_never_put_in_a_bucket() -> None:
     documents = open_documents(["", "one", "!", "one two", "..."])
     outcome = run(documents, choose_columns(documents, None, None), nd.Settings.of(), None, Silent())
-    assert outcome.prints.unique.tolist() == [1, 3]
+    assert outcome.run.prints.unique.tolist() == [1, 3]
 
 
 def test_a_run_of_nothing_but_empty_documents() -> None:

@@ -209,7 +209,7 @@ def test_settings_of_a_new_collection(run: Run, folder: Path, path: Path) -> Non
     result = run("add", path, folder, "--replace", "--scale", 9, "--floor", 3)
     assert (result.status, result.out) == (2, "")
     assert f"{path} was made with scale 8, not 9\n" in result.err
-    assert "fixed when it is made" in result.err
+    assert "fixed when a collection is made" in result.err
 
 
 @pytest.mark.parametrize(

@@ -123,14 +123,14 @@ def test_nothing_is_left_to_compile(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 def test_warm_compiles_in_other_processes(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NEARDUP_CACHE_DIR", str(tmp_path / "kept"))
-    smallest = ("copies:enter_keys", "sets:shared_at_least")
+    smallest = ("join.copies:enter_keys", "sets:shared_at_least")
     few = [entry for entry in warming.listed() if entry.kernel in smallest]
     assert few
     (tmp_path / "kernels").mkdir()
     lines = "".join(f"demo\t{entry.kernel}\t{entry.types}\n" for entry in few)
     (tmp_path / "kernels" / warming.LIST).write_text(lines + "demo\tgone:kernel\t(int64)\n")
     code = (
-        "import sys, pathlib; from neardup import warming\n"
+        "import sys, pathlib; from neardup.kernels import warming\n"
         f"warming.files = lambda _: pathlib.Path({str(tmp_path / 'kernels')!r})\n"
         "from neardup.cli import main; sys.argv = ['neardup', 'warm']\n"
         "main()\n"
@@ -193,14 +193,14 @@ def test_what_takes_longest_is_not_left_at_the_end() -> None:
         entries = warming.entries_of([command])
         longest = warming.share(entries, 0)[0]
         assert all(longest in warming.share(entries, number)[:2] for number in range(1, 5))
-    assert longest.kernel == "documents:fingerprint"
+    assert longest.kernel == "sketch.documents:fingerprint"
 
 
 def test_helpers_leave_what_shares_parts_with_the_longest_to_the_command() -> None:
     entries = warming.entries_of(["serve"])
     own, helping = (warming.share(entries, number) for number in (0, 1))
     akin = [entry.kernel for entry in own[1:4]]
-    assert "documents:shingle_sets" in akin
+    assert "sketch.documents:shingle_sets" in akin
     assert akin == [entry.kernel for entry in helping if entry.kernel in akin]
     assert all(entry.kernel not in akin for entry in helping[:10])
 
@@ -213,7 +213,7 @@ def test_an_entry_that_no_kernel_has_any_more_has_its_place() -> None:
 
 def test_what_only_large_texts_need_is_not_compiled_by_a_first_run() -> None:
     later = {entry.kernel for entry in warming.entries_of([warming.LATER])}
-    assert "chunks:tile_many" in later
+    assert "match.chunks:tile_many" in later
     assert not later & {entry.kernel for entry in warming.entries_of(["compare", "serve"])}
     assert warming.LATER in warming.COMMON
 

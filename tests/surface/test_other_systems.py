@@ -12,7 +12,7 @@ from support.paths import ROOT
 
 def test_the_core_runs_without_what_windows_has_not(tmp_path: Path) -> None:
     """``import resource`` ended every command on Windows, and ``os.posix_fallocate`` an exact join on macOS."""
-    line = [sys.executable, ROOT / "tests" / "other_system.py", tmp_path]
+    line = [sys.executable, ROOT / "tests" / "support" / "other_system.py", tmp_path]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
     assert done.stdout.endswith("The core ran.\n")

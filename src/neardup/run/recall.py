@@ -50,6 +50,7 @@ def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
     pairs, or none, do not look more certain than they are (the flat Bayesian prior for a binomial count). If pairs
     are missed together, as many are added as are missed together.
 
+    >>> from neardup.join.missing import of_pairs
     >>> missed_pairs(of_pairs(np.full(9900, 0.01)), 0.01)
     Interval(estimated=100.0, low=81, high=119)
     """

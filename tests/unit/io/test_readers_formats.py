@@ -71,7 +71,7 @@ def test_without_the_extra_a_file_is_a_problem_that_says_what_to_install(
     rows, _, problems = read_all(open_documents(make(tmp_path / "d", FILES)), ["id"])
     assert [row["id"] for row in rows] == [b"a.docx", b"b.EML", b"c.html", b"d.md"]
     assert [problem.reason for problem in problems] == [
-        f'cannot read {name}: {what}, which is not installed. Try: Run: pip install "neardup[formats]".'
+        f'cannot read {name}: {what}, which is not installed. Try: pip install "neardup[formats]".'
         for name, what in [
             ("e.msg", "An Outlook message needs olefile"),
             ("sub/f.pdf", "A PDF file needs pypdfium2"),

@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison import matching
 from neardup.join import common_text
 from neardup.join.criterion import criterion_of
 from neardup.join.lcs_join import lengths_of
 from neardup.kernels.join.pieces import cheapest_cut, choose_pieces, pieces_of, run_sets
+from neardup.kernels.match import limits
 from neardup.kernels.match.lcs import banded_length, common_in_order
 from neardup.kernels.sets import largest_partner, least_shared, smallest_partner
 from neardup.settings import Search
@@ -356,10 +356,10 @@ def test_what_is_not_counted_in_full_is_counted_along_chunks_and_said(monkeypatc
     found = nd.find([texts[1], moved], measure="lcs", threshold=0.3)
     assert found.run["counts"]["capped"] == 1
     (warning,) = found.run["warnings"]
-    assert warning == f"common text may be undercounted for 1 pair: {matching.LCS_CAP}"
+    assert warning == f"common text may be undercounted for 1 pair: {limits.LCS_CAP}"
     monkeypatch.setattr("neardup.comparison.matching.lcs.__defaults__", (0,))
     compared = nd.compare(texts[1], moved)
-    assert matching.LCS_CAP in compared.caps
+    assert limits.LCS_CAP in compared.caps
     assert found.pairs["lcs"].to_pylist() == [compared.measures["lcs"]]
     assert found.at(0.31).run["warnings"] == [warning]
 

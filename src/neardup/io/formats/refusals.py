@@ -10,9 +10,9 @@ def missing(what: str, package: str) -> InputError:
     """Return the error for a format whose package is missing.
 
     >>> print(missing("A PDF file", "pypdfium2"))
-    A PDF file needs pypdfium2, which is not installed. Run: pip install "neardup[formats]".
+    A PDF file needs pypdfium2, which is not installed. Try: pip install "neardup[formats]".
     """
-    return InputError(f"{what} needs {package}, which is not installed", "", 'Run: pip install "neardup[formats]"')
+    return InputError(f"{what} needs {package}, which is not installed", "", 'pip install "neardup[formats]"')
 
 
 def too_long() -> InputError:

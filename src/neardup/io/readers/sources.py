@@ -88,7 +88,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         raise InputError(
             f"{url} is a URL, and fsspec is not installed",
             "Files, and URLs that fsspec reads",
-            'Run: pip install "neardup[remote]"',
+            'pip install "neardup[remote]"',
         ) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
