@@ -72,7 +72,7 @@ def outcome_of(texts: Any, chunk_bytes: int = 1 << 23, **settings: Any) -> Outco
 
 def hub_ids(outcome: Outcome) -> set[int]:
     """Return the rows of the hub documents, which are the ids of documents in a list."""
-    return set(outcome.prints.unique[outcome.evidence.proposed.hub].tolist())
+    return set(outcome.run.prints.unique[outcome.run.evidence.proposed.hub].tolist())
 
 
 @SHAPED
@@ -117,9 +117,9 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
     assert (told["documents"] + more, told["buckets"] > 0) == (len(hubs), len(hubs) > 0)
     # whoever is a hub document by its fingerprint is near another one
     near = (distances <= 8).sum(axis=1)
-    in_buckets = found.evidence.in_buckets
+    in_buckets = found.run.evidence.in_buckets
     assert in_buckets is not None
-    assert all(near[document] > 1 for document in found.prints.unique[in_buckets])
+    assert all(near[document] > 1 for document in found.run.prints.unique[in_buckets])
 
 
 def test_the_patched_hubs_are_some_and_find_more() -> None:
@@ -225,7 +225,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
     wanted = {pair: value for pair, value in true.items() if pair[1] >= old}
     prints = nd.SimHash().sketch([texts[k] for k in order])
     near = within(wanted, np.bitwise_count(prints[:, None] ^ prints[None, :]), 10)
-    hubs = set(found.evidence.proposed.hub.tolist())
+    hubs = set(found.run.evidence.proposed.hub.tolist())
     near = closed(near | {pair for pair in wanted if set(pair) <= hubs}, wanted)
     rows = found.found.pairs.to_pylist()
     assert {(int(row["id_a"]), int(row["id_b"])) for row in rows} == near != set()
@@ -318,16 +318,16 @@ def test_texts_without_a_feature_have_one_fingerprint() -> None:
 def test_no_minhash_is_made_and_the_fingerprints_are_not_kept() -> None:
     texts = texts_of(shared_data.or_own("irplag_java"))
     by_simhash = outcome_of(texts, bits=128)
-    assert {block.shape[1] for block in by_simhash.prints.signatures} == {0}
-    assert by_simhash.prints.simhashes == []
-    corpus = by_simhash.corpus
+    assert {block.shape[1] for block in by_simhash.run.prints.signatures} == {0}
+    assert by_simhash.run.prints.simhashes == []
+    corpus = by_simhash.run.corpus
     prints = corpus.fingerprint(Silent(), 0)
     kept = np.concatenate(prints.simhashes)
     assert np.array_equal(kept, nd.SimHash(128).sketch([texts[row] for row in prints.unique]))
     documents = open_documents(texts)
     lsh = nd.Settings.of(method="lsh")
     other = run(documents, choose_columns(documents, None, None), lsh, None, Silent())
-    assert {block.shape[1] for block in other.prints.simhashes} == {0}
+    assert {block.shape[1] for block in other.run.prints.simhashes} == {0}
 
 
 # --- what is said
