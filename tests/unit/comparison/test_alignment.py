@@ -17,30 +17,8 @@ from neardup.text.normalise import tokens
 from neardup.text.units import words
 from support import reference_alignment as naive
 from support import shared_data
-from support.strategies import any_text, edited_pair, mixed_text
-
-SENTENCES = (
-    "Bring the keys of the shed.",
-    "The boat is at the pier, ready to go.",
-    "Pay 12 by Friday\n",
-    "Pay 13 by Friday\n\n",
-    "No.",
-    "- a list - of few words\n",
-    "the keys of the boat",
-    "Dr. Who came. At noon?",
-    "他说不。她走了。",
-    "...\n",
-    "½ ½ ½",
-)
-
-
-def made_text() -> st.SearchStrategy[str]:
-    """Text in which sentences recur, in any order, at the ends of lines or not."""
-    return st.lists(st.sampled_from(SENTENCES), max_size=9).map(" ".join)
-
-
-def pairs() -> st.SearchStrategy[tuple[str, str]]:
-    return st.one_of(st.tuples(made_text(), made_text()), edited_pair(), st.tuples(any_text(), any_text()))
+from support.compared_texts import pairs
+from support.strategies import mixed_text
 
 
 def aligned(a: str, b: str, **asked: object) -> Alignment:
