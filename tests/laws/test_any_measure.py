@@ -17,12 +17,12 @@ from neardup.join import chunk_join, common_text, lcs_join
 from neardup.run.find import run
 from neardup.runtime import Silent
 from neardup.settings import Settings
-from support import reference_measured
+from support import reference_measured, shared_data
 from support.grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, rank_of
 from support.made_texts import Writer
 from support.reference_measured import MEASURES, counted_pairs, different, different_tokens
 
-SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
+SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 EVERY = pytest.mark.parametrize(("measure", "matching"), MEASURES)
 CHUNKS = [pair for pair in MEASURES if pair[0].startswith("chunk")]
 TEXT = [*CHUNKS, ("lcs", "literal")]
@@ -57,7 +57,7 @@ def shared_sizes(name: str) -> Any:
 
 
 @EVERY
-@pytest.mark.parametrize("name", ["license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_values_of_real_pairs_are_those_of_compare(name: str, measure: str, matching: str) -> None:
     texts = different(name)
     found = nd.find(texts, measure=measure, matching=matching, threshold=0.4, pairs="all")
@@ -125,7 +125,7 @@ def test_made_up_texts_give_the_pairs_and_groups_of_compare(
 
 @EVERY
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("name", ["site_policy", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "site_policy", "irplag_java"])
 def test_groups_of_real_texts_are_those_of_the_definition(
     name: str, how: str, measure: str, matching: str
 ) -> None:
@@ -145,7 +145,7 @@ def test_groups_of_real_texts_are_those_of_the_definition(
 
 @EVERY
 def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matching: str) -> None:
-    texts = different("license_texts")
+    texts = different(shared_data.or_own("license_texts"))
     old, new = texts[:70], texts[70:]
     form: dict[str, Any] = {"measure": measure, "matching": matching, "threshold": 0.6, "pairs": "all"}
     found = nd.find(new, against=old, **form)
@@ -160,7 +160,13 @@ def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matchin
 @EVERY
 def test_threads_change_nothing(measure: str, matching: str) -> None:
     tables = [
-        nd.find(different("law_de"), measure=measure, matching=matching, threshold=0.4, threads=threads)
+        nd.find(
+            different(shared_data.or_own("law_de")),
+            measure=measure,
+            matching=matching,
+            threshold=0.4,
+            threads=threads,
+        )
         for threads in (1, 3)
     ]
     assert tables[0].pairs.equals(tables[1].pairs)
@@ -170,12 +176,12 @@ def test_threads_change_nothing(measure: str, matching: str) -> None:
 @pytest.mark.parametrize(("measure", "matching"), TEXT)
 def test_small_tasks_change_nothing(measure: str, matching: str, monkeypatch: pytest.MonkeyPatch) -> None:
     form: dict[str, Any] = {"measure": measure, "matching": matching, "threshold": 0.3, "groups": "components"}
-    plain = nd.find(different("site_policy"), **form)
+    plain = nd.find(different(shared_data.or_own("site_policy")), **form)
     for name, size in (("_SLICE", 7), ("_ENOUGH", 1), ("_PAIRS", 3)):
         monkeypatch.setattr(common_text, name, size)
     for join in (chunk_join, lcs_join):
         monkeypatch.setattr(join, "_SLICE", 5)
-    small = nd.find(different("site_policy"), **form, memory=0.001)  # in temporary files
+    small = nd.find(different(shared_data.or_own("site_policy")), **form, memory=0.001)  # in temporary files
     assert plain.pairs.equals(small.pairs)
     assert plain.groups.equals(small.groups)
 
@@ -235,7 +241,9 @@ def test_boilerplate_that_is_not_enough_proposes_nothing() -> None:
 
 @pytest.mark.parametrize("measure", ["bag-of-words", "multiset"])
 def test_an_audit_of_sets_finds_nothing_missed(measure: str) -> None:
-    found = nd.find(different("django_docs"), measure=measure, threshold=0.5, audit=1000, pairs="all")
+    found = nd.find(
+        different(shared_data.or_own("django_docs")), measure=measure, threshold=0.5, audit=1000, pairs="all"
+    )
     audit = found.run["audit"]
     assert audit["pairs"] == audit["found"] == found.pairs.num_rows > 0
     assert found.missed is not None
@@ -245,10 +253,10 @@ def test_an_audit_of_sets_finds_nothing_missed(measure: str) -> None:
 
 def test_an_audit_lists_a_lost_pair_with_all_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     form: dict[str, Any] = {"measure": "multiset", "threshold": 0.5}
-    whole = nd.find(different("django_docs"), **form)
+    whole = nd.find(different(shared_data.or_own("django_docs")), **form)
     with monkeypatch.context() as patch:
         patch.setattr("neardup.kernels.join.prefix_index.hub_pairs", lambda *arguments: np.zeros((0, 3), np.int64))
-        lossy = nd.find(different("django_docs"), **form, audit=1000)
+        lossy = nd.find(different(shared_data.or_own("django_docs")), **form, audit=1000)
     assert lossy.missed is not None
     assert lossy.missed.num_rows > 0
     assert ids_of(lossy.missed) | pairs_of(lossy) == pairs_of(whole)
@@ -295,5 +303,5 @@ def test_what_does_not_go_together_is_refused(values: dict[str, Any], said: str)
 def test_the_real_sets_have_pairs_of_every_kind() -> None:
     """So that the laws above are about something."""
     for measure, matching in MEASURES:
-        values = counted_pairs("license_texts", kind_of(measure, matching)).values()
+        values = counted_pairs(shared_data.or_own("license_texts"), kind_of(measure, matching)).values()
         assert sum(counts.value(measure) >= Fraction(4, 5) for counts in values) > 20

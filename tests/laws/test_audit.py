@@ -66,7 +66,7 @@ def weights(strata: dict[int, str], drawn: list[int]) -> dict[int, Fraction]:
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.8])
-@pytest.mark.parametrize("name", ["license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_pairs_by_their_overlap_are_audited_as_such(name: str, threshold: float) -> None:
     found = nd.find(texts_of(name), threshold=threshold, measure="overlap", audit=EVERYTHING)
     least = Fraction(repr(threshold))
@@ -76,7 +76,7 @@ def test_pairs_by_their_overlap_are_audited_as_such(name: str, threshold: float)
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.8])
-@pytest.mark.parametrize("name", ["django_docs", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_the_exact_method_has_no_miss(name: str, threshold: float) -> None:
     found = nd.find(texts_of(name), threshold=threshold, method="exact", audit=EVERYTHING)
     said = found.run["audit"]
@@ -88,7 +88,7 @@ def test_the_exact_method_has_no_miss(name: str, threshold: float) -> None:
 
 def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the join is believed: take every third pair away behind its back."""
-    name, whole = "license_texts", dedup.group
+    name, whole = shared_data.or_own("license_texts"), dedup.group
 
     def lossy(*arguments: Any) -> Any:
         grouped = whole(*arguments)
@@ -109,7 +109,7 @@ def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -
         proposed = whole(*arguments)
         return replace(proposed, pairs=proposed.pairs.slice(proposed.pairs.num_rows // 3))
 
-    texts = texts_of("license_texts")
+    texts = texts_of(shared_data.or_own("license_texts"))
     assert nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"] == []
     monkeypatch.setattr(searches, "candidates", lossy)
     (warning,) = nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"]
@@ -135,7 +135,10 @@ def test_an_audit_of_all_lists_just_what_brute_force_has_and_the_run_has_not(nam
 
 def test_the_weak_plan_does_miss_pairs() -> None:
     """Else the tests beside this one compare nothing with nothing."""
-    missed = sum(pairs_found.missed.num_rows for pairs_found in map(weakly, ("license_texts", "irplag_java")))
+    missed = sum(
+        pairs_found.missed.num_rows
+        for pairs_found in map(weakly, (shared_data.or_own("license_texts"), shared_data.or_own("irplag_java")))
+    )
     assert missed > 40  # closing finds most of what is missed together
 
 
@@ -144,7 +147,7 @@ def weakly(name: str, audit: int = EVERYTHING) -> Any:
 
 
 @pytest.mark.parametrize("wanted", [1, 5, 6, 40, 100, EVERYTHING])
-@pytest.mark.parametrize("name", ["license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_every_number_is_that_of_the_definition(name: str, wanted: int) -> None:
     found = weakly(name, wanted)
     said, pairs, true = found.run["audit"], pairs_in(found.pairs), true_pairs(name, 0.5)
@@ -180,7 +183,7 @@ def test_every_number_is_that_of_the_definition(name: str, wanted: int) -> None:
 
 def test_pairs_of_two_reference_documents_are_not_looked_for() -> None:
     """Every third text is a reference document; both inputs name their documents by number."""
-    name = "irplag_java"
+    name = shared_data.or_own("irplag_java")
     firsts = [k for k, first in enumerate(shared_data.firsts(name)) if first == k]
     old, new = firsts[::3], [k for place, k in enumerate(firsts) if place % 3]
     texts = texts_of(name)
@@ -223,7 +226,7 @@ def test_pairs_left_out_of_a_crowd_are_not_missed(groups: str) -> None:
 
 
 def test_threads_and_chunks_change_nothing() -> None:
-    texts = texts_of("irplag_java")
+    texts = texts_of(shared_data.or_own("irplag_java"))
     random.Random(1).shuffle(texts)
     one, *others = [run_in_chunks(texts, threads, size) for threads, size in ((1, 1 << 23), (2, 4000), (8, 4000))]
     assert one.missed.num_rows > 10
@@ -256,7 +259,7 @@ def test_no_audit_says_so() -> None:
 @pytest.mark.parametrize("wanted", [60, 150])
 def test_the_interval_of_an_audit_covers_the_recall(wanted: int) -> None:
     """Real pairs of real texts, drawn 400 times by other seeds; 95 % nominal, 90 % asked for."""
-    name = "irplag_java"
+    name = shared_data.or_own("irplag_java")
     found = weakly(name)
     true, pairs = true_pairs(name, 0.5), pairs_in(found.pairs)
     strata = naive_strata(name, pairs)

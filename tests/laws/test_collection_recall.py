@@ -25,7 +25,7 @@ from neardup.tables import Int64s
 from support import shared_data
 from support.memory_collection import MemoryCollection
 
-SETS = ("django_docs", "law_de", "license_texts", "site_policy")
+SETS = ("own", "django_docs", "law_de", "license_texts", "site_policy")
 OVERLAPS, PROBABILITIES = ("5", "20", "50", "80"), ("80", "95", "99")
 EVERY = 4
 """Each so many documents are asked about."""
@@ -186,10 +186,13 @@ def trials(overlap: int, seed: str) -> tuple[MemoryCollection, list[Trial]]:
 
     Every document has a suffix of its own, so that the trials are independent.
     """
-    others = [token for of_text in shared_data.tokens("law_de") for token in of_text]
+    others = [token for of_text in shared_data.tokens(shared_data.or_own("law_de")) for token in of_text]
     drawn = random.Random(f"{overlap} {seed}")
     documents, found = MemoryCollection(scale=16, floor=8), []
-    for k, tokens in enumerate(shared_data.tokens("django_docs") + shared_data.tokens("license_texts")):
+    for k, tokens in enumerate(
+        shared_data.tokens(shared_data.or_own("django_docs"))
+        + shared_data.tokens(shared_data.or_own("license_texts"))
+    ):
         own = f"{seed}{k}"
         documents.add(str(k), seeded(tokens, own))
         length = drawn.randrange(50, 800)
@@ -229,9 +232,9 @@ def test_just_above_the_overlap_as_many_are_found_as_the_formula_says(overlap: i
 
 def test_several_hits_make_fewer_candidates_than_one_hit() -> None:
     """The same queries with the same promise, kept by the fewest look-ups of which one hit suffices."""
-    documents = collection("license_texts", "q")
+    documents = collection(shared_data.or_own("license_texts"), "q")
     one = several = 0
-    for asked in stored("license_texts", "q"):
+    for asked in stored(shared_data.or_own("license_texts"), "q"):
         _, planned = search(documents, asked, "50", "95")
         step = planned.fingerprints[0]
         fewest = fewest_lookups(step.target.n, step.least, 0.95)

@@ -25,7 +25,7 @@ from support.grouped import groups_by_leader, groups_of, pairs_of, rank_of
 from support.made_sets import THRESHOLDS, MadeStore
 from support.made_texts import Writer
 
-SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
+SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 EITHER = pytest.mark.parametrize("measure", [CONTAINMENT, OVERLAP])
 
 Pair = tuple[int, int]

@@ -246,7 +246,7 @@ def plain_words(text: str) -> list[str]:
 
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
-@pytest.mark.parametrize("name", ["license_texts", "irplag_java", "site_policy"])
+@pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java", "site_policy"])
 def test_real_texts_through_hubs_and_crowds(
     name: str, threshold: float, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

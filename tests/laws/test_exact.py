@@ -9,7 +9,7 @@ import pytest
 import neardup as nd
 from support import shared_data
 
-SETS = ("django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
+SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
@@ -35,7 +35,7 @@ def test_all_pairs_of_real_text(name: str, threshold: float) -> None:
 
 def test_it_finds_what_lsh_may_miss() -> None:
     """A plan of low recall misses pairs that the exact method has."""
-    texts = list(shared_data.documents("license_texts").values())
+    texts = list(shared_data.documents(shared_data.or_own("license_texts")).values())
     everything = nd.find(texts, threshold=0.5, method="exact", pairs="all").pairs.num_rows
     some = nd.find(texts, threshold=0.5, method="lsh", recall=0.5, slots=4, pairs="all").pairs.num_rows
     assert some < everything

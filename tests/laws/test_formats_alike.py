@@ -74,7 +74,11 @@ def latin(text: str) -> str:
 def test_real_documents_are_found_as_copies_of_themselves_in_other_formats(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     documents.mkdir()
-    lines = (shared_data.folder("license_texts") / "documents.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (shared_data.folder(shared_data.or_own("license_texts")) / "documents.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     texts = [latin(json.loads(line)["text"]) for line in lines]
     # a word broken at the end of a line is one word in a PDF, two in the other formats
     texts = [text for text in texts if "-\n" not in text][:12]

@@ -183,7 +183,7 @@ def test_the_plan_predicts_what_a_distance_finds(resemblance: float) -> None:
     assert found == pytest.approx(expected, abs=SIGMAS * sqrt(0.25 / trials) + 0.01)
 
 
-@pytest.mark.parametrize("name", ["law_de", "site_policy", "django_docs"])
+@pytest.mark.parametrize("name", ["own", "law_de", "site_policy", "django_docs"])
 def test_real_documents(name: str) -> None:
     """Distances of real pairs follow the angle of their shingle counts; candidates are all within a distance."""
     texts = list(shared_data.documents(name).values())

@@ -1,15 +1,20 @@
 """Posting lists as bytes: as the naive twin writes them, read back whole and by key, and damage is always told."""
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neardup.kernels import postings as kernels
 from neardup.tables import Int64s, UInt8s, UInt64s
-from support.reference_postings import encoded
+from support.guarded_postings import FILLS, random_block, read_between_guards
+from support.paths import TESTS
+from support.reference_postings import checksum, encoded
 
 LARGEST = (1 << 32) - 1
 KEYS = st.integers(0, 40) | st.integers(0, LARGEST) | st.just(LARGEST)
@@ -84,8 +89,6 @@ def test_every_flipped_bit_is_told(postings: list[tuple[int, int]], shift: int, 
 
 def sealed(data: bytes) -> UInt8s:
     """A block that somebody made with the right checksum."""
-    from support.reference_postings import checksum
-
     return np.frombuffer(checksum(data) + data, np.uint8)
 
 
@@ -122,17 +125,33 @@ def test_a_block_that_nobody_encoded_is_told(data: bytes) -> None:
 
 
 @settings(deadline=None)
-@given(st.binary(max_size=60), st.integers(0, 1 << 20))
-def test_whatever_the_bytes_are_nothing_is_read_outside(data: bytes, step: int) -> None:
-    block = sealed(data)
-    bounds, rows = np.array([0, len(block)]), np.zeros(1, np.int64)
-    counts, places = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    if kernels.locate(block, bounds, rows, np.array([step]), counts, places):
-        assert counts[0] <= len(data)
-        documents = np.empty(counts[0], np.int64)
-        assert kernels.gather(block, counts, places, np.zeros(1, np.int64), documents) in (True, False)
-    found = decode(np.zeros(1, np.int64), bounds[1:], block, 20)
-    assert found is None or len(found) <= len(data)
+@given(st.binary(max_size=60) | st.randoms(use_true_random=False).map(random_block), st.integers(0, 1 << 20))
+@example(b"\x02", 1)  # a key without a document
+@example(b"\x03\x01\x05", 1)  # one document fewer than stated
+@example(b"\x02\x81", 1)  # a number that does not end
+def test_whatever_the_bytes_are_nothing_is_read_or_written_outside(data: bytes, step: int) -> None:
+    """A byte read beside the block would change a result, for the bytes there differ from fill to fill."""
+    found, *others = (read_between_guards(data, step, fill) for fill in FILLS)
+    for other in others:
+        assert other == found
+    assert found.sound == (len(data) > 0)
+    assert found.count <= len(data)
+    if found.decoded is not None:
+        assert len(found.decoded) <= len(data)
+        held = tuple(word & LARGEST for word in found.decoded if word >> 32 == step)
+        assert (found.located, found.count, found.documents) == (True, len(held), held)
+
+
+def test_no_index_is_out_of_bounds_where_numba_checks_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "support.guarded_postings", "7"],
+        env={**os.environ, "NUMBA_BOUNDSCHECK": "1", "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 100, "some of the blocks are not damaged"
 
 
 @settings(deadline=None)

@@ -89,7 +89,7 @@ def test_real_texts_are_proposed_as_the_curve_says(sketch: str) -> None:
     plans = {threshold: nd.plan(threshold, 0.99) for threshold in (0.7, 0.8, 0.9)}
     expected: dict[tuple[float, float], list[float]] = {(t, low): [] for t in plans for low in EDGES[:-1]}
     found = dict.fromkeys(expected, 0)
-    for name in shared_data.PROSE:
+    for name in shared_data.here(shared_data.PROSE):
         for seed in range(SEEDS):
             texts = seeded_texts(name, seed)
             for threshold, plan in plans.items():
@@ -108,7 +108,7 @@ def test_real_texts_are_proposed_as_the_curve_says(sketch: str) -> None:
 def test_a_whole_run_over_real_texts_finds_the_planned_share(sketch: str, threshold: float) -> None:
     plan = nd.plan(threshold, 0.9)
     probabilities, missed_at_random, n_found = [], [], 0
-    for name in shared_data.PROSE:
+    for name in shared_data.here(shared_data.PROSE):
         wanted = {
             pair for pair, counted in shared_data.all_pairs(name).items() if counted.resemblance >= threshold
         }

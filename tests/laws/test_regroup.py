@@ -38,6 +38,14 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
+def rule_id(rules: dict[str, Any]) -> str:
+    return "-".join(map(str, rules.values()))
+
+
+def test_every_rule_has_an_id_of_its_own() -> None:
+    assert len(set(map(rule_id, RULES))) == len(RULES)
+
+
 def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
     """All tables, and all of the account that does not tell of the search itself."""
     for name in TABLES:
@@ -73,9 +81,9 @@ def scored(name: str) -> pa.Table:
     return pa.table({"text": texts, "score": [choose.randrange(50) for _ in texts]})
 
 
-@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules["keep"])
+@pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("name", ["django_docs", "site_policy", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     documents = scored(name)
     low = exactly(documents, 0.5, groups=how, **rules)
@@ -84,11 +92,11 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     assert_law(low.at(0.8), high, 0.5)
 
 
-@pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules["keep"])
+@pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> None:
     """Every third text is old; both sets number their documents from 0, so that an id alone tells nothing."""
-    documents = scored("license_texts")
+    documents = scored(shared_data.or_own("license_texts"))
     old = [k % 3 == 0 for k in range(documents.num_rows)]
     against, new = documents.filter(pa.array(old)), documents.filter(pa.array([not is_old for is_old in old]))
     low = exactly(new, 0.5, against=against, groups=how, **rules)
@@ -153,16 +161,18 @@ def assert_steps_do_not_matter(found: nd.Found, middle: float, high: float) -> N
 
 @pytest.mark.parametrize("how", HOWS)
 def test_two_steps_are_one(how: str) -> None:
-    found = nd.find(scored("license_texts"), text="text", threshold=0.5, groups=how, method="lsh")
+    found = nd.find(
+        scored(shared_data.or_own("license_texts")), text="text", threshold=0.5, groups=how, method="lsh"
+    )
     assert found.at(0.5) is found
     assert_steps_do_not_matter(found, 0.7, 0.85)
 
 
 @pytest.mark.parametrize("how", ["principal", "complete"])
 def test_pairs_found_by_lsh_are_grouped_by_the_definition(how: str) -> None:
-    documents = scored("irplag_java")
+    documents = scored(shared_data.or_own("irplag_java"))
     found = nd.find(documents, text="text", threshold=0.5, keep="first", groups=how, method="lsh")
-    first = shared_data.firsts("irplag_java")
+    first = shared_data.firsts(shared_data.or_own("irplag_java"))
     pairs = {
         (row["id_a"], row["id_b"]): Fraction(row["shared"], row["size_a"] + row["size_b"] - row["shared"])
         for row in found.pairs.to_pylist()

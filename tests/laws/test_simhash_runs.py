@@ -99,7 +99,7 @@ def test_the_pairs_of_real_texts(name: str, bits: int, features: str, distance: 
 
 def test_the_law_is_not_about_nothing() -> None:
     """Else the tests beside this one compare nothing with nothing: some pairs are near, others are not."""
-    for name in ("law_de", "license_texts", "django_docs"):
+    for name in shared_data.here(("own", "law_de", "license_texts", "django_docs")):
         true = at_threshold(name, 0.8)
         near = within(true, apart(name, 64, "char:4"), 3)
         assert 5 < len(near) < len(true) - 5
@@ -127,8 +127,8 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
 def test_the_patched_hubs_are_some_and_find_more() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HUB, 1)
-        found = outcome_of(texts_of("license_texts"), threshold=0.4, distance=8, pairs="all")
-    plain = outcome_of(texts_of("license_texts"), threshold=0.4, distance=8, pairs="all")
+        found = outcome_of(texts_of(shared_data.or_own("license_texts")), threshold=0.4, distance=8, pairs="all")
+    plain = outcome_of(texts_of(shared_data.or_own("license_texts")), threshold=0.4, distance=8, pairs="all")
     assert len(hub_ids(found)) > 20
     assert hub_ids(plain) == set()
     assert pairs_of(found.found) > pairs_of(plain.found)
@@ -150,7 +150,7 @@ def test_a_crowd_is_joined_exactly() -> None:
 
 @pytest.mark.parametrize("measure", ["containment", "overlap"])
 @pytest.mark.parametrize("hub", [100, 2])
-@pytest.mark.parametrize("name", ["django_docs", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HUB, hub)
     found = outcome_of(texts_of(name), threshold=0.7, measure=measure, distance=12, pairs="all")
@@ -166,7 +166,7 @@ def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: py
 
 @pytest.mark.parametrize("measure", ["bag-of-words", "multiset"])
 @pytest.mark.parametrize("hub", [100, 2])
-@pytest.mark.parametrize("name", ["django_docs", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HUB, hub)
     texts = different(name)
@@ -183,7 +183,7 @@ def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch
 
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("name", ["django_docs", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_groups_are_those_of_the_pairs(name: str, how: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HUB, hub)
     texts = different(name)
@@ -203,7 +203,7 @@ def test_groups_are_those_of_the_pairs(name: str, how: str, hub: int, monkeypatc
 
 
 @pytest.mark.parametrize("hub", [100, 2])
-@pytest.mark.parametrize("name", ["django_docs", "site_policy", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third text is old: its pairs with new ones are found, and none of two old ones."""
     monkeypatch.setattr(HUB, hub)
@@ -239,7 +239,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("how", ["principal", "complete"])
-@pytest.mark.parametrize("name", ["django_docs", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None:
     """Candidates do not depend on the threshold, but chains do: more pairs may be stored than a run finds."""
     settings: dict[str, Any] = {"sketch": "simhash", "distance": 8, "groups": how, "pairs": "all"}
@@ -255,7 +255,7 @@ def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None
         assert made.run[key] == high.run[key], key
 
 
-@pytest.mark.parametrize("name", ["django_docs", "license_texts", "irplag_java"])
+@pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_an_audit_measures_what_the_distance_misses(name: str) -> None:
     found = nd.find(texts_of(name), sketch="simhash", threshold=0.7, pairs="all", audit=1_000_000)
     true, pairs = set(at_threshold(name, 0.7)), pairs_of(found)
@@ -270,7 +270,7 @@ def test_an_audit_measures_what_the_distance_misses(name: str) -> None:
 
 
 def test_threads_and_chunks_change_nothing() -> None:
-    texts = texts_of("license_texts")
+    texts = texts_of(shared_data.or_own("license_texts"))
     one, *others = [
         outcome_of(texts, size, distance=10, threshold=0.5, threads=threads).found
         for threads, size in ((1, 1 << 23), (2, 4000), (8, 4000))
@@ -318,7 +318,7 @@ def test_texts_without_a_feature_have_one_fingerprint() -> None:
 
 
 def test_no_minhash_is_made_for_simhash_and_no_simhash_for_minhash() -> None:
-    texts = texts_of("irplag_java")
+    texts = texts_of(shared_data.or_own("irplag_java"))
     corpus = outcome_of(texts, bits=128).run.rows.corpus
     rows, sketches = fingerprint(corpus, 0, Silent())
     assert {block.shape[1] for block in sketches.signatures} == {0}
@@ -332,7 +332,7 @@ def test_no_minhash_is_made_for_simhash_and_no_simhash_for_minhash() -> None:
 
 
 def test_the_recall_says_what_is_known_and_no_more() -> None:
-    texts = texts_of("irplag_java")
+    texts = texts_of(shared_data.or_own("irplag_java"))
     plain = nd.find(texts, sketch="simhash").run["recall"]
     assert plain == {
         "planned": None,

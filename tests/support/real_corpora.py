@@ -1,8 +1,9 @@
 """Real corpora of thousands of documents, cut from the sets of ``shared_data`` and from the interpreter's files.
 
 ``CORPORA`` names them, with where each is from, how it is cut and how many documents that gives. The last three
-are made of files that are there wherever this package is, so they are never skipped. Nothing is cleaned: empty
-documents, exact copies and documents of one word stay in; without the copies each still has more than 3 000.
+are made of files that are there wherever this package is, and the first of the set in this repository, so they are
+never skipped. Nothing is cleaned: empty documents, exact copies and documents of one word stay in; without the
+copies each still has more than 3 000.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from support import shared_data
 
 PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 DEF_LINE = re.compile(r"(?m)^(?=[ \t]*(?:async +)?def )")
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
@@ -57,6 +59,11 @@ def windows(parts: list[str], length: int, step: int) -> list[str]:
 def paragraph_windows(name: str, length: int) -> list[str]:
     texts = shared_data.documents(name).values()
     return [window for text in texts for window in windows(paragraphs(text), length, 1)]
+
+
+def own_windows() -> list[str]:
+    sentences = (SENTENCE_END.split(text) for text in shared_data.documents("own").values())
+    return [window for parts in sentences for window in windows(parts, 3, 1)]
 
 
 def licence_windows() -> list[str]:
@@ -144,6 +151,12 @@ def sources(files: Iterable[Path]) -> Iterator[str]:
 
 
 CORPORA = {
+    "own_windows": Cut(
+        "own: invented texts of seven languages in families of revisions",
+        "every three sentences in a row are a document",
+        5_473,
+        own_windows,
+    ),
     "bible_verses": Cut(
         "bible_pd: Mark, Jonah and Ruth in 14 translations (English, Latin, Spanish, German)",
         "a verse (line) is a document",

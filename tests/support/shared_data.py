@@ -1,8 +1,9 @@
-"""Small real document sets with exactly measured pairs; they lie outside of the repository.
+"""Small document sets with exactly measured pairs: two of our own, and real ones from outside the repository.
 
-The folder is named by the environment variable NEARDUP_SHARED_DATA, or lies at ../shared/data next to the
-repository. A test that asks for a set that is not there is skipped. What is expected of a set is computed here
-with the naive twins of ``reference.py``: plain Python sets, once a set.
+``own`` and ``own_scripts`` are in ``tests/data`` (see ``make_own_collection``), so the laws that run over them
+are never skipped. The folder of the real sets is named by the environment variable NEARDUP_SHARED_DATA, or is
+../shared/data next to the repository; a test that asks for an absent set is skipped. The expectations of a set
+are computed here with the naive twins of ``reference.py``: plain Python sets, once a set.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -21,11 +25,17 @@ import pytest
 from support import reference
 from support.paths import ROOT
 
-PROSE = ("django_docs", "law_de", "site_policy", "license_texts", "bible_pd", "irplag_java")
+OWN = ("own", "own_scripts")
+"""Sets in the repository. Their table of pairs is counted here, by the definition that the real sets have."""
+
+LEAST_PUBLISHED = 0.15
+"""The resemblance from which on a pair is in the table of a set of our own."""
+
+PROSE = ("own", "django_docs", "law_de", "site_policy", "license_texts", "bible_pd", "irplag_java")
 """Sets whose exact pairs are over 5-word shingles and which have many documents."""
 
 WORD_SETS = (*PROSE, "dolos_python", "textreuse")
-CHAR_SETS = ("udhr", "thaigov_th")
+CHAR_SETS = ("own_scripts", "udhr", "thaigov_th")
 """Sets whose exact pairs are over 5-character shingles."""
 
 
@@ -54,11 +64,30 @@ def count(a: Iterable[object], b: Iterable[object]) -> Counted:
 
 def folder(name: str) -> Path:
     """Return the folder of a set, or skip the test."""
-    default = ROOT.parent / "shared" / "data"
-    found = Path(os.environ.get("NEARDUP_SHARED_DATA", default)) / name
-    if not (found / "documents.jsonl").exists():
+    found = _folder(name)
+    if name not in OWN and not is_here(name):
         pytest.skip(f"the real data set {name} is not here (NEARDUP_SHARED_DATA names its folder)")
     return found
+
+
+def _folder(name: str) -> Path:
+    if name in OWN:
+        return ROOT / "tests" / "data" / name
+    return Path(os.environ.get("NEARDUP_SHARED_DATA", ROOT.parent / "shared" / "data")) / name
+
+
+def is_here(name: str) -> bool:
+    return (_folder(name) / "documents.jsonl").exists()
+
+
+def here(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the sets that are here, for laws over all sets together."""
+    return tuple(filter(is_here, names))
+
+
+def or_own(name: str) -> str:
+    """Return the name of a set, or of our own set with the same unit if it is not here."""
+    return name if is_here(name) else "own_scripts" if name in CHAR_SETS else "own"
 
 
 @cache
@@ -70,9 +99,38 @@ def documents(name: str) -> dict[str, str]:
 
 @cache
 def published_pairs(name: str) -> list[dict[str, str]]:
-    """Return the rows of exact_pairs.tsv: what somebody else's program counted."""
+    """Return the rows of exact_pairs.tsv, counted by somebody else's program; those of our own sets by ours."""
+    if name in OWN:
+        return _counted_rows(name)
     with (folder(name) / "exact_pairs.tsv").open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def _counted_rows(name: str) -> list[dict[str, str]]:
+    found = {id: published_shingles(text, name in CHAR_SETS) for id, text in documents(name).items()}
+    rows = []
+    for id_a, id_b in combinations(found, 2):
+        counted = count(found[id_a], found[id_b])
+        if counted.union and counted.resemblance >= LEAST_PUBLISHED:
+            shares = (counted.resemblance, counted.shared / counted.size_a, counted.shared / counted.size_b)
+            values = (id_a, id_b, *(f"{share:.4f}" for share in shares), str(counted.size_a), str(counted.size_b))
+            rows.append(
+                dict(zip(("id_a", "id_b", "jaccard", "a_in_b", "b_in_a", "n_a", "n_b"), values, strict=True))
+            )
+    return rows
+
+
+def published_units(text: str, characters: bool) -> list[str]:
+    """Return the units as the README of the real sets defines them, for the tables of pairs."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if characters:
+        return list(re.sub(r"\s+", " ", folded).strip())
+    return re.findall(r"\w+", folded)
+
+
+def published_shingles(text: str, characters: bool) -> frozenset[tuple[str, ...]]:
+    units = published_units(text, characters)
+    return frozenset(tuple(units[k : k + 5]) for k in range(max(min(1, len(units)), len(units) - 4)))
 
 
 @cache

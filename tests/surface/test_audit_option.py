@@ -12,7 +12,7 @@ from support.command_line import Run, write_rows
 
 @pytest.mark.parametrize("command", ["dedup", "group"])
 def test_an_audit_writes_what_was_missed(run: Run, tmp_path: Path, command: str) -> None:
-    texts = shared_data.documents("license_texts")
+    texts = shared_data.documents(shared_data.or_own("license_texts"))
     rows = [{"id": id, "text": text} for id, text in texts.items()]
     source, out = write_rows(tmp_path / "texts.jsonl", rows), tmp_path / "out"
     weak = ("--method", "lsh", "--threshold", 0.5, "--recall", 0.5, "--slots", 8)

@@ -96,7 +96,7 @@ def test_keys_of_such_a_run_are_documented(run: Run, sample: Path) -> None:
     assert not [key for key in keys if f"`{key}`" not in page]
 
 
-@pytest.mark.parametrize("name", ["law_de", "django_docs"])
+@pytest.mark.parametrize("name", ["own", "law_de", "django_docs"])
 def test_real_documents_from_a_file(run: Run, tmp_path: Path, name: str) -> None:
     texts = shared_data.documents(name)
     source = write_rows(tmp_path / "real.jsonl", [{"id": id, "text": text} for id, text in texts.items()])

@@ -2,12 +2,13 @@
 
 The masks are written as 64-lane vector compares; LLVM lowers them to AVX-512, AVX2, NEON or plain code, so the
 same source serves every machine. Indexes are not checked: callers keep 64 readable bytes from ``index`` on.
+With NUMBA_DISABLE_JIT=1 the operations are those of ``plain_bits.py``.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 _I8, _I64, _I128 = ir.IntType(8), ir.IntType(64), ir.IntType(128)
@@ -163,3 +164,18 @@ def add_bits(typingctx, counts, words, index):
         return context.get_dummy_value()
 
     return types.void(counts, words, index), codegen
+
+
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    from neardup.kernels.plain_bits import (  # type: ignore[assignment]  # noqa: F401
+        add_bits,
+        bit_count,
+        fold128,
+        four_steps61,
+        high_half,
+        high_mask,
+        load64,
+        multiply61,
+        trailing_zeros,
+        word_mask,
+    )

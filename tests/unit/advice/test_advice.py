@@ -29,6 +29,7 @@ CASES = [
     ("demo", {}),
     ("demo", {"threshold": 0.57, "length": 3}),
     ("demo", {"unit": "char", "length": 9, "threshold": 0.6}),
+    ("own", {"threshold": 0.6}),
     ("license_texts", {"threshold": 0.8}),
     ("django_docs", {"threshold": 0.7}),
 ]

@@ -241,7 +241,7 @@ def test_what_was_removed_is_in_no_byte_of_the_file(path: Path) -> None:
 
 
 def shared_data_table() -> pa.Table:
-    return table(dict(list(shared_data.documents("site_policy").items())[:20]))
+    return table(dict(list(shared_data.documents(shared_data.or_own("site_policy")).items())[:20]))
 
 
 def everything(path: Path) -> bytes:

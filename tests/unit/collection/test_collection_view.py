@@ -19,7 +19,9 @@ SCALE, FLOOR = 8, 5
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    found = shared_data.documents("site_policy") | shared_data.documents("udhr")
+    found = shared_data.documents(shared_data.or_own("site_policy")) | shared_data.documents(
+        shared_data.or_own("udhr")
+    )
     return dict(list(found.items())[::3]) | {"short": "two words", "empty": ""}
 
 

@@ -45,7 +45,7 @@ def test_a_stream_is_the_tokens_with_a_space_behind_each(texts: list[str]) -> No
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["udhr", "site_policy"])
+@pytest.mark.parametrize("name", ["own", "own_scripts", "udhr", "site_policy"])
 def test_signatures_are_published_and_samples_are_not(name: str, form: CollectionSettings) -> None:
     texts = [*list(shared_data.documents(name).values())[:40], "", "two words"]
     made = entries(texts, form)

@@ -17,30 +17,8 @@ from neardup.text.normalise import tokens
 from neardup.text.units import words
 from support import reference_alignment as naive
 from support import shared_data
-from support.strategies import any_text, edited_pair, mixed_text
-
-SENTENCES = (
-    "Bring the keys of the shed.",
-    "The boat is at the pier, ready to go.",
-    "Pay 12 by Friday\n",
-    "Pay 13 by Friday\n\n",
-    "No.",
-    "- a list - of few words\n",
-    "the keys of the boat",
-    "Dr. Who came. At noon?",
-    "他说不。她走了。",
-    "...\n",
-    "½ ½ ½",
-)
-
-
-def made_text() -> st.SearchStrategy[str]:
-    """Text in which sentences recur, in any order, at the ends of lines or not."""
-    return st.lists(st.sampled_from(SENTENCES), max_size=9).map(" ".join)
-
-
-def pairs() -> st.SearchStrategy[tuple[str, str]]:
-    return st.one_of(st.tuples(made_text(), made_text()), edited_pair(), st.tuples(any_text(), any_text()))
+from support.compared_texts import pairs
+from support.strategies import mixed_text
 
 
 def aligned(a: str, b: str, **asked: object) -> Alignment:
@@ -305,7 +283,7 @@ def test_an_identical_text_is_equal_rows_only(text: str) -> None:
     assert set(aligned(text, text).kinds) <= {"equal"}
 
 
-@pytest.mark.parametrize("name", ["law_de", "license_texts", "site_policy"])
+@pytest.mark.parametrize("name", ["own", "law_de", "license_texts", "site_policy"])
 def test_real_versions(name: str) -> None:
     texts = shared_data.documents(name)
     asked = [row for row in shared_data.published_pairs(name) if 0.5 < float(row["jaccard"]) < 1][:25]

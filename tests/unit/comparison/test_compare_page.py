@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.comparison.result import DESCRIPTIONS
-from neardup.comparison.show.page import _style
 from neardup.display import visible
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair
@@ -195,11 +194,16 @@ def test_long_equal_text_is_folded_unless_asked_for() -> None:
     assert checked(found.html()).cells == checked(found.html(full=True)).cells
 
 
+def style_of(page: str) -> str:
+    [style] = re.findall(r"<style>(.*?)</style>", page, flags=re.S)
+    return style
+
+
 def test_fragments_share_no_id_and_no_style() -> None:
     one, other = nd.compare(*MEMO)._repr_html_(), nd.compare(*reversed(MEMO))._repr_html_()
     assert not set(checked(one).ids) & set(checked(other).ids)
     assert one == nd.compare(*MEMO)._repr_html_()
-    style = re.sub(r"/\*.*?\*/", "", _style(), flags=re.S)
+    style = re.sub(r"/\*.*?\*/", "", style_of(one), flags=re.S)
     selectors = [part for rule in re.findall(r"([^{}]+)\{", style) for part in rule.split(",") if "@" not in rule]
     inside = [part for part in selectors if not re.search(r"folded\) > td::before", part)]
     assert inside
@@ -227,7 +231,8 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
 def test_contrast_is_enough(scheme: int) -> None:
     """WCAG 2.2, 1.4.3: at least 4.5 to 1 for text."""
-    blocks = [block for block in re.findall(r"\{([^{}]*)\}", _style()) if "--paper:" in block]
+    style = style_of(nd.compare(*MEMO).html())
+    blocks = [block for block in re.findall(r"\{([^{}]*)\}", style) if "--paper:" in block]
     colours = dict(re.findall(r"--([\w-]+): (#\w+)", blocks[scheme]))
     pairs = [("ink", ground) for ground in ("paper", "head", *(f"c{k}" for k in range(6)))]
     pairs += [("gone-ink", "gone"), ("new-ink", "new")]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_alignment import made_text, pairs
 
 import neardup as nd
 from neardup.comparison.show.cells import TextRows, escaped
@@ -19,6 +18,7 @@ from neardup.comparison.show.wrapping import Styled
 from neardup.display import painted, visible
 from neardup.text.codepoints import codepoints_of, of_each, text_of
 from support import reference_shown as twin
+from support.compared_texts import made_text, pairs
 from support.strategies import any_text
 
 BLANKS = "a b  c\n\n\n\t\u3000\u3000 \xa0 d\xa0e   東京 e\u0301\u200d\n \n x"

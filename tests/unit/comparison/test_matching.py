@@ -3,7 +3,6 @@
 import random
 import time
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from neardup.comparison import matching
 from neardup.errors import InputError, SettingError
 from neardup.kernels import names as window_kernels
 from neardup.kernels.match import chunks as kernels
+from support.compared_texts import ids
 from support.reference_matching import (
     best_literal,
     covered,
@@ -39,10 +39,6 @@ def sequences(draw: st.DrawFn, most: int = 30) -> Sequences:
     start = draw(st.integers(0, len(a)))
     at = draw(st.integers(0, len(b)))
     return a, (b[:at] + a[start : start + 9] + b[at:])[:most], draw(st.integers(1, 6))
-
-
-def ids(tokens: list[int]) -> Any:
-    return np.array(tokens, np.uint64)
 
 
 @given(sequences(), st.integers(1, 7))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_alignment import pairs
 
 import neardup as nd
 from neardup.comparison.alignment import Alignment, Piece, path
@@ -17,6 +16,7 @@ from neardup.kernels.match.alignment import subsequence_runs, telling_runs
 from neardup.kernels.match.between import words_between
 from neardup.text.units import words
 from support import reference_rows as twin
+from support.compared_texts import pairs
 from support.strategies import any_text
 
 Tokens = list[int]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_matching import ids
 
 from neardup.comparison import matching
 from neardup.kernels.match import free_places as places
 from neardup.kernels.match import long_runs, nearest, runs
 from neardup.kernels.match import window_hashes as extents
+from support.compared_texts import ids
 from support.reference_matching import maximal_runs, windows
 
 Marks = list[tuple[int, int]]
