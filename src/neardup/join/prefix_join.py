@@ -23,6 +23,9 @@ from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
 
+_ALL = 1 << 62
+"""More pairs than there are."""
+
 _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
 
@@ -116,7 +119,7 @@ def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Boo
 
     def work(first: int) -> Int64s:
         span = (first, min(first + _SLICE, len(hubs.documents)))
-        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference)
+        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference, _ALL)[0]
         return found
 
     slices = range(0, len(hubs.documents), _SLICE)
@@ -125,6 +128,15 @@ def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Boo
         return verified(hubs, found), np.zeros(len(partners), np.bool_)
     over = (partners > search.limit) & ~search.left_out
     return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
+
+
+def candidates_of(
+    hubs: Hubs, span: tuple[int, int], seen: Int64s, reference: int, enough: int
+) -> tuple[Int64s, int]:
+    """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
+    nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
+    found, until = kernels.hub_pairs(hubs, span, nobody, partners, -1, reference, enough)
+    return found[:, :2], int(until)
 
 
 def verified(hubs: Hubs, found: Int64s) -> pa.Table:

@@ -330,17 +330,21 @@ def _smaller_partners(hubs, x, seen, left_out, reference, limit):
 
 
 @njit(cache=True, nogil=True)
-def hub_pairs(hubs, span, left_out, partners, limit, reference):
+def hub_pairs(hubs, span, left_out, partners, limit, reference, enough):
     """Return verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
 
-    Documents with ``left_out`` set are skipped; so are pairs of two documents below ``reference``. With ``limit``
-    ≥ 0 the pairs of a document with more partners than that are left out, and its search stops at the limit;
-    ``partners`` (int64[hubs]) holds the number each has elsewhere on entry, and the number counted on return.
+    Returns (pairs, the document to continue with), and stops after the document that brings the number of pairs
+    to ``enough``. Documents with ``left_out`` set are skipped; so are pairs of two documents below ``reference``.
+    With ``limit`` ≥ 0 the pairs of a document with more partners than that are left out, and its search stops at
+    the limit; ``partners`` (int64[hubs]) holds the number each has elsewhere on entry, and the number counted on
+    return.
     """
     seen = np.full(hubs.documents.size, -1, np.int64)
     found = np.empty((1024, 3), np.int64)
     used = 0
     for x in range(span[0], span[1]):
+        if used >= enough:
+            return found[:used], x
         if left_out[x]:
             continue
         before = used
@@ -364,4 +368,4 @@ def hub_pairs(hubs, span, left_out, partners, limit, reference):
                 used += 1
         if 0 <= limit < partners[x]:
             used = before
-    return found[:used]
+    return found[:used], span[1]
