@@ -18,7 +18,7 @@ from neardup.join.missing import Missing, missing_outside
 from neardup.join.prefix_join import Joined, joined, lookups, no_hubs
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import verify
-from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
@@ -44,7 +44,7 @@ class Evidence:
     plan: Plan | HammingPlan
     proposed: Candidates
     pairs: pa.Table
-    hubs: Hubs
+    hubs: PrefixIndex
     compared: int = 0
     capped: int = 0
     closed: Closed | None = None

@@ -22,13 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import may_pair
 from neardup.kernels.match.information import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys
-from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
+from neardup.kernels.sets import largest_partner, smallest_partner
 from neardup.kernels.shingles import shingle_hashes
 
-_MORE_THAN_ALL = np.int64(1) << np.int64(62)
+_MORE_THAN_ALL = np.int64(1) << np.int64(61)
 
 
 class Asked(NamedTuple):
@@ -37,27 +36,6 @@ class Asked(NamedTuple):
     sizes: Any  # int64[documents] tokens that count
     largest: Any  # int64[documents] greatest size of a partner; 0: it has none of its size or above
     least: Any  # int64[documents] least number of shingles shared with any partner
-
-
-class Meeting(NamedTuple):
-    """Documents numbered by size (tokens that count), and the lists of their prefixes.
-
-    The sorted shingles of x are ``hashes[starts[x]:ends[x]]``. Entry e in ``begin[x]:begin[x + 1]`` means that x
-    is in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, ascending.
-    """
-
-    documents: Any  # int64[n] document number of each
-    hashes: Any  # uint64
-    starts: Any  # int64[n]
-    ends: Any  # int64[n]
-    sizes: Any  # int64[n], ascending
-    largest: Any  # int64[n]
-    least: Any  # int64[n]
-    begin: Any  # int64[n + 1]
-    list_of: Any  # int64[entries]
-    place: Any  # int64[entries]
-    members: Any  # int64[entries]
-    first: Any  # int64[lists + 1]
 
 
 @njit(cache=True, nogil=True)
@@ -199,39 +177,3 @@ def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
             entries[used], owner[used] = prefix[i], d
             used += 1
     return entries[:used], owner[:used], asked
-
-
-@njit(cache=True, nogil=True)
-def meeting_pairs(meeting, span, seen, reference, enough):
-    """Return the pairs (x, y), x in ``span`` = (first, until) and y after it, that share enough shingles.
-
-    Returns (pairs int64[m, 2] of numbers in ``meeting``, the document to continue with). Stops after the document
-    that brings the number of pairs to ``enough``. Pairs of two documents below ``reference`` are left out.
-    ``seen`` int64[n] is scratch, −1 at first.
-    """
-    found, used = np.empty((1024, 2), np.int64), 0
-    for x in range(span[0], span[1]):
-        if used >= enough:
-            return found[:used], x
-        for e in range(meeting.begin[x], meeting.begin[x + 1]):
-            k = meeting.list_of[e]
-            for j in range(meeting.first[k] + meeting.place[e] + 1, meeting.first[k + 1]):
-                y = meeting.members[j]
-                if meeting.sizes[y] > meeting.largest[x]:
-                    break  # members ascend in size
-                if seen[y] == x or (meeting.documents[x] < reference and meeting.documents[y] < reference):
-                    continue
-                seen[y] = x
-                if not may_pair(meeting, x, y):
-                    continue
-                ends = (meeting.starts[x], meeting.ends[x], meeting.starts[y], meeting.ends[y])
-                if shared_at_least(meeting.hashes, *ends, max(meeting.least[x], meeting.least[y])) < 0:
-                    continue
-                if used == found.shape[0]:
-                    more = np.empty((2 * used, 2), np.int64)
-                    for i in range(used):
-                        more[i, 0], more[i, 1] = found[i, 0], found[i, 1]
-                    found = more
-                found[used, 0], found[used, 1] = x, y
-                used += 1
-    return found[:used], span[1]

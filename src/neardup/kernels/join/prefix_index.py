@@ -25,21 +25,25 @@ _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
 
 
-class Hubs(NamedTuple):
+class PrefixIndex(NamedTuple):
     """The hub documents, numbered by size, and their prefix lists.
 
-    The shingles of x are the ``sizes[x]`` hashes from ``starts[x]`` on. Entry e in ``begin[x]:begin[x + 1]`` means
-    that x is in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, in ascending
-    order. The entries up to ``probes[x]`` belong to the prefix of x; the rest, if any, to shingles in the prefixes
-    of others. ``largest[x]`` is the greatest size that a partner of x can have. ``reach`` of a place in
-    ``members`` is the greatest size of a partner that shares no shingle of the prefix before this one. The
-    parities of x (``parities.py``) are the words from ``parity_at[x]`` on.
+    The shingles of x are ``hashes[starts[x]:ends[x]]``, sorted. In a join of sets their number is ``sizes[x]``; in
+    a join by common text (``cover_prefixes.py``) sizes are numbers of tokens, and any partner of x shares at least
+    ``least[x]`` shingles with it.
+
+    Entry e in ``begin[x]:begin[x + 1]`` means that x is in list ``list_of[e]`` at ``place[e]``; list k is
+    ``members[first[k]:first[k + 1]]``, in ascending order. The entries up to ``probes[x]`` belong to the prefix of
+    x; the rest, if any, to shingles in the prefixes of others. ``largest[x]`` is the greatest size that a partner
+    of x can have. ``reach`` of a place in ``members`` is the greatest size of a partner that shares no shingle of
+    the prefix before this one. The parities of x (``parities.py``) are the words from ``parity_at[x]`` on.
     """
 
     documents: Any  # int64[hubs] document number of each
     local: Any  # int64[documents] number among the hubs, or −1
     hashes: Any  # uint64
     starts: Any  # int64[hubs]
+    ends: Any  # int64[hubs]
     sizes: Any  # int64[hubs], ascending
     begin: Any  # int64[hubs + 1]
     probes: Any  # int64[hubs] end of the entries of its own prefix
@@ -49,6 +53,7 @@ class Hubs(NamedTuple):
     reach: Any  # int32[entries]
     first: Any  # int64[lists + 1]
     largest: Any  # int64[hubs]
+    least: Any  # int64[hubs]; empty in a join of sets
     parities: Any  # uint64
     parity_at: Any  # int64[hubs + 1]
     criterion: Any  # Criterion
@@ -219,10 +224,12 @@ def farthest(hubs, at, x):
 @njit(cache=True, nogil=True)
 def shared_of(hubs, x, y):
     """Return |x∩y|, or −1 if the pair does not meet the criterion."""
-    begin_x, begin_y = hubs.starts[x], hubs.starts[y]
-    end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
-    least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
-    if differ_in_more(hubs.parities, hubs.parity_at, x, y, hubs.sizes[x] + hubs.sizes[y] - 2 * least):
+    begin_x, begin_y, end_x, end_y = hubs.starts[x], hubs.starts[y], hubs.ends[x], hubs.ends[y]
+    if hubs.least.size > 0:
+        least = max(hubs.least[x], hubs.least[y])
+    else:
+        least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
+    if differ_in_more(hubs.parities, hubs.parity_at, x, y, end_x - begin_x + end_y - begin_y - 2 * least):
         return -1
     return shared_at_least(hubs.hashes, begin_x, end_x, begin_y, end_y, least)
 
@@ -275,7 +282,7 @@ def with_partners(hubs):
 
 @njit(cache=True, nogil=True)
 def count_lookups(hubs, limit):
-    """Return how many partners ``hub_pairs`` would examine, at most ``limit`` of each list for each document."""
+    """Return how many partners ``met_pairs`` would examine, at most ``limit`` of each list for each document."""
     lookups = np.int64(0)
     for x in range(hubs.documents.size):
         for e in range(hubs.begin[x], hubs.probes[x]):
@@ -294,6 +301,7 @@ def _next_met(hubs, x, span, seen, left_out, reference):
     """
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
+    starts, ends, least = hubs.starts, hubs.ends, hubs.least
     size, most, old = sizes[x], largest[x], documents[x] < reference
     at, until, step = span
     while at != until:
@@ -302,7 +310,10 @@ def _next_met(hubs, x, span, seen, left_out, reference):
             seen[y] = x
             other = sizes[y]
             if other <= most and size <= largest[y] and not (old and documents[y] < reference):
-                apart = size + other - 2 * least_shared(size, other, hubs.criterion)
+                if least.size > 0:
+                    apart = ends[x] - starts[x] + ends[y] - starts[y] - 2 * max(least[x], least[y])
+                else:
+                    apart = size + other - 2 * least_shared(size, other, hubs.criterion)
                 if not differ_in_more(words, words_at, x, y, apart):
                     return at
         at += step
@@ -330,7 +341,7 @@ def _smaller_partners(hubs, x, seen, left_out, reference, limit):
 
 
 @njit(cache=True, nogil=True)
-def hub_pairs(hubs, span, left_out, partners, limit, reference, enough):
+def met_pairs(hubs, span, left_out, partners, limit, reference, enough):
     """Return verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
 
     Returns (pairs, the document to continue with), and stops after the document that brings the number of pairs
