@@ -139,10 +139,11 @@ def index_of(
 
 def no_hubs(total: int, criterion: Criterion) -> PrefixIndex:
     """An empty join, for corpora without hubs."""
-    nothing = np.zeros(0, np.int64)
-    no_words, no_owner = np.zeros(0, np.uint64), np.zeros(0, np.int32)
-    nowhere = Listed(no_words, no_owner, np.zeros(0, np.bool_))
-    return index_of(Numbered(nothing, no_words, *[nothing] * 4), nowhere, None, total, criterion, 1)
+    nothing, one, no_words = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.uint64)
+    local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)
+    documents = nothing, local, no_words, nothing, nothing, nothing
+    entries = one, nothing, nothing, nothing, nothing, no_reach, one
+    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, criterion)
 
 
 def lookups(hubs: PrefixIndex, limit: int) -> int:
