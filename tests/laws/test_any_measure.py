@@ -228,7 +228,7 @@ def test_boilerplate_that_is_not_enough_proposes_nothing() -> None:
     documents = open_documents(texts)
     form = Settings.of(measure="chunk-longest", threshold=0.8)
     looked = run(documents, choose_columns(documents, None, None), form, None, Silent())
-    assert looked.evidence.compared < 100  # of 44,850 pairs
+    assert looked.run.evidence.compared < 100  # of 44,850 pairs
     assert nd.find(texts, measure="chunk-longest", threshold=0.6).pairs.num_rows == 300 * 299 // 2
 
 

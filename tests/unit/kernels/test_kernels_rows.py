@@ -13,11 +13,12 @@ from test_alignment import pairs
 import neardup as nd
 from neardup.comparison.alignment import Alignment, Piece, path
 from neardup.comparison.alignment.breaks import breaks_of
-from neardup.kernels.match.alignment import subsequence_runs, telling_runs
+from neardup.kernels.match.alignment import telling_runs
 from neardup.kernels.match.between import words_between
 from neardup.text.units import words
 from support import reference_rows as twin
 from support.strategies import any_text
+from support.subsequence import subsequence_runs
 
 Tokens = list[int]
 

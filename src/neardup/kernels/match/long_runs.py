@@ -24,6 +24,7 @@ from neardup.kernels.match.window_hashes import (
     prefix_hashes,
     window_hash,
 )
+from neardup.kernels.names import slot_of
 
 _GOLD = np.uint64(0x9E37_79B9_7F4A_7C15)
 _ONE, _63 = np.uint64(1), np.uint64(63)
@@ -112,15 +113,13 @@ def _groups(text, at, length):
     slots, power = np.full(1 << bits, -1, np.int32), power_of(length, text.powers[0])
     seen = np.zeros(1 << (bits - 3), np.uint64)  # eight bits a slot: one look rules out most windows of B
     hashes, group = np.empty(at.size, np.uint64), np.empty(at.size, np.int32)
-    mask, n_groups = np.int64((1 << bits) - 1), 0
+    n_groups = 0
     for k in range(at.size):
         value = window_hash(text.prefix, np.int64(at[k]), length, power)
         mixed = value * _GOLD
         bit = mixed >> np.uint64(61 - bits)
         seen[bit >> np.uint64(6)] |= _ONE << (bit & _63)
-        slot = np.int64(mixed >> np.uint64(64 - bits))
-        while slots[slot] >= 0 and hashes[slots[slot]] != value:
-            slot = (slot + 1) & mask
+        slot = slot_of(slots, hashes, value, np.int64(mixed >> np.uint64(64 - bits)))
         if slots[slot] < 0:
             slots[slot] = n_groups
             hashes[n_groups] = value
@@ -133,7 +132,7 @@ def _groups(text, at, length):
 def _meet(text, free, length, table):
     """Return the windows of B that equal a drawn window: start, stretch and group of each, int32, in order."""
     slots, seen, hashes = table
-    power, mask = power_of(length, text.powers[0]), np.int64(slots.size - 1)
+    power = power_of(length, text.powers[0])
     bits = 0
     while (1 << bits) < slots.size:
         bits += 1
@@ -150,9 +149,7 @@ def _meet(text, free, length, table):
             bit = mixed >> to_bit
             if (seen[bit >> np.uint64(6)] >> (bit & _63)) & _ONE == 0:
                 continue
-            slot = np.int64(mixed >> to_slot)
-            while slots[slot] >= 0 and hashes[slots[slot]] != value:
-                slot = (slot + 1) & mask
+            slot = slot_of(slots, hashes, value, np.int64(mixed >> to_slot))
             if slots[slot] >= 0:
                 at[size], stretch[size], group[size] = place, k, slots[slot]
                 size += 1
