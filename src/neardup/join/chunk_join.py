@@ -14,7 +14,7 @@ from neardup.join.corpus import Corpus, Fingerprints
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import Listed, Numbered, index_of, repeats_of
 from neardup.join.shingle_store import ShingleStore
-from neardup.kernels.join.cover_prefixes import Asked, cover_prefixes
+from neardup.kernels.join.cover_prefixes import Asked, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
@@ -36,7 +36,7 @@ def join_chunks(corpus: Corpus, prints: Fingerprints, reference: int, progress: 
     with progress.stage("join", len(documents), "documents"):
         index = chunk_index(sets, streams, settings, corpus.key.shingles)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        return pairs_of(index, streams, reference, settings, advance)
+        return pairs_of(index, meeting_pairs, streams, reference, settings, advance)
 
 
 def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> PrefixIndex:

@@ -5,9 +5,9 @@ Pairs are counted as they are proposed, and only the pairs that meet the criteri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,6 @@ import pyarrow as pa
 from neardup.join.criterion import criterion_of
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import blocks
-from neardup.kernels.join.prefix_index import PrefixIndex, met_pairs
 from neardup.kernels.match.chunks import Limits, common_text
 from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
 from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
@@ -34,6 +33,9 @@ _ENOUGH = 1 << 16
 
 _PAIRS = 256
 """Given pairs that one task counts."""
+
+Meets = Callable[[Any, tuple[int, int], Int64s, int, int], tuple[Int64s, int]]
+"""A kernel that proposes pairs, such as ``kernels.join.cover_prefixes.meeting_pairs``."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +84,19 @@ def count_common(
 
 
 def pairs_of(
-    index: PrefixIndex, streams: ShingleSets, reference: int, settings: Settings, advance: Advance
+    meeting: Any, meets: Meets, streams: ShingleSets, reference: int, settings: Settings, advance: Advance
 ) -> CommonText:
-    """Return the pairs that meet in the ``index`` of all documents and also meet the criterion.
+    """Return the pairs that ``meets`` proposes from a ``meeting`` and that meet the criterion.
 
     ``streams`` holds the tokens of every document; ``advance`` is called with the number of documents done.
     """
-    documents, criterion, counting = len(index.documents), criterion_of(settings.search), counting_of(settings)
-    nobody, partners = np.zeros(documents, np.bool_), np.zeros(documents, np.int64)
+    documents, criterion, counting = len(meeting.documents), criterion_of(settings.search), counting_of(settings)
 
     def work(first: int) -> list[_Part]:
-        until, parts = min(first + _SLICE, documents), []
+        seen, until, parts = np.full(documents, -1, np.int64), min(first + _SLICE, documents), []
         while first < until:
-            met, first = met_pairs(index, (first, until), nobody, partners, -1, reference, _ENOUGH)
-            ends = np.sort(index.documents[met[:, :2]], axis=1)
+            met, first = meets(meeting, (first, until), seen, reference, _ENOUGH)
+            ends = np.sort(meeting.documents[met], axis=1)
             parts.append(_counted(ends, ends, streams, counting, criterion))
         return parts
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.join.common_text import CommonText, pairs_of
 from neardup.join.corpus import Corpus, Fingerprints
-from neardup.join.prefix_join import join_hubs
+from neardup.join.prefix_join import candidates_of, join_hubs
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.sets import RESEMBLANCE, Criterion
 from neardup.runtime import Progress
@@ -33,7 +33,7 @@ def join_in_order(corpus: Corpus, prints: Fingerprints, reference: int, progress
         criterion = of_multisets(settings.search.threshold)
         index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads)
     with progress.stage("lcs", len(documents), "documents") as advance:
-        return pairs_of(index, streams, reference, settings, advance)
+        return pairs_of(index, candidates_of, streams, reference, settings, advance)
 
 
 def of_multisets(threshold: float) -> Criterion:

@@ -132,7 +132,7 @@ def index_of(
         first=first,
         largest=numbered.largest,
         least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
-        **_parities(numbered.hashes, numbered.starts, numbered.ends - numbered.starts, threads),
+        **_parities(numbered, threads),
         criterion=criterion,
     )
 
@@ -170,6 +170,15 @@ def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Tab
         return verified(hubs, found), np.zeros(len(partners), np.bool_)
     over = (partners > search.limit) & ~search.left_out
     return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
+
+
+def candidates_of(
+    hubs: PrefixIndex, span: tuple[int, int], seen: Int64s, reference: int, enough: int
+) -> tuple[Int64s, int]:
+    """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
+    nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
+    found, until = kernels.met_pairs(hubs, span, nobody, partners, -1, reference, enough)
+    return found[:, :2], int(until)
 
 
 def verified(hubs: PrefixIndex, found: Int64s) -> pa.Table:
@@ -220,14 +229,17 @@ def _prefixes(
     return Listed(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
 
 
-def _parities(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> dict[str, Any]:
-    """The parities of all documents, and where the parities of each document begin."""
+def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
+    """The parities of all documents, and where the parities of each document begin; none for common text."""
+    if numbered.least is not None:
+        return {"parities": np.zeros(0, np.uint64), "parity_at": np.zeros(1, np.int64)}
+    starts, sizes = numbered.starts, numbered.sizes
     begin = parity_words(sizes)
     words = np.zeros(int(begin[-1]), np.uint64)
 
     def work(first: int) -> None:
         last = min(first + 16 * _SLICE, len(sizes))
-        fill_parities(hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
+        fill_parities(numbered.hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
 
     for _ in ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads):
         pass

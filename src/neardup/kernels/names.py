@@ -17,17 +17,6 @@ from neardup.kernels.shingles import mix64
 _ONE, _32 = np.uint64(1), np.uint64(32)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def slot_of(slots, keys, key, slot):
-    """Return the slot of ``key`` in an open-addressing table, searched from ``slot`` on, or the free slot for it.
-
-    ``slots`` int32[power of two] holds the index of each entry in ``keys``, −1 if the slot is free.
-    """
-    while slots[slot] >= 0 and keys[slots[slot]] != key:
-        slot = (slot + 1) & (slots.size - 1)
-    return slot
-
-
 @njit(cache=True, nogil=True)
 def name_keys(keys, n, names):
     """Write a number for each of ``keys[:n]`` (uint64) to ``names`` (int32), equal for equal keys.
@@ -41,7 +30,9 @@ def name_keys(keys, n, names):
     first = np.full(size, -1, np.int32)  # the first occurrence of the key of a slot
     n_names = 0
     for i in range(n):
-        slot = slot_of(first, keys, keys[i], np.int64(mix64(keys[i])) & mask)
+        slot = np.int64(mix64(keys[i])) & mask
+        while first[slot] >= 0 and keys[first[slot]] != keys[i]:
+            slot = (slot + 1) & mask
         if first[slot] < 0:
             first[slot] = i
             names[i] = n_names

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.join.prefix_index import may_pair
 from neardup.kernels.match.information import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys
-from neardup.kernels.sets import largest_partner, smallest_partner
+from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
 from neardup.kernels.shingles import shingle_hashes
 
 _MORE_THAN_ALL = np.int64(1) << np.int64(61)
@@ -177,3 +178,39 @@ def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
             entries[used], owner[used] = prefix[i], d
             used += 1
     return entries[:used], owner[:used], asked
+
+
+@njit(cache=True, nogil=True)
+def meeting_pairs(index, span, seen, reference, enough):
+    """Return the pairs (x, y), x in ``span`` = (first, until) and y after it, that share enough shingles.
+
+    Returns (pairs int64[m, 2] of numbers in ``index``, the document to continue with). Stops after the document
+    that brings the number of pairs to ``enough``. Pairs of two documents below ``reference`` are left out.
+    ``seen`` int64[n] is scratch, −1 at first.
+    """
+    found, used = np.empty((1024, 2), np.int64), 0
+    for x in range(span[0], span[1]):
+        if used >= enough:
+            return found[:used], x
+        for e in range(index.begin[x], index.begin[x + 1]):
+            k = index.list_of[e]
+            for j in range(index.first[k] + index.place[e] + 1, index.first[k + 1]):
+                y = index.members[j]
+                if index.sizes[y] > index.largest[x]:
+                    break  # members ascend in size
+                if seen[y] == x or (index.documents[x] < reference and index.documents[y] < reference):
+                    continue
+                seen[y] = x
+                if not may_pair(index, x, y):
+                    continue
+                ends = (index.starts[x], index.ends[x], index.starts[y], index.ends[y])
+                if shared_at_least(index.hashes, *ends, max(index.least[x], index.least[y])) < 0:
+                    continue
+                if used == found.shape[0]:
+                    more = np.empty((2 * used, 2), np.int64)
+                    for i in range(used):
+                        more[i, 0], more[i, 1] = found[i, 0], found[i, 1]
+                    found = more
+                found[used, 0], found[used, 1] = x, y
+                used += 1
+    return found[:used], span[1]

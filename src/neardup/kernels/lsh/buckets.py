@@ -15,14 +15,11 @@ _32 = np.uint64(32)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _band_key(signatures, i, first, rows, seed):
-    """Return the key of ``rows`` slots of ``signatures[i]`` from ``first`` on; after the last slot, 0 follows."""
-    key, behind = seed, min(first + rows, signatures.shape[1])
+def _folded(key, signatures, i, first, behind, seed):
+    """Return ``key`` with the slots first … behind − 1 of ``signatures[i]`` folded in."""
     for slot in range(first, behind):
         key = fold128(key ^ np.uint64(signatures[i, slot]), _KEY_B) + seed
-    for slot in range(first + rows - behind):
-        key = fold128(key ^ np.uint64(signatures[i, slot]), _KEY_B) + seed
-    return mix64(key)
+    return key
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +27,7 @@ def band_keys(signatures, first, rows, band, out):
     """``out[i]`` = 64-bit key of the slots first … first + rows − 1 of ``signatures[i]``, and of the band."""
     seed = mix64(_KEY_A + np.uint64(band))
     for i in range(signatures.shape[0]):
-        out[i] = _band_key(signatures, i, first, rows, seed)
+        out[i] = mix64(_folded(seed, signatures, i, first, first + rows, seed))
 
 
 @njit(cache=True, nogil=True)
@@ -83,7 +80,9 @@ def wrapped_keys(signatures, rows, empty, keys):
             continue
         for band in range(keys.shape[0]):
             seed = mix64(_KEY_A + np.uint64(band))
-            keys[band, i] = _band_key(signatures, i, band * rows, rows, seed)
+            first, behind = band * rows, min((band + 1) * rows, slots)
+            key = _folded(seed, signatures, i, first, behind, seed)
+            keys[band, i] = mix64(_folded(key, signatures, i, 0, first + rows - behind, seed))
 
 
 @njit(cache=True, nogil=True)

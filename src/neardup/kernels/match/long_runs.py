@@ -24,7 +24,6 @@ from neardup.kernels.match.window_hashes import (
     prefix_hashes,
     window_hash,
 )
-from neardup.kernels.names import slot_of
 
 _GOLD = np.uint64(0x9E37_79B9_7F4A_7C15)
 _ONE, _63 = np.uint64(1), np.uint64(63)
@@ -104,6 +103,17 @@ def _every(free, length, step):
     return at, stretch
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _slot_of(slots, keys, key, slot):
+    """Return the slot of ``key`` in an open-addressing table, searched from ``slot`` on, or the free slot for it.
+
+    ``slots`` int32[power of two] holds the index of each entry in ``keys``, −1 if the slot is free.
+    """
+    while slots[slot] >= 0 and keys[slots[slot]] != key:
+        slot = (slot + 1) & (slots.size - 1)
+    return slot
+
+
 @njit(cache=True, nogil=True)
 def _groups(text, at, length):
     """Return the groups of equal windows: (group int32 of each window, number of groups, the look-up table)."""
@@ -119,7 +129,7 @@ def _groups(text, at, length):
         mixed = value * _GOLD
         bit = mixed >> np.uint64(61 - bits)
         seen[bit >> np.uint64(6)] |= _ONE << (bit & _63)
-        slot = slot_of(slots, hashes, value, np.int64(mixed >> np.uint64(64 - bits)))
+        slot = _slot_of(slots, hashes, value, np.int64(mixed >> np.uint64(64 - bits)))
         if slots[slot] < 0:
             slots[slot] = n_groups
             hashes[n_groups] = value
@@ -149,7 +159,7 @@ def _meet(text, free, length, table):
             bit = mixed >> to_bit
             if (seen[bit >> np.uint64(6)] >> (bit & _63)) & _ONE == 0:
                 continue
-            slot = slot_of(slots, hashes, value, np.int64(mixed >> to_slot))
+            slot = _slot_of(slots, hashes, value, np.int64(mixed >> to_slot))
             if slots[slot] >= 0:
                 at[size], stretch[size], group[size] = place, k, slots[slot]
                 size += 1
