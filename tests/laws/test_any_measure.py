@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import chunk_join, common_text, lcs_join
+from neardup.join import chunk_join, common_text
 from neardup.run.find import run
 from neardup.runtime import Silent
 from neardup.settings import Settings
@@ -179,8 +179,7 @@ def test_small_tasks_change_nothing(measure: str, matching: str, monkeypatch: py
     plain = nd.find(different(shared_data.or_own("site_policy")), **form)
     for name, size in (("_SLICE", 7), ("_ENOUGH", 1), ("_PAIRS", 3)):
         monkeypatch.setattr(common_text, name, size)
-    for join in (chunk_join, lcs_join):
-        monkeypatch.setattr(join, "_SLICE", 5)
+    monkeypatch.setattr(chunk_join, "_SLICE", 5)
     small = nd.find(different(shared_data.or_own("site_policy")), **form, memory=0.001)  # in temporary files
     assert plain.pairs.equals(small.pairs)
     assert plain.groups.equals(small.groups)
@@ -255,7 +254,9 @@ def test_an_audit_lists_a_lost_pair_with_all_its_numbers(monkeypatch: pytest.Mon
     form: dict[str, Any] = {"measure": "multiset", "threshold": 0.5}
     whole = nd.find(different(shared_data.or_own("django_docs")), **form)
     with monkeypatch.context() as patch:
-        patch.setattr("neardup.kernels.join.prefix_index.hub_pairs", lambda *arguments: np.zeros((0, 3), np.int64))
+        patch.setattr(
+            "neardup.kernels.join.prefix_index.met_pairs", lambda *arguments: (np.zeros((0, 3), np.int64), 0)
+        )
         lossy = nd.find(different(shared_data.or_own("django_docs")), **form, audit=1000)
     assert lossy.missed is not None
     assert lossy.missed.num_rows > 0

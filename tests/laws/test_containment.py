@@ -18,7 +18,7 @@ from neardup.group.leaders import group
 from neardup.join.prefix_join import HubSearch, join_hubs
 from neardup.join.prefix_join import pairs_of as hub_pairs_of
 from neardup.kernels.formulas import CONTAINMENT, OVERLAP
-from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.settings import Settings
 from support import made_sets, shared_data
 from support.grouped import groups_by_leader, groups_of, pairs_of, rank_of
@@ -40,7 +40,7 @@ def overlapping(sets: Sequence[set[int]], least: Fraction, reference: int = 0) -
     }
 
 
-def joined(sets: Sequence[set[int]], least: Fraction, measure: int) -> Hubs:
+def joined(sets: Sequence[set[int]], least: Fraction, measure: int) -> PrefixIndex:
     asked = made_sets.criterion(least, measure)
     return join_hubs(np.arange(len(sets)), len(sets), MadeStore(sets), asked, 2)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Naive twins of the joins by the longest common subsequence: lengths, bounds and cuts by their definitions.
+"""Naive twins of the joins by the longest common subsequence: lengths and the measure by their definitions.
 
 See ``reference_matching.lcs`` for the textbook table of the subsequence itself.
 """
@@ -45,25 +45,3 @@ def lcs_in_band(a: Tokens, b: Tokens, before: int, after: int) -> int:
 def value(common: int, a: Tokens, b: Tokens) -> Fraction:
     """Return the measure lcs."""
     return Fraction(2 * common, len(a) + len(b))
-
-
-def holds(tokens: Tokens, piece: Tokens) -> bool:
-    """Return whether the piece stands in the tokens, one behind the other."""
-    size = len(piece)
-    return any(list(tokens[i : i + size]) == list(piece) for i in range(len(tokens) - size + 1))
-
-
-def cheapest(costs: Sequence[Sequence[int]], lengths: Sequence[int], n: int, wanted: int) -> int | None:
-    """Return the least that exactly ``wanted`` disjoint runs of n tokens can cost, None if so many do not fit.
-
-    ``costs[k][i]`` is that of the run of ``lengths[k]`` tokens from i on.
-    """
-    best: list[list[int | None]] = [[0] + [None] * wanted for _ in range(n + 1)]
-    for end in range(1, n + 1):
-        for count in range(1, wanted + 1):
-            ways = [best[end - 1][count]]
-            for k, length in enumerate(lengths):
-                if length <= end and (before := best[end - length][count - 1]) is not None:
-                    ways.append(before + costs[k][end - length])
-            best[end][count] = min((way for way in ways if way is not None), default=None)
-    return best[n][wanted]

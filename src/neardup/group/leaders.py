@@ -11,7 +11,7 @@ from neardup.join.criterion import whole
 from neardup.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
 from neardup.kernels.group.crowds import crowd_links, unite_by
 from neardup.kernels.group.leaders import Groups, Links, lead
-from neardup.kernels.join.prefix_index import Hubs, with_partners
+from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.settings import Settings
@@ -58,7 +58,12 @@ def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
 
 
 def group(
-    pairs: pa.Table, index: Hubs | None, rank: Int64s, first_new: int, criterion: Criterion, settings: Settings
+    pairs: pa.Table,
+    index: PrefixIndex | None,
+    rank: Int64s,
+    first_new: int,
+    criterion: Criterion,
+    settings: Settings,
 ) -> Grouped:
     """Group the documents by their verified ``pairs`` and the pairs among the documents of the ``index``.
 
@@ -96,7 +101,7 @@ def _crowded(leader: Int64s, lists: Links) -> Bools:
     return crowded
 
 
-def _partners_elsewhere(lists: Links, hubs: Hubs) -> Int64s:
+def _partners_elsewhere(lists: Links, hubs: PrefixIndex) -> Int64s:
     """int64[hubs]: how many verified partners of each hub document are not hub documents themselves."""
     outside = hubs.local[lists.partners] < 0
     counted = np.concatenate(([0], np.cumsum(outside)))
@@ -104,7 +109,7 @@ def _partners_elsewhere(lists: Links, hubs: Hubs) -> Int64s:
     return elsewhere
 
 
-def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
+def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
     """The pairs of hub documents with their leaders, if both are hub documents."""
     number = np.arange(len(groups.leader))
     follows = number[(groups.leader != number) & (hubs.local >= 0)]
@@ -114,7 +119,7 @@ def _with_leader(groups: Groups, hubs: Hubs) -> pa.Table:
 
 
 def _components(
-    pairs: pa.Table, hubs: Hubs, limited: Bools, rank: Int64s, first_new: int
+    pairs: pa.Table, hubs: PrefixIndex, limited: Bools, rank: Int64s, first_new: int
 ) -> tuple[Int64s, pa.Table]:
     """Leaders by any chain of pairs, and the pairs of ``limited`` documents that the chains needed."""
     parent = np.arange(len(rank))
@@ -125,7 +130,7 @@ def _components(
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 
-def link_crowds(hubs: Hubs, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:
+def link_crowds(hubs: PrefixIndex, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:
     """Unite in ``parent`` (a forest over document numbers) all pairs with a member of a crowd.
 
     ``crowded`` is bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the

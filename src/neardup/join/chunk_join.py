@@ -11,9 +11,10 @@ import numpy as np
 
 from neardup.join.common_text import CommonText, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
-from neardup.join.prefix_join import Listed, entries_of, lists_of, repeats_of
+from neardup.join.prefix_join import Listed, Numbered, index_of, repeats_of
 from neardup.join.rows import Rows
-from neardup.kernels.join.cover_prefixes import Asked, Meeting, cover_prefixes, meeting_pairs
+from neardup.kernels.join.cover_prefixes import Asked, cover_prefixes, meeting_pairs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
@@ -32,12 +33,12 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
         sets = rows.sets("shingles").get(documents).sets
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        meeting = meeting_of(sets, streams, settings, rows.corpus.key.shingles)
+        index = chunk_index(sets, streams, settings, rows.corpus.key.shingles)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        return pairs_of(meeting, meeting_pairs, streams, rows.first_new_document, settings, advance)
+        return pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
 
 
-def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> Meeting:
+def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> PrefixIndex:
     """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
 
     ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``).
@@ -59,8 +60,6 @@ def meeting_of(sets: ShingleSets, streams: ShingleSets, settings: Settings, fact
     number[order] = np.arange(len(order), dtype=np.int32)
     by_size = np.argsort(number[owner], kind="stable")
     listed = Listed(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
-    members, first, entry = lists_of(listed)
-    begin, _, list_of, place = entries_of(members, first, listed.in_prefix[entry], len(order))
-    ends = sets.offsets[1:]
-    of_documents = (starts[order], ends[order], sizes[order], largest[order], least[order])
-    return Meeting(order, sets.hashes, *of_documents, begin, list_of, place, members, first)
+    shingles = sets.hashes, starts[order], sets.offsets[1:][order]
+    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order])
+    return index_of(numbered, listed, None, len(order), criterion, threads)

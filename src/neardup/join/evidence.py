@@ -13,7 +13,7 @@ from neardup.join.method import Choice
 from neardup.join.missing import Missing
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets
-from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.runtime import Progress
@@ -30,7 +30,7 @@ class Proposal:
     choice: Choice
     plan: Plan | HammingPlan
     candidates: Candidates
-    index: Hubs | None = None
+    index: PrefixIndex | None = None
     tied: int = 0
     sets: DocumentSets | None = None
 
@@ -51,7 +51,7 @@ class Evidence:
     plan: Plan | HammingPlan
     proposed: Candidates
     pairs: pa.Table
-    index: Hubs | None = None
+    index: PrefixIndex | None = None
     sets: DocumentSets | None = None
     compared: int = 0
     capped: int = 0

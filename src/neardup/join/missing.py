@@ -21,7 +21,7 @@ from neardup.join.closing import families_of
 from neardup.join.lsh_candidates import HUB
 from neardup.join.resketch import proposed_again
 from neardup.join.shingle_store import ShingleStore, sets_at
-from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.sketch.agreement import no_band_agrees, none_whole
 from neardup.lsh.bands import Plan
 from neardup.sketch.documents import ShingleSets
@@ -171,7 +171,7 @@ def missing_outside(pairs: pa.Table, hub: Int64s, plan: Plan, sketch: str, store
 
 
 def missing_among(
-    pairs: pa.Table, index: Hubs, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
+    pairs: pa.Table, index: PrefixIndex, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
 ) -> Missing:
     """Estimate the missed pairs from the reported ``pairs`` within the ``index``, ignoring ``limited`` documents.
 

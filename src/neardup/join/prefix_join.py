@@ -9,7 +9,7 @@ looked at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,15 @@ import pyarrow as pa
 from neardup.join.criterion import takes_any_subset
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.join import prefix_index as kernels
-from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.parities import fill_parities, parity_words
 from neardup.kernels.sets import Criterion
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
+
+_ALL = 1 << 62
+"""More pairs than there are."""
 
 _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
@@ -36,6 +39,18 @@ class Listed(NamedTuple):
     in_prefix: Bools
 
 
+class Numbered(NamedTuple):
+    """The documents of an index, numbered by size, with the fields of ``PrefixIndex``."""
+
+    documents: Int64s
+    hashes: UInt64s
+    starts: Int64s
+    ends: Int64s
+    sizes: Int64s
+    largest: Int64s
+    least: Int64s | None = None
+
+
 class Joined(NamedTuple):
     """The ``hubs``, and the number of their prefix entries that are ``tied``.
 
@@ -43,7 +58,7 @@ class Joined(NamedTuple):
     prefix. Such an entry can cost anything up to the longest list.
     """
 
-    hubs: Hubs
+    hubs: PrefixIndex
     tied: int
 
 
@@ -62,7 +77,9 @@ class HubSearch:
     reference: int
 
 
-def join_hubs(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Hubs:
+def join_hubs(
+    documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int
+) -> PrefixIndex:
     """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
     return joined(documents, total, store, criterion, threads).hubs
 
@@ -76,38 +93,66 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
     repeats = repeats_of(sets.hashes, starts, sizes, threads)
+    reach: Int32s | None
     prefixes, reach, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
     if takes_any_subset(criterion.measure):
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
-        reach = np.full(len(prefixes.entries), kernels.FARTHEST)  # a host may be at any place in the list
+        reach = None  # a host may be at any place in the list
     del repeats
-    members, first, at_entry = lists_of(prefixes)
-    begin, probes, list_of, place = entries_of(members, first, prefixes.in_prefix[at_entry], len(documents))
-    numbers = documents[order]
+    numbered = Numbered(documents[order], sets.hashes, starts, starts + sizes, sizes, largest)
+    return Joined(index_of(numbered, prefixes, reach, total, criterion, threads), int(tied))
+
+
+def index_of(
+    numbered: Numbered, listed: Listed, reach: Int32s | None, total: int, criterion: Criterion, threads: int
+) -> PrefixIndex:
+    """The index of ``numbered`` documents, of ``total``, that are ``listed`` (by number) under shingles.
+
+    ``reach`` (int32[entries]) bounds the partner that is first met at an entry; None: unbounded.
+    """
+    members, first, at_entry = _lists_of(listed)
+    count = len(numbered.documents)
+    begin, probes, list_of, place = _entries_of(members, first, listed.in_prefix[at_entry], count)
     local = np.full(total, -1, np.int64)
-    local[numbers] = np.arange(len(documents))
-    entries = begin, probes, list_of, place, members, reach[at_entry], first
-    parities = _parities(sets.hashes, starts, sizes, threads)
-    hubs = Hubs(numbers, local, sets.hashes, starts, sizes, *entries, largest, *parities, criterion)
-    return Joined(hubs, int(tied))
+    local[numbered.documents] = np.arange(count)
+    of_entries = np.full(len(at_entry), kernels.FARTHEST) if reach is None else reach[at_entry]
+    return PrefixIndex(
+        documents=numbered.documents,
+        local=local,
+        hashes=numbered.hashes,
+        starts=numbered.starts,
+        ends=numbered.ends,
+        sizes=numbered.sizes,
+        begin=begin,
+        probes=probes,
+        list_of=list_of,
+        place=place,
+        members=members,
+        reach=of_entries,
+        first=first,
+        largest=numbered.largest,
+        least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
+        **_parities(numbered, threads),
+        criterion=criterion,
+    )
 
 
-def no_hubs(total: int, criterion: Criterion) -> Hubs:
+def no_hubs(total: int, criterion: Criterion) -> PrefixIndex:
     """An empty join, for corpora without hubs."""
-    nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
-    local = np.full(total, -1, np.int64)
-    no_words = np.zeros(0, np.uint64)
-    entries = one, nothing, nothing, nothing, nothing, np.zeros(0, np.int32), one
-    return Hubs(nothing, local, no_words, nothing, nothing, *entries, nothing, no_words, one, criterion)
+    nothing, one, no_words = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.uint64)
+    local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)
+    documents = nothing, local, no_words, nothing, nothing, nothing
+    entries = one, nothing, nothing, nothing, nothing, no_reach, one
+    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, criterion)
 
 
-def lookups(hubs: Hubs, limit: int) -> int:
+def lookups(hubs: PrefixIndex, limit: int) -> int:
     """About how many pairs the join looks at, with at most ``limit`` from each list for each document."""
     return int(kernels.count_lookups(hubs, limit))
 
 
-def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
+def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
     """The VERIFIED table of the pairs of hub documents, and which documents exceed the limit (bool[hubs]).
 
     The table excludes pairs with a document that is left out or exceeds the limit.
@@ -117,7 +162,7 @@ def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Boo
 
     def work(first: int) -> Int64s:
         span = (first, min(first + _SLICE, len(hubs.documents)))
-        found: Int64s = kernels.hub_pairs(hubs, span, search.left_out, partners, limit, search.reference)
+        found: Int64s = kernels.met_pairs(hubs, span, search.left_out, partners, limit, search.reference, _ALL)[0]
         return found
 
     slices = range(0, len(hubs.documents), _SLICE)
@@ -128,7 +173,16 @@ def pairs_of(hubs: Hubs, search: HubSearch, threads: int) -> tuple[pa.Table, Boo
     return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
 
 
-def verified(hubs: Hubs, found: Int64s) -> pa.Table:
+def candidates_of(
+    hubs: PrefixIndex, span: tuple[int, int], seen: Int64s, reference: int, enough: int
+) -> tuple[Int64s, int]:
+    """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
+    nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
+    found, until = kernels.met_pairs(hubs, span, nobody, partners, -1, reference, enough)
+    return found[:, :2], int(until)
+
+
+def verified(hubs: PrefixIndex, found: Int64s) -> pa.Table:
     """The VERIFIED table of rows (x, y, |x∩y|) of hub numbers."""
     a, b = hubs.documents[found[:, 0]], hubs.documents[found[:, 1]]
     size_a, size_b = hubs.sizes[found[:, 0]], hubs.sizes[found[:, 1]]
@@ -176,18 +230,21 @@ def _prefixes(
     return Listed(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
 
 
-def _parities(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> tuple[UInt64s, Int64s]:
-    """The parities of all documents, and where the parities of each document begin."""
+def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
+    """The parities of all documents, and where the parities of each document begin; none for common text."""
+    if numbered.least is not None:
+        return {"parities": np.zeros(0, np.uint64), "parity_at": np.zeros(1, np.int64)}
+    starts, sizes = numbered.starts, numbered.sizes
     begin = parity_words(sizes)
     words = np.zeros(int(begin[-1]), np.uint64)
 
     def work(first: int) -> None:
         last = min(first + 16 * _SLICE, len(sizes))
-        fill_parities(hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
+        fill_parities(numbered.hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
 
     for _ in ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads):
         pass
-    return words, begin
+    return {"parities": words, "parity_at": begin}
 
 
 def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed, threads: int) -> Listed:
@@ -211,7 +268,7 @@ def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed
     return Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
 
 
-def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
+def _lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
     """(members, first, entry): the owners of each entry that several documents share, by size; its number."""
     order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners arrive by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -220,7 +277,7 @@ def lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
     return listed.owner[entry].astype(np.int64), first, entry
 
 
-def entries_of(
+def _entries_of(
     members: Int64s, first: Int64s, in_prefix: Bools, documents: int
 ) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """(begin, probes, list_of, place): the lists each document is in, and its places; its own prefix first."""

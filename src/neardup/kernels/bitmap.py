@@ -7,7 +7,20 @@ import numpy as np
 from neardup.kernels.bits import trailing_zeros
 from neardup.kernels.compiled import njit
 
-_63, _ALL = np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE, _63, _ALL = np.uint64(1), np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def no_bits(n):
+    """Return (bits, words) of n bits, none set."""
+    return np.zeros((n >> 6) + 1, np.uint64), np.zeros((n >> 12) + 1, np.uint64)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def set_bit(bits, words, at):
+    """Set bit ``at``."""
+    bits[at >> 6] |= _ONE << np.uint64(at & _63)
+    words[at >> 12] |= _ONE << np.uint64((at >> 6) & _63)
 
 
 @njit(cache=True, nogil=True)

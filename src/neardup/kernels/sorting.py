@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.heap import heap_sort
 
 _DIGIT = 11
 _RADIX = 1 << _DIGIT
@@ -117,32 +118,6 @@ def copy_into(target, at, source, n):
     """``target[at:at + n] = source[:n]``; as a loop, because a slice costs seconds of compilation."""
     for i in range(n):
         target[at + i] = source[i]
-
-
-@njit(cache=True, nogil=True)
-def _sift(values, begin, root, n):
-    """Sink ``values[begin + root]`` to its place in the heap of n values from ``begin`` on."""
-    value = values[begin + root]
-    while 2 * root + 1 < n:
-        child = 2 * root + 1
-        if child + 1 < n and values[begin + child] < values[begin + child + 1]:
-            child += 1
-        if values[begin + child] <= value:
-            break
-        values[begin + root] = values[begin + child]
-        root = child
-    values[begin + root] = value
-
-
-@njit(cache=True, nogil=True)
-def heap_sort(values, begin, end):
-    """Sort ``values[begin:end]`` in place, in n·log n for any values."""
-    n = end - begin
-    for root in range(n // 2 - 1, -1, -1):
-        _sift(values, begin, root, n)
-    for last in range(n - 1, 0, -1):
-        values[begin], values[begin + last] = values[begin + last], values[begin]
-        _sift(values, begin, 0, last)
 
 
 @njit(cache=True, nogil=True)

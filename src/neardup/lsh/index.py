@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, SettingError
-from neardup.kernels.lsh.banding import bucket_mates, enter_buckets, neighbours, wrapped_keys
+from neardup.kernels.lsh.buckets import bucket_mates, enter_buckets, neighbours, wrapped_keys
 from neardup.kernels.sorting import equal_groups
 from neardup.tables import Int32s, Int64s
 

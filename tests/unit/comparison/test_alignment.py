@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison.alignment import Alignment, Piece, path
 from neardup.comparison.alignment.breaks import LINE, NONE, SENTENCE, breaks_of
-from neardup.kernels.match.alignment import heaviest_chain, subsequence_runs, telling_runs
+from neardup.kernels.match.alignment import heaviest_chain, telling_runs
 from neardup.text.normalise import tokens
 from neardup.text.units import words
 from support import reference_alignment as naive
 from support import shared_data
 from support.compared_texts import pairs
 from support.strategies import mixed_text
+from support.subsequence import subsequence_runs
 
 
 def aligned(a: str, b: str, **asked: object) -> Alignment:

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from neardup.group.leaders import link_crowds
 from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of
-from neardup.kernels.join.prefix_index import Hubs, count_repeats, rare_prefixes, with_partners
+from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from support import made_sets, reference, reference_search, strategies
 from support.made_sets import THRESHOLDS, MadeStore
 
 CELLS = st.sampled_from([1, 2, 8, 64, 1 << 16])
 
 
-def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None = None) -> Hubs:
+def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None = None) -> PrefixIndex:
     numbers = np.array(range(len(sets)) if documents is None else documents, np.int64)
     return join_hubs(numbers, len(sets), MadeStore(sets), made_sets.criterion(threshold), 2)  # type: ignore[arg-type]
 
 
 def found_pairs(
-    hubs: Hubs, sets: list[set[int]], threshold: Fraction, reference_documents: int = 0
+    hubs: PrefixIndex, sets: list[set[int]], threshold: Fraction, reference_documents: int = 0
 ) -> dict[tuple[int, int], Fraction]:
     table, over = pairs_of(hubs, search(hubs, old=reference_documents), 2)
     assert not over.any()
@@ -35,7 +35,7 @@ def found_pairs(
 
 
 def search(
-    hubs: Hubs,
+    hubs: PrefixIndex,
     out: Sequence[bool] | None = None,
     old: int = 0,
     limit: int | None = None,

@@ -17,7 +17,7 @@ from neardup.group import leaders as stage
 from neardup.group.leaders import Grouped, group, merged, partner_lists
 from neardup.join.prefix_join import join_hubs
 from neardup.kernels.formulas import RESEMBLANCE
-from neardup.kernels.join.prefix_index import Hubs
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.union_find import best_of_tree, tree_root, unite
 from neardup.settings import Settings
 from neardup.tables import verified_table
@@ -55,7 +55,7 @@ class Example:
         return self.among_hubs | {pair: self.true[pair] for pair in self.table}
 
     @property
-    def hubs(self) -> Hubs:
+    def hubs(self) -> PrefixIndex:
         least = made_sets.criterion(self.threshold)
         return join_hubs(np.array(self.inside, np.int64), len(self.sets), MadeStore(self.sets), least, 1)  # type: ignore[arg-type]
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison.alignment import Alignment, Piece, path
 from neardup.comparison.alignment.breaks import breaks_of
-from neardup.kernels.match.alignment import subsequence_runs, telling_runs
+from neardup.kernels.match.alignment import telling_runs
 from neardup.kernels.match.between import words_between
 from neardup.text.units import words
 from support import reference_rows as twin
 from support.compared_texts import pairs
 from support.strategies import any_text
+from support.subsequence import subsequence_runs
 
 Tokens = list[int]
 

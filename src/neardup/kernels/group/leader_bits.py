@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.kernels.bitmap import no_bits, set_bit
 from neardup.kernels.compiled import njit
-
-_ONE, _63, _ALL = np.uint64(1), np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Listed(NamedTuple):
@@ -26,8 +25,7 @@ class Listed(NamedTuple):
 @njit(cache=True, nogil=True)
 def no_leaders(hubs):
     """Return a ``Listed`` in which no member of any list leads."""
-    n = hubs.members.size
-    leads, words = np.zeros((n >> 6) + 1, np.uint64), np.zeros((n >> 12) + 1, np.uint64)
+    leads, words = no_bits(hubs.members.size)
     return Listed(leads, words, np.zeros(hubs.first.size - 1, np.int64))
 
 
@@ -36,6 +34,5 @@ def enter_leader(x, hubs, listed):
     """Record that hub document x leads from now on."""
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         place = hubs.first[hubs.list_of[e]] + hubs.place[e]
-        listed.leads[place >> 6] |= _ONE << np.uint64(place & _63)
-        listed.words[place >> 12] |= _ONE << np.uint64((place >> 6) & _63)
+        set_bit(listed.leads, listed.words, place)
         listed.counts[hubs.list_of[e]] += 1

@@ -18,10 +18,10 @@ from neardup.kernels.bitmap import next_set
 from neardup.kernels.compiled import njit
 from neardup.kernels.group.leader_bits import enter_leader, no_leaders
 from neardup.kernels.group.linkage import NONE, enter_member, no_classes, pairs_with_all
+from neardup.kernels.heap import heap_sort
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, shared_of
 from neardup.kernels.parities import differ_in_more
 from neardup.kernels.sets import least_shared, part_of, smallest_partner, whole_of
-from neardup.kernels.sorting import heap_sort
 
 _ONE = np.uint64(1)
 

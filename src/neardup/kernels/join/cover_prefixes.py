@@ -28,7 +28,7 @@ from neardup.kernels.names import name_keys
 from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
 from neardup.kernels.shingles import shingle_hashes
 
-_MORE_THAN_ALL = np.int64(1) << np.int64(62)
+_MORE_THAN_ALL = np.int64(1) << np.int64(61)
 
 
 class Asked(NamedTuple):
@@ -37,27 +37,6 @@ class Asked(NamedTuple):
     sizes: Any  # int64[documents] tokens that count
     largest: Any  # int64[documents] greatest size of a partner; 0: it has none of its size or above
     least: Any  # int64[documents] least number of shingles shared with any partner
-
-
-class Meeting(NamedTuple):
-    """Documents numbered by size (tokens that count), and the lists of their prefixes.
-
-    The sorted shingles of x are ``hashes[starts[x]:ends[x]]``. Entry e in ``begin[x]:begin[x + 1]`` means that x
-    is in list ``list_of[e]`` at ``place[e]``; list k is ``members[first[k]:first[k + 1]]``, ascending.
-    """
-
-    documents: Any  # int64[n] document number of each
-    hashes: Any  # uint64
-    starts: Any  # int64[n]
-    ends: Any  # int64[n]
-    sizes: Any  # int64[n], ascending
-    largest: Any  # int64[n]
-    least: Any  # int64[n]
-    begin: Any  # int64[n + 1]
-    list_of: Any  # int64[entries]
-    place: Any  # int64[entries]
-    members: Any  # int64[entries]
-    first: Any  # int64[lists + 1]
 
 
 @njit(cache=True, nogil=True)
@@ -202,10 +181,10 @@ def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
 
 
 @njit(cache=True, nogil=True)
-def meeting_pairs(meeting, span, seen, reference, enough):
+def meeting_pairs(index, span, seen, reference, enough):
     """Return the pairs (x, y), x in ``span`` = (first, until) and y after it, that share enough shingles.
 
-    Returns (pairs int64[m, 2] of numbers in ``meeting``, the document to continue with). Stops after the document
+    Returns (pairs int64[m, 2] of numbers in ``index``, the document to continue with). Stops after the document
     that brings the number of pairs to ``enough``. Pairs of two documents below ``reference`` are left out.
     ``seen`` int64[n] is scratch, −1 at first.
     """
@@ -213,19 +192,19 @@ def meeting_pairs(meeting, span, seen, reference, enough):
     for x in range(span[0], span[1]):
         if used >= enough:
             return found[:used], x
-        for e in range(meeting.begin[x], meeting.begin[x + 1]):
-            k = meeting.list_of[e]
-            for j in range(meeting.first[k] + meeting.place[e] + 1, meeting.first[k + 1]):
-                y = meeting.members[j]
-                if meeting.sizes[y] > meeting.largest[x]:
+        for e in range(index.begin[x], index.begin[x + 1]):
+            k = index.list_of[e]
+            for j in range(index.first[k] + index.place[e] + 1, index.first[k + 1]):
+                y = index.members[j]
+                if index.sizes[y] > index.largest[x]:
                     break  # members ascend in size
-                if seen[y] == x or (meeting.documents[x] < reference and meeting.documents[y] < reference):
+                if seen[y] == x or (index.documents[x] < reference and index.documents[y] < reference):
                     continue
                 seen[y] = x
-                if not may_pair(meeting, x, y):
+                if not may_pair(index, x, y):
                     continue
-                ends = (meeting.starts[x], meeting.ends[x], meeting.starts[y], meeting.ends[y])
-                if shared_at_least(meeting.hashes, *ends, max(meeting.least[x], meeting.least[y])) < 0:
+                ends = (index.starts[x], index.ends[x], index.starts[y], index.ends[y])
+                if shared_at_least(index.hashes, *ends, max(index.least[x], index.least[y])) < 0:
                     continue
                 if used == found.shape[0]:
                     more = np.empty((2 * used, 2), np.int64)

@@ -142,21 +142,6 @@ def runs_in_order(a, b, kind, runs):
 
 
 @njit(cache=True, nogil=True)
-def subsequence_runs(a, b):
-    """Return the runs (int64[r, 3]) of a longest common subsequence of ``a`` and ``b``, see ``runs_in_order``.
-
-    Uses len(a) · len(b) bits of memory.
-    """
-    names = 0
-    for name in a:
-        names = max(names, np.int64(name) + 1)
-    for name in b:
-        names = max(names, np.int64(name) + 1)
-    runs = np.empty((min(a.size, b.size), 3), np.int64)
-    return runs[: runs_in_order(a, b, np.full(names, -1, np.int32), runs)]
-
-
-@njit(cache=True, nogil=True)
 def telling_runs(runs, m, n):
     """Return bool[r], False for the runs that are shorter than the edits on both sides of them.
 

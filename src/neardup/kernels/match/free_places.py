@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.bitmap import next_set
+from neardup.kernels.bitmap import next_set, no_bits
 from neardup.kernels.compiled import njit
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -25,11 +25,9 @@ class Places(NamedTuple):
 @njit(cache=True, nogil=True)
 def all_free(n):
     """Return ``Places`` in which the first n are free and none is marked."""
-    size, above = (n >> 6) + 1, (n >> 12) + 1
-    free, free_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
-    marked, marked_words = np.zeros(size, np.uint64), np.zeros(above, np.uint64)
-    _move(0, n, (marked, marked_words), (free, free_words))
-    return Places(free, free_words, marked, marked_words)
+    free, marked = no_bits(n), no_bits(n)
+    _move(0, n, marked, free)
+    return Places(free[0], free[1], marked[0], marked[1])
 
 
 @njit(cache=True, nogil=True)

@@ -103,6 +103,17 @@ def _every(free, length, step):
     return at, stretch
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _slot_of(slots, keys, key, slot):
+    """Return the slot of ``key`` in an open-addressing table, searched from ``slot`` on, or the free slot for it.
+
+    ``slots`` int32[power of two] holds the index of each entry in ``keys``, −1 if the slot is free.
+    """
+    while slots[slot] >= 0 and keys[slots[slot]] != key:
+        slot = (slot + 1) & (slots.size - 1)
+    return slot
+
+
 @njit(cache=True, nogil=True)
 def _groups(text, at, length):
     """Return the groups of equal windows: (group int32 of each window, number of groups, the look-up table)."""
@@ -112,15 +123,13 @@ def _groups(text, at, length):
     slots, power = np.full(1 << bits, -1, np.int32), power_of(length, text.powers[0])
     seen = np.zeros(1 << (bits - 3), np.uint64)  # eight bits a slot: one look rules out most windows of B
     hashes, group = np.empty(at.size, np.uint64), np.empty(at.size, np.int32)
-    mask, n_groups = np.int64((1 << bits) - 1), 0
+    n_groups = 0
     for k in range(at.size):
         value = window_hash(text.prefix, np.int64(at[k]), length, power)
         mixed = value * _GOLD
         bit = mixed >> np.uint64(61 - bits)
         seen[bit >> np.uint64(6)] |= _ONE << (bit & _63)
-        slot = np.int64(mixed >> np.uint64(64 - bits))
-        while slots[slot] >= 0 and hashes[slots[slot]] != value:
-            slot = (slot + 1) & mask
+        slot = _slot_of(slots, hashes, value, np.int64(mixed >> np.uint64(64 - bits)))
         if slots[slot] < 0:
             slots[slot] = n_groups
             hashes[n_groups] = value
@@ -133,7 +142,7 @@ def _groups(text, at, length):
 def _meet(text, free, length, table):
     """Return the windows of B that equal a drawn window: start, stretch and group of each, int32, in order."""
     slots, seen, hashes = table
-    power, mask = power_of(length, text.powers[0]), np.int64(slots.size - 1)
+    power = power_of(length, text.powers[0])
     bits = 0
     while (1 << bits) < slots.size:
         bits += 1
@@ -150,9 +159,7 @@ def _meet(text, free, length, table):
             bit = mixed >> to_bit
             if (seen[bit >> np.uint64(6)] >> (bit & _63)) & _ONE == 0:
                 continue
-            slot = np.int64(mixed >> to_slot)
-            while slots[slot] >= 0 and hashes[slots[slot]] != value:
-                slot = (slot + 1) & mask
+            slot = _slot_of(slots, hashes, value, np.int64(mixed >> to_slot))
             if slots[slot] >= 0:
                 at[size], stretch[size], group[size] = place, k, slots[slot]
                 size += 1

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.heap import pop, push
 from neardup.kernels.match.free_places import mark
 from neardup.kernels.match.runs import run_key, run_places
 from neardup.kernels.match.window_hashes import equal, power_of, window_hash
+from neardup.kernels.names import name_keys
 from neardup.kernels.sorting import sort_by_bits
 
 _GOLD = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -138,27 +140,14 @@ def line_up(text, windows, length, at):
 @njit(cache=True, nogil=True)
 def _kinds(text, windows, length):
     """Return the kind number of each window, and for each kind 1 if A has it, 2 if B has it, 3 if both have it."""
-    bits = 4
-    while (1 << bits) < 2 * windows.size:
-        bits += 1
-    slots, hashes = np.full(1 << bits, -1, np.int32), np.empty(windows.size, np.uint64)
-    kind, kinds = np.empty(windows.size, np.int32), np.zeros(windows.size, np.uint8)
-    mask, shift = np.int64((1 << bits) - 1), np.uint64(64 - bits)
+    hashes, kind = np.empty(windows.size, np.uint64), np.empty(windows.size, np.int32)
     power = power_of(length, text.powers[0])
-    n_kinds = 0
     for k in range(windows.size):
-        place = np.int64(windows[k])
-        value = window_hash(text.prefix, place, length, power)
-        slot = np.int64((value * _GOLD) >> shift)
-        while slots[slot] >= 0 and hashes[slots[slot]] != value:
-            slot = (slot + 1) & mask
-        if slots[slot] < 0:
-            slots[slot] = n_kinds
-            hashes[n_kinds] = value
-            n_kinds += 1
-        kind[k] = slots[slot]
-        kinds[slots[slot]] |= 1 if place < text.m else 2
-    return kind, kinds[:n_kinds]
+        hashes[k] = window_hash(text.prefix, np.int64(windows[k]), length, power)
+    kinds = np.zeros(name_keys(hashes, windows.size, kind), np.uint8)
+    for k in range(windows.size):
+        kinds[kind[k]] |= 1 if windows[k] < text.m else 2
+    return kind, kinds
 
 
 @njit(cache=True, nogil=True)
@@ -186,33 +175,6 @@ def _key(line, k, other, m):
 
 
 @njit(cache=True, nogil=True)
-def _push(heap, size, key):
-    """Add one key to a heap of ``size`` with the smallest on top; return the new size."""
-    at = size
-    while at > 0 and heap[(at - 1) >> 1] > key:
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    heap[at] = key
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def _pop(heap, size):
-    """Remove the smallest key from a heap of ``size`` and return it."""
-    top, key, at = heap[0], heap[size - 1], 0
-    while 2 * at + 1 < size - 1:
-        child = 2 * at + 1
-        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = key
-    return top
-
-
-@njit(cache=True, nogil=True)
 def take_nearest(text, line, length, state, tiles, n_tiles):
     """Take the tiles of ``length`` tokens, nearest first; return the new number of tiles.
 
@@ -220,11 +182,12 @@ def take_nearest(text, line, length, state, tiles, n_tiles):
     taken in full.
     """
     places, free, most = state
-    keys, heap = _neighbours(line, text.m), np.empty(line.place.size, np.uint64)
+    keys = _neighbours(line, text.m)
+    heap = np.empty(line.place.size, np.uint64)  # of complements, so that the smallest key is on top
     at, size = 0, 0
     while at < keys.size or size > 0:
-        if size > 0 and (at == keys.size or heap[0] < keys[at]):
-            key = _pop(heap, size)
+        if size > 0 and (at == keys.size or ~heap[0] < keys[at]):
+            key = ~pop(heap, size)
             size -= 1
         else:
             key = keys[at]
@@ -272,12 +235,12 @@ def _shorten(free, first, begin, end, most):
 
 @njit(cache=True, nogil=True)
 def _leave(line, k, m, heap, size):
-    """Remove window k from the line; if a window of A and one of B become adjacent, push their key on the heap."""
+    """Remove window k from the line; push the complement of the key of windows of A and B that become adjacent."""
     left, right = line.before[k], line.after[k]
     if left >= 0:
         line.after[left] = right
     if right >= 0:
         line.before[right] = left
     if left >= 0 and right >= 0 and (line.place[left] < m) != (line.place[right] < m):
-        size = _push(heap, size, _key(line, left, right, m))
+        size = push(heap, size, ~_key(line, left, right, m))
     return size

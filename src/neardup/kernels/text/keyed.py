@@ -40,7 +40,7 @@ TOKEN_KEYS = ODD + 1
 
 PRIME = np.uint64((1 << 61) - 1)
 _GOLD = np.uint64(0x9E3779B97F4A7C15)
-_ONE, _4, _8, _56, _64 = np.uint64(1), np.uint64(4), np.uint64(8), np.uint64(56), np.uint64(64)
+_ONE, _4, _8, _64 = np.uint64(1), np.uint64(4), np.uint64(8), np.uint64(64)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SEVEN_BYTES = np.uint64((1 << 56) - 1)
 
