@@ -115,7 +115,7 @@ class SimHashing:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchSettings:
     """Which pairs to search for, and how."""
 
     method: str = _setting(
@@ -236,7 +236,7 @@ RECORDS: Mapping[str, type] = {
     "shingles": Shingles,
     "sketch": Sketch,
     "simhash": SimHashing,
-    "search": Search,
+    "search": SearchSettings,
     "grouping": GroupSettings,
     "keep": Keep,
     "reading": ReadingSettings,
@@ -270,7 +270,7 @@ class Settings:
     shingles: Shingles = Shingles()
     sketch: Sketch = Sketch()
     simhash: SimHashing = SimHashing()
-    search: Search = Search()
+    search: SearchSettings = SearchSettings()
     grouping: GroupSettings = GroupSettings()
     keep: Keep = Keep()
     reading: ReadingSettings = ReadingSettings()

@@ -18,7 +18,7 @@ import pytest
 
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import canonical, parse
-from neardup.collection.query.plan import Plan, plan
+from neardup.collection.query.plan import QueryPlan, plan
 from neardup.collection.query.promise import fewest_lookups, passing
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query, Stored, percentage
 from neardup.tables import Int64s
@@ -91,7 +91,7 @@ def counted(shingles: Shingles, sets: list[Shingles], without: int) -> dict[int,
 
 def search(
     documents: MemoryCollection, asked: Asked, overlap: str, probability: str | None = None, taken: str = ""
-) -> tuple[set[int], Plan]:
+) -> tuple[set[int], QueryPlan]:
     source = Pasted(asked.text) if asked.name is None else Stored(asked.name)
     node = Fingerprint(source, percentage(overlap), percentage(probability) if probability else None)
     planned = plan(parse(canonical(Query(node))), documents, taken=taken)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from neardup.collection.query.syntax import (
     OPERATORS,
     And,
-    Comparison,
+    FieldClause,
     File,
     Fingerprint,
     Node,
@@ -20,7 +20,7 @@ from neardup.collection.query.syntax import (
     Source,
     Stored,
     Unresolved,
-    Words,
+    WordsClause,
     readings,
 )
 
@@ -87,7 +87,7 @@ _FINGERPRINTS = st.builds(
     st.lists(st.sampled_from(("20", "80", "20.50", "0", "100", "101", "x")), max_size=4).map(_unresolved),
     st.booleans(),
 )
-CLAUSES = _FINGERPRINTS | TEXTS.map(Words) | st.builds(Comparison, TEXTS, st.sampled_from(OPERATORS), TEXTS)
+CLAUSES = _FINGERPRINTS | TEXTS.map(WordsClause) | st.builds(FieldClause, TEXTS, st.sampled_from(OPERATORS), TEXTS)
 
 
 def _combined(parts: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:

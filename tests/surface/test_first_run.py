@@ -98,7 +98,7 @@ def test_what_it_costs_to_keep_nothing_is_told_once(
 
 
 def test_bars_show_what_is_compiled(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    def command() -> int:
+    def command(options: None) -> int:
         for watch in compile_cache.watchers[-1:]:
             watch(STARTED, "kernel")
             clock.now += 2
@@ -109,7 +109,7 @@ def test_bars_show_what_is_compiled(clock: Clock, capsys: pytest.CaptureFixture[
         return 0
 
     with compiling.shown_by_bars():
-        assert compiling.watched(command)() == 0
+        assert compiling.watched(command)(None) == 0
     assert compiling.compiling_now() == ""
     assert capsys.readouterr().err == ""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, number
-from neardup.io.readers.base import Documents, Problem, Rows
+from neardup.io.readers.base import Documents, Problem, ReadRows
 from neardup.io.readers.columns import Chosen
 from neardup.runtime import Progress
 from neardup.tables import Int64s
@@ -67,7 +67,7 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
     return SampledTexts(pa.concat_arrays(texts), together, complete, tuple(problems), notes)
 
 
-def _names(rows: Rows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:
+def _names(rows: ReadRows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:
     """Return the ids of the rows; without an id column source#row, or only the row number for data in memory."""
     if columns.id:
         found = pc.fill_null(pc.cast(rows.table.column(columns.id), pa.large_string()), "")

@@ -22,7 +22,7 @@ from neardup.settings import (
     GroupSettings,
     Keep,
     ReadingSettings,
-    Search,
+    SearchSettings,
     Settings,
     Shingles,
     SimHashing,
@@ -78,7 +78,7 @@ def setting(name: str, **changed: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SettingOptions(Shingles, Sketch, SimHashing, Search, GroupSettings, Keep, ReadingSettings, Work):
+class SettingOptions(Shingles, Sketch, SimHashing, SearchSettings, GroupSettings, Keep, ReadingSettings, Work):
     """The options of all settings as they were given, not yet checked."""
 
     def checked(self) -> Settings:

@@ -39,7 +39,7 @@ class NearCopy:
         return {**asdict(self), "resemblance": self.resemblance}
 
 
-class Stored(NamedTuple):
+class StoredCounts(NamedTuple):
     """What became of one chunk of documents: counts, the bytes of their texts, and the listed repeats.
 
     ``repeats`` counts the documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were
@@ -77,7 +77,7 @@ class Added:
     recall: float | None = None
     near: list[NearCopy] = field(default_factory=list)
 
-    def count(self, stored: Stored) -> None:
+    def count(self, stored: StoredCounts) -> None:
         """Add the counts of a chunk."""
         self.added += stored.added
         self.replaced += stored.replaced

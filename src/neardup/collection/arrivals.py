@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from neardup.collection.added import Action, NearCopy, Stored
+from neardup.collection.added import Action, NearCopy, StoredCounts
 from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.journal import About
@@ -53,7 +53,7 @@ class Arrivals:
         """The number that the next new document gets; the number of a rejected one is not reused in this call."""
         return max(self._transaction.next_number(), self._beyond)
 
-    def store(self, entries: Entries, old: Mapping[str, int]) -> Stored:
+    def store(self, entries: Entries, old: Mapping[str, int]) -> StoredCounts:
         """Store documents with distinct ids. ``old`` maps the ids of replaced documents to their numbers."""
         numbers = self._numbers(entries.ids, old)
         repeated: dict[int, list[Repeated]] = {}
@@ -77,7 +77,7 @@ class Arrivals:
         groups = self._groups(entries, numbers, repeated)
         near = self._near_copies(entries, repeated, groups)
         self._grouping.finish()
-        return Stored(
+        return StoredCounts(
             added=len(kept) - len(replaced),
             replaced=len(replaced),
             text_bytes=int(kept.sizes.sum()),

@@ -72,7 +72,7 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredRow:
     """The stored values of a document without its text. ``size`` is the bytes of the text."""
 
     number: int
@@ -171,7 +171,7 @@ class Store(Protocol):
     def page(self, after: int, limit: int) -> list[tuple[int, str]]:
         """(number, id) of the first ``limit`` documents with a number above ``after``, ascending."""
 
-    def rows(self, numbers: Int64s) -> list[Row]:
+    def rows(self, numbers: Int64s) -> list[StoredRow]:
         """The rows of the documents, in the order of ``numbers``; documents that do not exist are left out."""
 
     def ids(self, numbers: Int64s) -> list[str]:

@@ -15,7 +15,7 @@ from neardup.collection.query.plan import (
     ComparisonStep,
     FingerprintStep,
     NotStep,
-    Plan,
+    QueryPlan,
     Step,
     WordsStep,
 )
@@ -44,7 +44,7 @@ class Evaluation:
     """
 
     def __init__(
-        self, plan: Plan, lookups: Lookups, *, include_self: bool = False, most_candidates: int | None = None
+        self, plan: QueryPlan, lookups: Lookups, *, include_self: bool = False, most_candidates: int | None = None
     ) -> None:
         self.plan, self.lookups = plan, lookups
         self.include_self, self.most_candidates = include_self, most_candidates

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.collection.query.plan import LETTERS, Plan
+from neardup.collection.query.plan import LETTERS, QueryPlan
 from neardup.collection.query.syntax import canonical
 from neardup.errors import InputError
 
@@ -102,7 +102,7 @@ class Page:
     hits: tuple[Hit, ...]
     found: int | None
     next: str | None
-    plan: Plan
+    plan: QueryPlan
 
     def __repr__(self) -> str:
         if self.found is None:
@@ -155,7 +155,7 @@ class Cursor:
         return base64.urlsafe_b64encode(_checksum(data) + data).decode("ascii").rstrip("=")
 
 
-def search_digest(plan: Plan, include_self: bool) -> str:
+def search_digest(plan: QueryPlan, include_self: bool) -> str:
     """A digest that ties a page token to its search: the query and its query documents.
 
     It uses the texts of the documents, not their hashes, which are secret.

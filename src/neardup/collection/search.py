@@ -8,7 +8,7 @@ from neardup.collection.evaluate import Counts, Evaluation
 from neardup.collection.lookups import Lookups
 from neardup.collection.pages import Cursor, Evidence, Hit, Page, Passage, read_token, search_digest
 from neardup.collection.query import Query, parse
-from neardup.collection.query.plan import FingerprintStep, Plan, plan
+from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan
 from neardup.collection.query.syntax import clause_text
 from neardup.collection.query.target import Open
 from neardup.comparison import matching
@@ -72,7 +72,7 @@ def search(
     return Page(hits, len(ids), last.token() if last else None, planned)
 
 
-def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None) -> Plan:
+def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None) -> QueryPlan:
     """Return the plan of a query; only counts are looked up for it."""
     return plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
 

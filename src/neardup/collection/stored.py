@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from neardup.collection.contract import Entries, Row, Store
+from neardup.collection.contract import Entries, Store, StoredRow
 from neardup.collection.entries import entries_of
 from neardup.collection.packing import unpack
 from neardup.errors import FormatError
@@ -27,7 +27,7 @@ def entries_again(store: Store, numbers: Int64s) -> Entries:
     return replace(made, packed=store.packed(numbers))
 
 
-def loaded(store: Store, numbers: Int64s) -> list[tuple[Row, bytes]]:
+def loaded(store: Store, numbers: Int64s) -> list[tuple[StoredRow, bytes]]:
     """Return documents with their texts, in the order of ``numbers``. Raises FormatError if any is incomplete."""
     try:
         rows, packed = store.rows(numbers), store.packed(numbers)

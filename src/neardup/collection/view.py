@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Operator, Row, Store, Value
+from neardup.collection.contract import Operator, Store, StoredRow, Value
 from neardup.collection.entries import token_stream
 from neardup.collection.facts import facts, holds
 from neardup.collection.packing import unpack
@@ -191,7 +191,7 @@ class View:
         return found
 
 
-def _facts_of(rows: Iterable[Row]) -> dict[str, dict[int, list[Value]]]:
+def _facts_of(rows: Iterable[StoredRow]) -> dict[str, dict[int, list[Value]]]:
     """The values of documents by field and number."""
     found: dict[str, dict[int, list[Value]]] = {}
     for row in rows:

@@ -18,7 +18,7 @@ from neardup.collection.query.plan import (
     FingerprintStep,
     Leaf,
     NotStep,
-    Plan,
+    QueryPlan,
     Step,
     plan,
 )
@@ -100,7 +100,7 @@ def _has_surrogate(id: str) -> bool:
 class _Inquiry:
     """The evaluation of every clause for one document."""
 
-    def __init__(self, plan: Plan, evaluation: Evaluation, document: int, include_self: bool) -> None:
+    def __init__(self, plan: QueryPlan, evaluation: Evaluation, document: int, include_self: bool) -> None:
         self.plan, self.evaluation, self.lookups = plan, evaluation, evaluation.lookups
         self.document, self.include_self = np.array([document], np.int64), include_self
 

@@ -147,7 +147,7 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     bound = int(matchable(pair.tokens, m, pair.n_tokens, *covered))
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
-        limits = kernels.Limits(most_runs, MOST_STEPS, salt())
+        limits = kernels.WorkLimits(most_runs, MOST_STEPS, salt())
         tiles, whole = kernels.tile_few(pair.tokens, m, min_chunk, names, n_names, covered, limits)
         if not whole:
             tiles, capped = kernels.tile_many(pair.tokens, m, min_chunk, covered, limits)
@@ -255,7 +255,7 @@ def chunk_measures(tokens: UInt64s, offsets: Int64s, a: Int64s, b: Int64s, *, mi
     out = np.empty((len(a), kernels.MEASURED), np.int64)
     keys, at = np.ascontiguousarray(tokens, np.uint64), np.ascontiguousarray(offsets, np.int64)
     first, second = (np.ascontiguousarray(ends, np.int64) for ends in (a, b))
-    limits = kernels.Limits(MOST_RUNS, MOST_STEPS, salt())
+    limits = kernels.WorkLimits(MOST_RUNS, MOST_STEPS, salt())
     kernels.count_chunks(keys, at, first, second, min_chunk, limits, out)
     return ChunkCounts(
         tokens_a=out[:, 0],

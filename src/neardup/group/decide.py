@@ -41,7 +41,7 @@ class Streams(Protocol):
 
 
 @dataclass(frozen=True)
-class Classes:
+class CopyClasses:
     """Rows with the same unit stream, as one document each.
 
     ``of_row`` is the document number of a row, −1 for an empty row. ``best_row`` is the row of a document that the
@@ -86,7 +86,7 @@ class Decisions:
         return np.concatenate((self.rows[~self.kept], self.dropped))
 
 
-def classes(rows: Streams, row_rank: Int64s) -> Classes:
+def classes(rows: Streams, row_rank: Int64s) -> CopyClasses:
     """The documents of the rows, ranked by their best row."""
     n_documents = len(rows.unique)
     number = np.full(len(rows), -1, np.int64)
@@ -99,11 +99,11 @@ def classes(rows: Streams, row_rank: Int64s) -> Classes:
     row_at[row_rank] = np.arange(len(rows))
     rank = np.empty(n_documents, np.int64)
     rank[np.argsort(best)] = np.arange(n_documents)
-    return Classes(of_row, row_at[best], rank)
+    return CopyClasses(of_row, row_at[best], rank)
 
 
 def decide(
-    rows: Streams, documents: Classes, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
+    rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
 ) -> Decisions:
     """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs.
 
@@ -126,7 +126,7 @@ def decide(
 
 
 def settle(
-    decisions: Decisions, rows: Streams, documents: Classes, pairs: pa.Table, least_contained: float
+    decisions: Decisions, rows: Streams, documents: CopyClasses, pairs: pa.Table, least_contained: float
 ) -> Decisions:
     """Apply the rules of a run to the decisions: required containment, attachments, and the reference set.
 
@@ -138,7 +138,7 @@ def settle(
     return new_only(decisions, rows.first_new) if rows.first_new else decisions
 
 
-def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, least: float) -> Decisions:
+def only_contained(decisions: Decisions, documents: CopyClasses, pairs: pa.Table, least: float) -> Decisions:
     """Keep near copies whose representative contains less than ``least`` of their shingles.
 
     For a pair that is not in ``pairs`` the containment counts as unknown, and the document is kept.
@@ -150,7 +150,7 @@ def only_contained(decisions: Decisions, documents: Classes, pairs: pa.Table, le
     return replace(decisions, kept=decisions.kept | spared)
 
 
-def with_attachments(decisions: Decisions, documents: Classes, carried: Carried) -> Decisions:
+def with_attachments(decisions: Decisions, documents: CopyClasses, carried: Carried) -> Decisions:
     """Keep rows with an attachment that their representative lacks; among exact copies only the best such row."""
     lost = lacking_places(decisions.rows, decisions.representative_row, carried)
     kept = decisions.kept.copy()
@@ -191,7 +191,7 @@ def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:
 
 
 def _with_leader(
-    documents: Classes, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
+    documents: CopyClasses, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
 ) -> tuple[Int64s, Int64s, Int64s]:
     """(shared, own size, size of the representative) for each row and its representative; 0 for exact copies.
 

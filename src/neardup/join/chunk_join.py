@@ -11,9 +11,9 @@ import numpy as np
 
 from neardup.join.common_text import CommonText, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
-from neardup.join.prefix_join import Listed, Numbered, index_of, repeats_of
+from neardup.join.prefix_join import Numbered, Prefixes, index_of, repeats_of
 from neardup.join.rows import Rows
-from neardup.kernels.join.cover_prefixes import Asked, cover_prefixes, meeting_pairs
+from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
@@ -47,7 +47,7 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
     repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
     criterion, counting = criterion_of(settings.search), counting_of(settings)
 
-    def work(first: int) -> tuple[UInt64s, Int32s, Asked]:
+    def work(first: int) -> tuple[UInt64s, Int32s, Requirements]:
         offsets = streams.offsets[first : first + _SLICE + 1]
         entries, owner, asked = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
         return entries, owner + np.int32(first), asked
@@ -59,7 +59,7 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     by_size = np.argsort(number[owner], kind="stable")
-    listed = Listed(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
+    listed = Prefixes(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
     shingles = sets.hashes, starts[order], sets.offsets[1:][order]
     numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order])
     return index_of(numbered, listed, None, len(order), criterion, threads)

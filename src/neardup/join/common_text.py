@@ -15,7 +15,7 @@ import pyarrow as pa
 from neardup.join.criterion import criterion_of
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import blocks
-from neardup.kernels.match.chunks import Limits, common_text
+from neardup.kernels.match.chunks import WorkLimits, common_text
 from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
 from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
 from neardup.kernels.sets import Criterion
@@ -118,7 +118,7 @@ class _Part(NamedTuple):
 
 def _counted(ends: Int64s, at: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion) -> _Part:
     """Count the pairs ``ends`` (int64[n, 2] document numbers); ``at`` (int64[n, 2]) are their token streams."""
-    limits = Limits(MOST_RUNS, MOST_STEPS, salt())
+    limits = WorkLimits(MOST_RUNS, MOST_STEPS, salt())
     counts = common_text(streams.hashes, streams.offsets, streams.ranks, at, counting, criterion, limits)
     enough = counts[:, 0] >= 0
     rows = np.column_stack((ends[enough], counts[enough, :3]))

@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Piece:
+class CorpusChunk:
     """One chunk, whose good rows are the rows ``first`` … ``first + count − 1`` of the corpus."""
 
     part: int
@@ -68,7 +68,7 @@ class Corpus:
     parts: tuple[Part, ...]
     settings: Settings
     key: Key = field(default_factory=new_key)
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[CorpusChunk, ...] = ()
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
         """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.

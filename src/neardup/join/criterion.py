@@ -8,14 +8,14 @@ import pyarrow as pa
 from neardup.kernels import sets
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
-from neardup.settings import Search, ratio
+from neardup.settings import SearchSettings, ratio
 from neardup.tables import Bools, Floats, Int64s, column
 
 
-def criterion_of(search: Search) -> Criterion:
+def criterion_of(search: SearchSettings) -> Criterion:
     """The measure and the threshold of a run, in whole numbers.
 
-    >>> criterion_of(Search(threshold=0.8))
+    >>> criterion_of(SearchSettings(threshold=0.8))
     Criterion(numerator=4, denominator=5, measure=0)
     """
     return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)

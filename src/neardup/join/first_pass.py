@@ -16,7 +16,7 @@ from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
-from neardup.join.corpus import Corpus, Piece, one_array
+from neardup.join.corpus import Corpus, CorpusChunk, one_array
 from neardup.join.rows import Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.runtime import Progress, ordered_map
@@ -103,7 +103,7 @@ class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
     def __init__(self, parts: int, *, one_empty: bool) -> None:
-        self._pieces: list[Piece] = []
+        self._pieces: list[CorpusChunk] = []
         self._one_empty = one_empty
         self._keys = np.empty((1 << 12, 2), np.uint64)
         self._copy_of = np.empty(1 << 12, np.int64)
@@ -130,7 +130,7 @@ class _Growing:
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
         self._columns.append((read.units, read.bytes))
-        self._pieces.append(Piece(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
+        self._pieces.append(CorpusChunk(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
         if read.ids is not None:
             self._ids[read.part].append(read.ids)
         if read.extra is not None:

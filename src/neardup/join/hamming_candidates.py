@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.lsh_candidates import HUB, Candidates
-from neardup.lsh.hamming.pairs import Near, near_pairs, products
-from neardup.lsh.hamming.words import Words, distinct, read_fingerprints
+from neardup.lsh.hamming.pairs import NearPairs, near_pairs, products
+from neardup.lsh.hamming.words import FingerprintWords, distinct, read_fingerprints
 from neardup.runtime import Advance
 from neardup.simhash_rules import check
 from neardup.tables import CANDIDATES, Int64s, UInt64s
@@ -30,7 +30,7 @@ def candidates(fingerprints: UInt64s, distance: int, first_new: int, threads: in
     """
     rows = read_fingerprints(fingerprints)
     check(64 * rows.shape[1], distance)
-    classes = distinct(Words.of(rows))
+    classes = distinct(FingerprintWords.of(rows))
     near = near_pairs(classes.words, distance, threads, HUB, advance)
     full = _documents_near(near, classes.sizes) > HUB
     of_full = full[near.a] | full[near.b]
@@ -48,7 +48,7 @@ def candidates(fingerprints: UInt64s, distance: int, first_new: int, threads: in
     return Candidates(_table(a, b, first_new), np.sort(hub_rows), int(hub.sum()), largest if largest > 1 else 0)
 
 
-def _documents_near(near: Near, sizes: Int64s) -> Int64s:
+def _documents_near(near: NearPairs, sizes: Int64s) -> Int64s:
     """int64[fingerprints]: how many documents have this fingerprint or one near it."""
     counted = sizes.copy()
     np.add.at(counted, near.a, sizes[near.b])

@@ -16,7 +16,7 @@ from typing import Any
 
 from neardup.display import size
 from neardup.measures import MEASURES
-from neardup.settings import Search, Settings
+from neardup.settings import SearchSettings, Settings
 
 BYTES_A_SHINGLE = 16
 """Upper bound for an exact join: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""
@@ -61,10 +61,10 @@ class Choice:
         }
 
 
-def surely_exact(search: Search) -> bool:
+def surely_exact(search: SearchSettings) -> bool:
     """Whether LSH can be ruled out before any input is read.
 
-    >>> surely_exact(Search(measure="overlap")), surely_exact(Search())
+    >>> surely_exact(SearchSettings(measure="overlap")), surely_exact(SearchSettings())
     (True, False)
     """
     return search.method == "exact" or not MEASURES[search.measure].by_lsh
@@ -79,12 +79,12 @@ def by_simhash(settings: Settings, shingles: int) -> Choice:
     return Choice(settings.search.method, "simhash", f"asked for: {settings.simhash.in_words}", shingles)
 
 
-def choose(search: Search, shingles: int) -> Choice:
+def choose(search: SearchSettings, shingles: int) -> Choice:
     """Choose the method from the settings and the memory that an exact join would need.
 
-    >>> choose(Search(memory=2.0), 1_000_000).why
+    >>> choose(SearchSettings(memory=2.0), 1_000_000).why
     'an exact join takes 16.0 MB at most, 2.0 GB are allowed'
-    >>> choose(Search(memory=2.0), 1_000_000_000).method
+    >>> choose(SearchSettings(memory=2.0), 1_000_000_000).method
     'lsh'
     """
     choice = Choice(search.method, search.method, "asked for", shingles)
@@ -98,12 +98,12 @@ def choose(search: Search, shingles: int) -> Choice:
     return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
 
 
-def reconsider(choice: Choice, search: Search, lookups: int) -> Choice:
+def reconsider(choice: Choice, search: SearchSettings, lookups: int) -> Choice:
     """Revise the choice once the prefix lists are built and the number of look-ups is known.
 
-    >>> reconsider(choose(Search(), 1_000), Search(), 50).method
+    >>> reconsider(choose(SearchSettings(), 1_000), SearchSettings(), 50).method
     'exact'
-    >>> reconsider(choose(Search(), 1_000), Search(), 50_000_000).why
+    >>> reconsider(choose(SearchSettings(), 1_000), SearchSettings(), 50_000_000).why
     'an exact join would look at more than 10,000,000 pairs for 1,000 shingles'
     """
     counted, most = replace(choice, lookups=lookups), most_lookups(choice)
@@ -118,14 +118,15 @@ def most_lookups(choice: Choice) -> int:
     return max(FREE_LOOKUPS, choice.shingles)
 
 
-def is_close(choice: Choice, search: Search, lookups: int, tied: int) -> bool:
+def is_close(choice: Choice, search: SearchSettings, lookups: int, tied: int) -> bool:
     """Whether the look-ups are close enough to the limit that another key could change the choice.
 
     ``tied`` prefix entries could differ under another key (``prefix_join.Joined``), with longer or shorter lists.
 
-    >>> [is_close(choose(Search(), 1_000), Search(), count, 0) for count in (8_000_000, 9_500_000, 12_000_000)]
+    >>> plain, counts = SearchSettings(), (8_000_000, 9_500_000, 12_000_000)
+    >>> [is_close(choose(plain, 1_000), plain, count, 0) for count in counts]
     [False, True, False]
-    >>> is_close(choose(Search(), 1_000), Search(), 8_000_000, 2_000)
+    >>> is_close(choose(SearchSettings(), 1_000), SearchSettings(), 8_000_000, 2_000)
     True
     """
     most = most_lookups(choice)

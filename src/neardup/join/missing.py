@@ -123,7 +123,7 @@ def of_pairs(chances: Floats) -> Missing:
 
 
 def of_families(
-    a: Int64s, b: Int64s, family: Int64s, proposed: Iterable[Bools], drawn: Drawn | None = None
+    a: Int64s, b: Int64s, family: Int64s, proposed: Iterable[Bools], drawn: DrawnFamilies | None = None
 ) -> Missing:
     """Estimate the missed pairs from the pairs a[k], b[k] of families, using proposals by LSH with other seeds.
 
@@ -141,7 +141,7 @@ def of_families(
     estimated = np.bincount(family, odds, number)
     variance = _FEW * (off**2).mean(axis=0) * weight
     alone = np.bincount(family, odds + odds * odds, number)
-    drawn = drawn or Drawn(np.ones(number), np.ones(number))
+    drawn = drawn or DrawnFamilies(np.ones(number), np.ones(number))
     whole = estimated * drawn.part
     spread = drawn.times * variance * drawn.part**2 + drawn.times * (drawn.times - 1) * whole**2
     stands_for = whole * drawn.times
@@ -151,7 +151,7 @@ def of_families(
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFamilies:
     """For each examined family: how many families it represents, and the ratio of its pairs to those examined."""
 
     times: Floats
@@ -247,7 +247,7 @@ def missing_pairs(
     return total + of_families(x, y, numbers[x], (hit | surely for hit in again), drawn)
 
 
-def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) -> tuple[Bools, Drawn]:
+def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) -> tuple[Bools, DrawnFamilies]:
     """The documents to examine, and the families that theirs represent; all documents, unless there are too many.
 
     Families are drawn by their risk: the number of their pairs that LSH alone would miss, which is more than are
@@ -274,7 +274,7 @@ def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) 
     drawn = rng.random(number) < chance
     part &= drawn[family]
     # a family whose sampled documents have no pair among them is never drawn
-    return part, Drawn(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn])
+    return part, DrawnFamilies(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn])
 
 
 def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:

@@ -31,7 +31,7 @@ _SLICE = 1024
 """Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
 
 
-class Listed(NamedTuple):
+class Prefixes(NamedTuple):
     """Documents under shingles: ``entries`` (hashes), the ``owner`` of each, ``in_prefix`` of that owner."""
 
     entries: UInt64s
@@ -105,7 +105,7 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
 
 
 def index_of(
-    numbered: Numbered, listed: Listed, reach: Int32s | None, total: int, criterion: Criterion, threads: int
+    numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: int, criterion: Criterion, threads: int
 ) -> PrefixIndex:
     """The index of ``numbered`` documents, of ``total``, that are ``listed`` (by number) under shingles.
 
@@ -215,7 +215,7 @@ def _prefixes(
     repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
     criterion: Criterion,
     threads: int,
-) -> tuple[Listed, Int32s, Int64s]:
+) -> tuple[Prefixes, Int32s, Int64s]:
     """The prefixes of all documents, in document order; the reach of each entry; the largest partner of each."""
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s, Int32s]:
@@ -227,7 +227,7 @@ def _prefixes(
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
     entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
-    return Listed(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
+    return Prefixes(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
 
 
 def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
     return {"parities": words, "parity_at": begin}
 
 
-def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed, threads: int) -> Listed:
+def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Prefixes, threads: int) -> Prefixes:
     """The prefixes, and every document listed under each of its shingles that is in another document's prefix.
 
     One bit per hash marks these shingles. A bit set by chance makes a list without a prefix, and no pair.
@@ -255,20 +255,20 @@ def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Listed
     marked = np.zeros(1 << max(10, len(prefixes.entries).bit_length() - 3), np.uint64)
     kernels.mark_entries(prefixes.entries, marked)
 
-    def work(first: int) -> Listed:
+    def work(first: int) -> Prefixes:
         last = min(first + 16 * _SLICE, len(sizes))
         low, high = np.searchsorted(prefixes.owner, (first, last))
         own = prefixes.entries[low:high], prefixes.owner[low:high] - np.int32(first)
         entries, owner, inside = kernels.marked_shingles(
             hashes, starts[first:last], sizes[first:last], *own, marked
         )
-        return Listed(entries, owner + np.int32(first), inside)
+        return Prefixes(entries, owner + np.int32(first), inside)
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
-    return Listed(*(np.concatenate([part[k] for part in done]) for k in range(3)))
+    return Prefixes(*(np.concatenate([part[k] for part in done]) for k in range(3)))
 
 
-def _lists_of(listed: Listed) -> tuple[Int64s, Int64s, Int64s]:
+def _lists_of(listed: Prefixes) -> tuple[Int64s, Int64s, Int64s]:
     """(members, first, entry): the owners of each entry that several documents share, by size; its number."""
     order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners arrive by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

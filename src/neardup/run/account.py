@@ -58,7 +58,7 @@ class Stages:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
 
-class Judged(Protocol):
+class JudgedRun(Protocol):
     """Groups and decisions to account for: those of a run (:class:`Run`), or derived from a stored result."""
 
     @property
@@ -146,7 +146,7 @@ def _judged(run: Run, ids: Ids) -> dict[str, Any]:
     return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared]}
 
 
-def judgement(judged: Judged, ids: Named, different: int) -> dict[str, Any]:
+def judgement(judged: JudgedRun, ids: Named, different: int) -> dict[str, Any]:
     """The account of the groups; ``different`` is the number of different documents they were made from."""
     chaining = _chaining(judged, ids)
     return {
@@ -197,7 +197,7 @@ def _not_judged(run: Run) -> dict[str, Any]:
     return not_judged_counts(run.not_judged, rows.corpus.parts[-1].documents.format, aside)
 
 
-def decided(judged: Judged, read: int, dropped: int) -> dict[str, int]:
+def decided(judged: JudgedRun, read: int, dropped: int) -> dict[str, int]:
     """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
     decisions, copy_of = judged.decisions, judged.rows.copy_of
     removed = int((~decisions.kept).sum()) + dropped
@@ -230,7 +230,7 @@ def _recall(run: Run) -> dict[str, Any]:
     return recall_of(settings, evidence.choice.method, evidence.plan, said)
 
 
-def _crowds(judged: Judged, ids: Named) -> list[dict[str, Any]]:
+def _crowds(judged: JudgedRun, ids: Named) -> list[dict[str, Any]]:
     crowds = judged.groups.crowds
     heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
@@ -239,7 +239,7 @@ def _crowds(judged: Judged, ids: Named) -> list[dict[str, Any]]:
     ]
 
 
-def _popular(judged: Judged, ids: Named) -> dict[str, Any]:
+def _popular(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
     documents = judged.groups.popular
     examples = ids.of(judged.rows.unique[documents[:10]]).to_pylist()
@@ -249,7 +249,7 @@ def _popular(judged: Judged, ids: Named) -> dict[str, Any]:
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 
-def _chaining(judged: Judged, ids: Named) -> dict[str, Any]:
+def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     """Groups with a member below the threshold to its representative, and the farthest such member if known."""
     decisions, settings = judged.decisions, judged.settings
     unknown = np.isnan(decisions.similarity)
@@ -266,7 +266,7 @@ def _chaining(judged: Judged, ids: Named) -> dict[str, Any]:
     return {"groups": groups, "weakest": weakest, "components_would_chain": would}
 
 
-def _components_that_would_chain(judged: Judged) -> int:
+def _components_that_would_chain(judged: JudgedRun) -> int:
     """How many components of the pairs contain several groups, which joining every chain would have merged."""
     grouped = judged.groups
     parent = np.arange(len(grouped.leader))
@@ -275,7 +275,7 @@ def _components_that_would_chain(judged: Judged) -> int:
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 
-def _chain(judged: Judged, chaining: dict[str, Any]) -> list[str]:
+def _chain(judged: JudgedRun, chaining: dict[str, Any]) -> list[str]:
     """Warn about components with members below the threshold to their representative; principal avoids them."""
     if not chaining["groups"]:
         return []
@@ -318,7 +318,7 @@ def not_in_full(capped: int, measure: str) -> list[str]:
     return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
 
 
-def _large_group(judged: Judged, documents: int) -> list[str]:
+def _large_group(judged: JudgedRun, documents: int) -> list[str]:
     decisions = judged.decisions
     if not len(decisions.rows):
         return []

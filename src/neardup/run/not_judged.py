@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from neardup.display import WITHOUT_TEXT
 from neardup.io.attachments import Carried, in_words
 from neardup.io.readers.base import Format, Problem
-from neardup.join.corpus import Piece
+from neardup.join.corpus import CorpusChunk
 from neardup.join.rows import Rows
 from neardup.run.tables import Named
 from neardup.tables import Int64s
@@ -117,7 +117,7 @@ def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
     return pa.chunked_array(parts, pa.string())
 
 
-def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], pieces: Sequence[Piece]) -> pa.Table:
+def _with_files(table: pa.Table, rows: Int64s, files: list[Problem], pieces: Sequence[CorpusChunk]) -> pa.Table:
     """Insert the files that were left aside into the table, each at its place in the folder."""
     kind = table["id"].type if pa.types.is_large_string(table["id"].type) else pa.string()
     numbers = np.concatenate([piece.row_numbers for piece in pieces])

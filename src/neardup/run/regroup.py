@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.group.decide import Classes, Decisions, classes, decide, settle
+from neardup.group.decide import CopyClasses, Decisions, classes, decide, settle
 from neardup.group.leaders import Grouped, group, merged
 from neardup.io.attachments import Carried, stored
 from neardup.join.criterion import at_least, criterion_of, shared_by
@@ -73,7 +73,7 @@ class StoredRows:
         return int(pc.sum(self.ranks["reference"]).as_py() or 0)
 
     @cached_property
-    def documents(self) -> Classes:
+    def documents(self) -> CopyClasses:
         """The documents of the rows, ranked by their best row."""
         return classes(self, self.rank)
 

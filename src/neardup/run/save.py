@@ -16,7 +16,7 @@ from neardup.io.readers.base import Chunk, Documents, NativeRows, Problem
 from neardup.io.writers import KeptWriter, OutputFolder, open_kept
 from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
-from neardup.join.corpus import Piece
+from neardup.join.corpus import CorpusChunk
 from neardup.run.account import Action, Run, Stages
 from neardup.run.find import Outcome
 from neardup.run.found import Found, write_result
@@ -132,7 +132,7 @@ def _native(chunk: Chunk) -> tuple[int, NativeRows]:
 
 
 def _write_piece(
-    writer: KeptWriter, piece: Piece, native: NativeRows, stays: Bools, notes: _Annotations | None
+    writer: KeptWriter, piece: CorpusChunk, native: NativeRows, stays: Bools, notes: _Annotations | None
 ) -> int:
     """Write the rows of a chunk that stay; return how many rows could not be written."""
     # a column that the first pass did not read may be damaged: its rows are missing in ``native``

@@ -14,7 +14,7 @@ from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES
-from neardup.settings import Search
+from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
 
 _MOST = 1 << 40
@@ -56,7 +56,7 @@ _CARRIED["missed"] = _CARRIED["pairs"]
 _NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
 
 
-def decode_table(name: str, data: bytes, search: Search) -> pa.Table:
+def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     """Decode a table of a result from the bytes of its file, each column with its type. Raises ChangedError."""
     table = decoded_table(name, data)
     expected = dict(_COLUMNS[name])
@@ -71,7 +71,7 @@ def decode_table(name: str, data: bytes, search: Search) -> pa.Table:
     return table
 
 
-def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: Search) -> None:
+def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: SearchSettings) -> None:
     """Raise ChangedError unless the tables and the counts are those of one run."""
     ranks, groups = tables["ranks"], tables["groups"]
     ids = ranks["id"]
@@ -97,7 +97,7 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
 
 
-def _of_measure(search: Search) -> dict[str, Any]:
+def _of_measure(search: SearchSettings) -> dict[str, Any]:
     """The columns that a measure adds to the pairs."""
     measure = MEASURES[search.measure]
     added: dict[str, Any] = {} if measure.of_shingles else dict.fromkeys(_MEASURED, pa.int64())
@@ -143,7 +143,7 @@ def _check_ranks(ranks: pa.Table) -> None:
     _require(bool((np.diff(old) <= 0).all()), "reference documents in ranks are not the first ones")
 
 
-def _check_pairs(name: str, pairs: pa.Table, search: Search) -> None:
+def _check_pairs(name: str, pairs: pa.Table, search: SearchSettings) -> None:
     shared, size_a, size_b = (column(pairs, key) for key in _COUNTS)
     sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
     _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")

@@ -287,6 +287,7 @@ class BBit(PlainSlotFamily):
         The number of agreeing slots is binomial for independent slots, and varies less for one-permutation (after
         Satuluri and Parthasarathy 2012, *BayesLSH-Lite*).
 
+        >>> from neardup.sketch.minhash import MinHash
         >>> BBit(MinHash(128), 16).least_agreeing(0.8)
         79
         """

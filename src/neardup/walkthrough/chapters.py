@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from neardup.display import counted, number, printable, similarity, tail
 from neardup.walkthrough.bars import bar_section
-from neardup.walkthrough.tables import Section, Table
+from neardup.walkthrough.tables import Section, ShownTable
 
 if TYPE_CHECKING:
-    from neardup.walkthrough.record import Bands, Drawn, Exact, ExplanationRecord
+    from neardup.walkthrough.record import Bands, DrawnHashes, Exact, ExplanationRecord
 
 NARROWEST = 72
 WIDE = 1000
@@ -55,7 +55,7 @@ def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
         yield _chunks(explained)
 
 
-def of_family(explained: ExplanationRecord, drawn: Drawn) -> str:
+def of_family(explained: ExplanationRecord, drawn: DrawnHashes) -> str:
     """Return the family and slots in parentheses, or "" if there is only one."""
     return f" ({drawn.family}, {counted(drawn.slots, 'slot')})" if len(explained.drawn) > 1 else ""
 
@@ -82,7 +82,7 @@ def _documents(explained: ExplanationRecord) -> Section:
     )
     head = ("", "document", "text", "words", "shingles")
     return Section(
-        "Documents", (), (Table(head, rows, frozenset((0, 1, 2))),), tuple(map(printable, explained.notes))
+        "Documents", (), (ShownTable(head, rows, frozenset((0, 1, 2))),), tuple(map(printable, explained.notes))
     )
 
 
@@ -102,11 +102,11 @@ def _held(explained: ExplanationRecord) -> Section:
             + (" and punctuation do not count." if explained.unit == "word" else " do not count."),
             "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not.",
         ),
-        (Table(("row", "shingle", *_labels(explained)), (*rows, sizes), frozenset((1,))),),
+        (ShownTable(("row", "shingle", *_labels(explained)), (*rows, sizes), frozenset((1,))),),
     )
 
 
-def _functions(explained: ExplanationRecord, drawn: Drawn, width: int) -> Section:
+def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> Section:
     values = [[str(value) for value in row] for row in drawn.permutations.tolist()]
     if drawn.chosen is not None:
         marks = ("*" if chosen else " " for row in drawn.chosen for chosen in row)
@@ -124,12 +124,12 @@ def _functions(explained: ExplanationRecord, drawn: Drawn, width: int) -> Sectio
     return Section(
         f"2. Hash functions{of_family(explained, drawn)}",
         (drawn.says, *formulas, "Each function puts the rows in an order: the smallest value comes first."),
-        (Table(("row", *(f"h{i}" for i in range(1, fit + 1)), *labels), rows),),
+        (ShownTable(("row", *(f"h{i}" for i in range(1, fit + 1)), *labels), rows),),
         () if fit == drawn.slots else (f"The first {fit} of {number(drawn.slots)} hash functions.",),
     )
 
 
-def _signatures(explained: ExplanationRecord, drawn: Drawn, width: int) -> Section:
+def _signatures(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> Section:
     shown = min(drawn.slots, FEW)
     smallest = "For each function a document keeps the smallest value among its rows: its MinHash."
     if drawn.chosen is not None:
@@ -152,7 +152,9 @@ def _signatures(explained: ExplanationRecord, drawn: Drawn, width: int) -> Secti
     )
 
 
-def _signature_tables(explained: ExplanationRecord, drawn: Drawn, shown: int, width: int) -> Iterator[Table]:
+def _signature_tables(
+    explained: ExplanationRecord, drawn: DrawnHashes, shown: int, width: int
+) -> Iterator[ShownTable]:
     """Yield a table with the rows the values come from; if it is too wide, one without them, or several."""
     labels = _labels(explained)
     pairs = zip(drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist(), strict=True)
@@ -166,7 +168,7 @@ def _signature_tables(explained: ExplanationRecord, drawn: Drawn, shown: int, wi
     for first in range(0, len(labels), step):
         part = slice(first, first + step)
         rows = tuple((f"h{i}", *line[part]) for i, line in enumerate(cells, 1))
-        yield Table(("", *labels[part]), rows)
+        yield ShownTable(("", *labels[part]), rows)
 
 
 def _widest(cells: list[list[str]]) -> int:
@@ -190,7 +192,7 @@ def _similarities(explained: ExplanationRecord) -> Section:
             "Estimate: the share of equal values in two signatures. Chance moves it; in 95 of 100 draws "
             "the interval around it holds the exact value.",
         ),
-        (Table(head, rows),),
+        (ShownTable(head, rows),),
         (*dict.fromkeys(drawn.caution for drawn in explained.drawn if drawn.caution), *_not_shown(explained)),
     )
 
@@ -203,13 +205,13 @@ def _not_shown(explained: ExplanationRecord) -> Iterator[str]:
         )
 
 
-def _estimates(drawn: Drawn) -> Iterator[tuple[str, str, str]]:
+def _estimates(drawn: DrawnHashes) -> Iterator[tuple[str, str, str]]:
     for equal, found in zip(drawn.matches, drawn.estimates, strict=True):
         ends = f"{similarity(found.low)}–{similarity(found.high)}"
         yield f"{number(equal)} of {number(drawn.slots)}", similarity(found.value), ends
 
 
-def _bands(explained: ExplanationRecord, drawn: Drawn, bands: Bands) -> Section:
+def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Section:
     count = len(bands.buckets)
     labels = _labels(explained)
     buckets = tuple(
@@ -238,7 +240,7 @@ def _bands(explained: ExplanationRecord, drawn: Drawn, bands: Bands) -> Section:
             "candidates, to be compared exactly. | stands between buckets.",
             f"A pair of resemblance J shares a bucket with probability 1 − (1 − J^{bands.rows})^{count}.",
         ),
-        (Table(("band", "slots", "buckets"), buckets, frozenset((1, 2))), Table(head, rows)),
+        (ShownTable(("band", "slots", "buckets"), buckets, frozenset((1, 2))), ShownTable(head, rows)),
         tuple(notes),
     )
 
@@ -263,7 +265,7 @@ def _chunks(explained: ExplanationRecord) -> Section:
             "Three measures of what two documents share, each a fraction. A chunk of words in common adds so much "
             "to what stands above the line:",
         ),
-        (Table(("words in the chunk", "chunk-longest", "chunk-union", "resemblance"), shown),),
+        (ShownTable(("words in the chunk", "chunk-longest", "chunk-union", "resemblance"), shown),),
         (
             f"chunk-longest and chunk-union count words: all of a chunk of {w} or more, nothing of a shorter one. "
             "Below the line stand the words of the longer document, or those of both, the common ones once.",

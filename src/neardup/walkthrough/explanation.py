@@ -20,10 +20,10 @@ from neardup.walkthrough.record import (
     SHOWN_FUNCTIONS,
     SHOWN_ROWS,
     Bands,
-    Document,
-    Drawn,
+    DrawnHashes,
     Exact,
     ExplanationRecord,
+    ShownDocument,
     contributions,
 )
 
@@ -100,7 +100,7 @@ def explain(
     )
     return Explanation(
         documents=tuple(
-            Document(LETTERS[i], name, text[:BEGINNING], len(tokens(text)), len(sets[i]))
+            ShownDocument(LETTERS[i], name, text[:BEGINNING], len(tokens(text)), len(sets[i]))
             for i, (name, text) in enumerate(named)
         ),
         unit=unit,
@@ -213,13 +213,13 @@ def _draw(
     held: Bools,
     pairs: Sequence[Exact],
     band_rows: int | None,
-) -> Drawn:
+) -> DrawnHashes:
     hashed = FAMILIES[name].hashed(len(held), slots, seed, coefficients)
     found = [hashed.signature(column) for column in held.T]
     signatures = np.stack([values for values, _ in found], axis=1)
     matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)
     kept = slice(SHOWN_ROWS), slice(SHOWN_FUNCTIONS)
-    return Drawn(
+    return DrawnHashes(
         family=name,
         slots=slots,
         says=hashed.says,

@@ -70,7 +70,7 @@ class Family(Protocol):
         """Return the values of rows 1 … ``rows``, under functions drawn with ``seed`` or ``given``."""
 
 
-class ModP:
+class ModPRows:
     """(a·x + b) mod p, where p is the smallest prime above the number of rows."""
 
     takes_coefficients = True
@@ -108,7 +108,7 @@ class ModP:
         return pairs[:slots]
 
 
-class MultiplyShift:
+class MultiplyShiftRows:
     """((a·x + b) mod 2³²) >> (32 − u), a odd: the top u bits (Dietzfelbinger and others 1997).
 
     u is the bit length of the number of rows, the usual choice.
@@ -172,8 +172,8 @@ class OwnSketch:
 
 
 FAMILIES: dict[str, Family] = {
-    "mod-p": ModP(),
-    "multiply-shift": MultiplyShift(),
+    "mod-p": ModPRows(),
+    "multiply-shift": MultiplyShiftRows(),
     "classic": OwnSketch(
         "classic",
         "h(x) = (a·m(x) + b) mod 2^32; m mixes the bits of the row number x first, a and b are published "

@@ -16,7 +16,7 @@ LONGEST_CHUNK = 100
 
 
 @dataclass(frozen=True)
-class Document:
+class ShownDocument:
     """A document: the letter of its column, its name, its beginning, its size."""
 
     label: str
@@ -71,7 +71,7 @@ class Bands:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnHashes:
     """Hash functions of one family, and the signatures and estimates they produce.
 
     ``functions`` are the formulas of the first functions; ``permutations`` (uint64[rows, functions]) are the
@@ -96,7 +96,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class CommonChunk:
     """The contribution of a common chunk of ``words`` words to the numerators of the three measures."""
 
     words: int
@@ -105,7 +105,7 @@ class Chunk:
     resemblance: int
 
 
-def contributions(length: int) -> tuple[Chunk, ...]:
+def contributions(length: int) -> tuple[CommonChunk, ...]:
     """Return the contributions of common chunks of ``length`` − 2 to 100 words, with shingles of ``length`` words.
 
     A chunk of n words adds n to C if it is at least as long as a shingle, and contains n − w + 1 shingles.
@@ -115,7 +115,7 @@ def contributions(length: int) -> tuple[Chunk, ...]:
     """
     lengths = range(max(length - 2, 1), LONGEST_CHUNK + 1)
     counts = ((n, n if n >= length else 0, max(n - length + 1, 0)) for n in lengths)
-    return tuple(Chunk(words, common, common, shared) for words, common, shared in counts)
+    return tuple(CommonChunk(words, common, common, shared) for words, common, shared in counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +127,7 @@ class ExplanationRecord:
     number of slots), ``chunks`` (empty for shingles of characters), ``notes``.
     """
 
-    documents: tuple[Document, ...]
+    documents: tuple[ShownDocument, ...]
     unit: str
     length: int
     seed: int
@@ -135,8 +135,8 @@ class ExplanationRecord:
     rows: int
     held: Bools
     pairs: tuple[Exact, ...]
-    drawn: tuple[Drawn, ...]
-    chunks: tuple[Chunk, ...]
+    drawn: tuple[DrawnHashes, ...]
+    chunks: tuple[CommonChunk, ...]
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class ExplanationRecord:
         for number, (shingle, held) in enumerate(zip(self.shingles, self.held, strict=True), 1):
             yield {"row": number, "shingle": shingle, "in": [int(is_held) for is_held in held]}
 
-    def _drawn(self, drawn: Drawn) -> dict[str, Any]:
+    def _drawn(self, drawn: DrawnHashes) -> dict[str, Any]:
         signatures = [[None if x == NOTHING else x for x in row] for row in drawn.signatures.tolist()]
         return {
             "family": drawn.family,

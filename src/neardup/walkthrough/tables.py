@@ -13,7 +13,7 @@ GAP = 2
 
 
 @dataclass(frozen=True)
-class Table:
+class ShownTable:
     """Cells of text. Columns are aligned right except for those in ``left``, which may be cut to fit."""
 
     head: tuple[str, ...]
@@ -70,7 +70,7 @@ class Section:
 
     title: str
     says: tuple[str, ...] = ()
-    parts: tuple[Table | Drawing, ...] = ()
+    parts: tuple[ShownTable | Drawing, ...] = ()
     notes: tuple[str, ...] = ()
 
     def text(self, width: int) -> Iterator[str]:

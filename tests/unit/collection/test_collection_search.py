@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from neardup.collection.pages import Cursor, Hit, Page, read_token
 from neardup.collection.query import parse
-from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Words
+from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause
 from neardup.collection.search import search
 from neardup.collection.why import why_not
 from neardup.errors import InputError, QueryError, SettingError
@@ -197,9 +197,9 @@ def fits(node: Node, k: int, documents: MemoryCollection, negated: bool = False)
         return not fits(node.part, k, documents, not negated)
     if isinstance(node, And | Or):
         return (all if isinstance(node, And) else any)(fits(part, k, documents, negated) for part in node.parts)
-    if isinstance(node, Words):
+    if isinstance(node, WordsClause):
         return f" {node.words} " in f" {documents.texts[k].casefold()} "
-    if isinstance(node, Comparison):
+    if isinstance(node, FieldClause):
         return documents.metadata[k].get(node.field) == node.value
     assert isinstance(node, Fingerprint)
     a, b = sets_of(documents)[documents.numbers[node.source.id]], sets_of(documents)[k]  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ from neardup.collection.query import canonical, parse
 from neardup.collection.query.grammar import DEEPEST, MOST_CHARACTERS, MOST_CLAUSES
 from neardup.collection.query.syntax import (
     And,
-    Comparison,
+    FieldClause,
     File,
     Fingerprint,
     Node,
@@ -20,18 +20,18 @@ from neardup.collection.query.syntax import (
     Query,
     Stored,
     Unresolved,
-    Words,
+    WordsClause,
     readings,
 )
 from neardup.errors import QueryError
 from support.query_strategies import LIKE_QUERIES, NODES, QUERIES
 
 D = Decimal
-A, B, C = Words("a"), Words("b"), Words("c")
+A, B, C = WordsClause("a"), WordsClause("b"), WordsClause("c")
 
 MEANINGS: list[tuple[str, Node]] = [
-    ("budget", Words("budget")),
-    ('"two words"', Words("two words")),
+    ("budget", WordsClause("budget")),
+    ('"two words"', WordsClause("two words")),
     ("FINGERPRINT:1234", Fingerprint(Stored("1234"))),
     ("FINGERPRINT:1234_20", Fingerprint(Unresolved("1234_20"))),
     ("FINGERPRINT:1234_20_80", Fingerprint(Unresolved("1234_20_80"))),
@@ -48,12 +48,12 @@ MEANINGS: list[tuple[str, Node]] = [
     ('FILE:"/tmp/notes_20"', Fingerprint(File("/tmp/notes_20"))),
     ('SIMILAR:"x"_50', Fingerprint(Stored("x"), D(50), symmetric=True)),
     ('SIMILAR:TEXT:"a b"_50_90', Fingerprint(Pasted("a b"), D(50), D(90), symmetric=True)),
-    ("from:ann", Comparison("from", ":", "ann")),
-    ("date >= 2020-01-01", Comparison("date", ">=", "2020-01-01")),
-    ("at<2020-01-01T10:00", Comparison("at", "<", "2020-01-01T10:00")),
-    ('"from whom"!="ann lee"', Comparison("from whom", "!=", "ann lee")),
-    ('"FILE":x', Comparison("FILE", ":", "x")),
-    ("x=-5", Comparison("x", "=", "-5")),
+    ("from:ann", FieldClause("from", ":", "ann")),
+    ("date >= 2020-01-01", FieldClause("date", ">=", "2020-01-01")),
+    ("at<2020-01-01T10:00", FieldClause("at", "<", "2020-01-01T10:00")),
+    ('"from whom"!="ann lee"', FieldClause("from whom", "!=", "ann lee")),
+    ('"FILE":x', FieldClause("FILE", ":", "x")),
+    ("x=-5", FieldClause("x", "=", "-5")),
     ("a b", And((A, B))),
     ("a AND b OR c", Or((And((A, B)), C))),
     ("a OR b AND c", Or((A, And((B, C))))),
@@ -63,9 +63,9 @@ MEANINGS: list[tuple[str, Node]] = [
     ("NOT (a b)", Not(And((A, B)))),
     ("NOT NOT a", Not(Not(A))),
     ("(((a)))", A),
-    ("a and b", And((A, Words("and"), B))),
-    ('NOT"AND"', Not(Words("AND"))),
-    ("TEXT", Words("TEXT")),
+    ("a and b", And((A, WordsClause("and"), B))),
+    ('NOT"AND"', Not(WordsClause("AND"))),
+    ("TEXT", WordsClause("TEXT")),
     ("\ta\n\u00a0b ", And((A, B))),
 ]
 

@@ -15,8 +15,8 @@ from neardup.collection.query import parse
 from neardup.collection.query.grammar import MOST_CLAUSES, MOST_FINGERPRINTS
 from neardup.collection.query.merging import merged
 from neardup.collection.query.metadata import OPERATORS, meanings
-from neardup.collection.query.syntax import And, Comparison, Node, Not, Or
-from neardup.collection.store.lookups import Lookups
+from neardup.collection.query.syntax import And, FieldClause, Node, Not, Or
+from neardup.collection.store.lookups import StoreLookups
 from neardup.errors import QueryError
 
 VALUES: list[Any] = [0, 1, 9, 10, 2.5, "0", "1", "9", "10", "abc", "2020-01-31", "2020-01-31T10:00", "2020-02", ""]
@@ -30,7 +30,7 @@ def fits(node: Node, metadata: dict[str, Any]) -> bool:
     if isinstance(node, And | Or):
         found = [fits(part, metadata) for part in node.parts]
         return all(found) if isinstance(node, And) else any(found)
-    assert isinstance(node, Comparison)
+    assert isinstance(node, FieldClause)
     values = [value for name, value in facts(metadata) if name == node.field]
     if node.operator == "!=":
         return holds(values, "!=", node.value) and all(
@@ -93,9 +93,9 @@ def numbered(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def test_a_thousand_comparisons_are_few_look_ups(numbered: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     """They took 25 seconds: each read the metadata of all documents anew."""
     asked: list[str] = []
-    where, rows = Lookups.where, Lookups.rows
-    monkeypatch.setattr(Lookups, "where", lambda *given: asked.append("where") or where(*given))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(Lookups, "rows", lambda *given: asked.append("rows") or rows(*given))  # type: ignore[func-returns-value]
+    where, rows = StoreLookups.where, StoreLookups.rows
+    monkeypatch.setattr(StoreLookups, "where", lambda *given: asked.append("where") or where(*given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(StoreLookups, "rows", lambda *given: asked.append("rows") or rows(*given))  # type: ignore[func-returns-value]
     for query, found in (
         (" AND ".join(f"n>={k}" for k in range(400)), 100),
         (" AND ".join(f"n<={k}" for k in range(900, 99, -1)), 100),

@@ -10,7 +10,7 @@ from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import parse
 from neardup.collection.query.describe import as_dict, describe
 from neardup.collection.query.metadata import meanings
-from neardup.collection.query.plan import FingerprintStep, Plan, plan
+from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan
 from neardup.collection.query.promise import promised
 from neardup.errors import InputError, QueryError
 from support.memory_collection import MemoryCollection
@@ -40,7 +40,7 @@ def documents() -> MemoryCollection:
     return made
 
 
-def planned(documents: MemoryCollection, query: str, **given: Any) -> Plan:
+def planned(documents: MemoryCollection, query: str, **given: Any) -> QueryPlan:
     return plan(parse(query), documents, **given)
 
 

@@ -254,7 +254,7 @@ def test_tiles_of_two_kernels_are_those_of_one(most_runs: int) -> None:
     for size in (3, 60, 300):
         pair = matching.pair_of(*(ids(chosen.choices(range(3), k=size)) for _ in range(2)))
         names, n_names = pair.windows(5)
-        limits = kernels.Limits(most_runs, matching.MOST_STEPS, SALT)
+        limits = kernels.WorkLimits(most_runs, matching.MOST_STEPS, SALT)
         covered = pair.covered(5)
         tiles, capped = kernels.tile_both(pair.tokens, pair.first_size, 5, names, n_names, covered, limits)
         found = matching.literal(pair, most_runs=most_runs)

@@ -14,7 +14,7 @@ from neardup.errors import OutputError
 from neardup.io.writers import scratch
 from neardup.join import method as room
 from neardup.join.method import BYTES_A_SHINGLE, choose, reconsider
-from neardup.settings import Search
+from neardup.settings import SearchSettings
 from support import shared_data
 
 
@@ -27,15 +27,15 @@ def licences() -> list[str]:
 @pytest.mark.parametrize(
     ("search", "shingles", "method"),
     [
-        (Search(), 1_000, "exact"),
-        (Search(memory=1.0), 10**9 // BYTES_A_SHINGLE, "exact"),
-        (Search(memory=1.0), 10**9 // BYTES_A_SHINGLE + 1, "lsh"),
-        (Search(method="lsh"), 1, "lsh"),
-        (Search(method="exact"), 10**12, "exact"),
-        (Search(measure="overlap"), 10**12, "exact"),
+        (SearchSettings(), 1_000, "exact"),
+        (SearchSettings(memory=1.0), 10**9 // BYTES_A_SHINGLE, "exact"),
+        (SearchSettings(memory=1.0), 10**9 // BYTES_A_SHINGLE + 1, "lsh"),
+        (SearchSettings(method="lsh"), 1, "lsh"),
+        (SearchSettings(method="exact"), 10**12, "exact"),
+        (SearchSettings(measure="overlap"), 10**12, "exact"),
     ],
 )
-def test_the_method_by_memory(search: Search, shingles: int, method: str) -> None:
+def test_the_method_by_memory(search: SearchSettings, shingles: int, method: str) -> None:
     choice = choose(search, shingles)
     assert choice.method == method
     assert choice.asked == search.method
@@ -46,13 +46,13 @@ def test_the_method_by_memory(search: Search, shingles: int, method: str) -> Non
 @pytest.mark.parametrize(
     ("search", "lookups", "method"),
     [
-        (Search(), 10_000_000, "exact"),
-        (Search(), 10_000_001, "lsh"),
-        (Search(method="exact"), 10**12, "exact"),
-        (Search(measure="containment"), 10**12, "exact"),
+        (SearchSettings(), 10_000_000, "exact"),
+        (SearchSettings(), 10_000_001, "lsh"),
+        (SearchSettings(method="exact"), 10**12, "exact"),
+        (SearchSettings(measure="containment"), 10**12, "exact"),
     ],
 )
-def test_the_method_by_look_ups(search: Search, lookups: int, method: str) -> None:
+def test_the_method_by_look_ups(search: SearchSettings, lookups: int, method: str) -> None:
     choice = reconsider(choose(search, 5_000_000), search, lookups)
     assert (choice.method, choice.lookups) == (method, lookups)
 

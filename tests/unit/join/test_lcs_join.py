@@ -19,7 +19,7 @@ from neardup.join.lcs_join import of_multisets
 from neardup.kernels.match.lcs import banded_length, common_in_order
 from neardup.kernels.match.limits import LCS_CAP
 from neardup.kernels.sets import largest_partner, least_shared, smallest_partner
-from neardup.settings import Search
+from neardup.settings import SearchSettings
 from support import reference_matching
 from support.reference_order import lcs_in_band, lcs_of_long, value
 
@@ -46,7 +46,7 @@ def alike(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 @given(st.integers(1, 300), st.integers(1, 300), THRESHOLDS)
 @settings(deadline=None)
 def test_sizes_and_least_common_are_those_of_the_definition(size: int, other: int, threshold: float) -> None:
-    asked, least = criterion_of(Search(measure="lcs", threshold=threshold)), Fraction(repr(threshold))
+    asked, least = criterion_of(SearchSettings(measure="lcs", threshold=threshold)), Fraction(repr(threshold))
     needed = least_shared(size, other, asked)
     assert Fraction(2 * needed, size + other) >= least > Fraction(2 * (needed - 1), size + other)
     possible = Fraction(2 * min(size, other), size + other) >= least

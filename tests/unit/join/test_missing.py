@@ -9,7 +9,15 @@ import pyarrow as pa
 import pytest
 
 from neardup.intervals import Share
-from neardup.join.missing import Drawn, Missing, missed_with, missing_among, missing_pairs, of_families, of_pairs
+from neardup.join.missing import (
+    DrawnFamilies,
+    Missing,
+    missed_with,
+    missing_among,
+    missing_pairs,
+    of_families,
+    of_pairs,
+)
 from neardup.join.prefix_join import no_hubs
 from neardup.join.resketch import SEEDS, labels_of, mixed, proposed_again
 from neardup.kernels.sets import Criterion
@@ -181,10 +189,10 @@ def test_a_family_stands_for_its_pairs_and_more_where_it_was_drawn() -> None:
     hits = np.array([[True, True], [True, True], [True, False], [True, True]])
     got = of_families(a, b, np.array([0, 1]), hits)
     assert got.estimated == pytest.approx(0.25)
-    drawn = of_families(a, b, np.array([0, 1]), hits, Drawn(np.array([1.0, 4.0]), np.array([1.0, 1.0])))
+    drawn = of_families(a, b, np.array([0, 1]), hits, DrawnFamilies(np.array([1.0, 4.0]), np.array([1.0, 1.0])))
     assert drawn.estimated == pytest.approx(1.0)
     assert drawn.variance > 4 * got.variance
-    part = of_families(a, b, np.array([0, 1]), hits, Drawn(np.ones(2), np.array([1.0, 3.0])))
+    part = of_families(a, b, np.array([0, 1]), hits, DrawnFamilies(np.ones(2), np.array([1.0, 3.0])))
     assert part.estimated == part.bounded == pytest.approx(0.75)
 
 

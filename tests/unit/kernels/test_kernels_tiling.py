@@ -36,7 +36,7 @@ def marked_texts(draw: st.DrawFn) -> tuple[list[int], list[int], list[bool], lis
     return a, b, free[0], free[1]
 
 
-def state_of(free_a: list[bool], free_b: list[bool]) -> places.Places:
+def state_of(free_a: list[bool], free_b: list[bool]) -> places.FreePlaces:
     return places.free_where(np.array(free_a, np.bool_), np.array(free_b, np.bool_))
 
 

@@ -19,7 +19,7 @@ from neardup.join.hamming_candidates import candidates
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike
 from neardup.lsh.hamming import index as indexing
 from neardup.lsh.hamming import pairs as searching
-from neardup.lsh.hamming.words import Words, cut, distinct
+from neardup.lsh.hamming.words import FingerprintWords, cut, distinct
 from neardup.tables import CANDIDATES, COPIES_OF, HAMMING, NEIGHBOURS
 from support import reference_hamming as twin
 
@@ -154,7 +154,7 @@ def test_distances_that_are_refused() -> None:
 
 def test_only_bits_that_vary_are_cut() -> None:
     numbers = [number << 20 | 0b1011 for number in range(4096)]
-    masks = cut(Words.of(rows_of(numbers, 64).reshape(-1, 1)), 3)
+    masks = cut(FingerprintWords.of(rows_of(numbers, 64).reshape(-1, 1)), 3)
     assert len(masks) > 1
     assert all(int(low) & ~(4095 << 20) == 0 and high == 0 for low, high in masks)
 
@@ -169,7 +169,7 @@ def test_pairs_alike_counts_pairs_by_their_top_bits(keys: list[int]) -> None:
 @given(st.data(), BITS)
 def test_distinct(data: st.DataObject, bits: int) -> None:
     numbers = data.draw(alike(bits))
-    classes = distinct(Words.of(rows_of(numbers, bits).reshape(-1, bits // 64)))
+    classes = distinct(FingerprintWords.of(rows_of(numbers, bits).reshape(-1, bits // 64)))
     seen = [
         classes.rows[begin:end].tolist() for begin, end in zip(classes.starts, classes.starts[1:], strict=False)
     ]

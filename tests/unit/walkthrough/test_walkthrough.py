@@ -16,7 +16,7 @@ from neardup.lsh.bands import Plan
 from neardup.text.normalise import shingles
 from neardup.walkthrough import EXAMPLE, Explanation
 from neardup.walkthrough.families import FAMILIES, prime_above
-from neardup.walkthrough.record import Chunk, contributions
+from neardup.walkthrough.record import CommonChunk, contributions
 from support import reference
 
 PUBLISHED = [(4, 9), (14, 4), (8, 14), (3, 10)]
@@ -91,7 +91,7 @@ def test_a_chunk_adds_the_shingles_that_the_texts_then_share(length: int, data: 
 
 
 def test_chunks_start_at_one_word_and_end_at_a_hundred() -> None:
-    assert contributions(1)[0] == Chunk(1, 1, 1, 1)
+    assert contributions(1)[0] == CommonChunk(1, 1, 1, 1)
     assert [contributions(64)[0].words, contributions(64)[-1].words] == [62, 100]
 
 

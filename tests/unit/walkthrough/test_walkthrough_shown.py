@@ -15,7 +15,7 @@ from neardup.sketch.estimates import Estimate, estimate
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.bars import bar
 from neardup.walkthrough.families import FAMILIES
-from neardup.walkthrough.tables import Table
+from neardup.walkthrough.tables import ShownTable
 
 SIGNATURES = """\
                A          B           C
@@ -177,5 +177,5 @@ def test_a_bar_on_a_shorter_scale() -> None:
 def test_texts_are_cut_to_columns() -> None:
     assert shortened("東京タワー", 5) == "東京…"
     assert tail("東京タワー", 5) == "…ワー"
-    table = Table(("", "name"), (("1", "a" * 50), ("2", "b")), frozenset((1,)))
+    table = ShownTable(("", "name"), (("1", "a" * 50), ("2", "b")), frozenset((1,)))
     assert list(table.text(30)) == ["     name", "  1  " + "a" * 24 + "…", "  2  b"]

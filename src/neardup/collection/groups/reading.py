@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from neardup.collection.contract import Row, Store
+from neardup.collection.contract import Store, StoredRow
 from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
 from neardup.collection.groups.records import ABOUT, Change, Decision, Group, Member
 from neardup.collection.sets import reaches
@@ -29,7 +29,7 @@ def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[
     return [_member(row, one, documents[one.document], of_size) for one in found]
 
 
-def _member(row: GroupRow, one: MemberRow, document: Row, of_size: int) -> Member:
+def _member(row: GroupRow, one: MemberRow, document: StoredRow, of_size: int) -> Member:
     if one.document == row.representative:
         return Member(document.id, one.shared, document.shingles, of_size, "representative")
     enough = reaches(one.shared, document.shingles, of_size, row.threshold)
@@ -50,6 +50,6 @@ def change_of(row: ChangeRow) -> Change:
     return Change(row.number, row.at, row.what, row.group or None, **known)
 
 
-def _documents(store: Store, numbers: Iterable[int]) -> dict[int, Row]:
+def _documents(store: Store, numbers: Iterable[int]) -> dict[int, StoredRow]:
     wanted = np.unique(np.fromiter(numbers, np.int64))
     return {row.number: row for row in store.rows(wanted)}

@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from neardup import display
-from neardup.collection.query.plan import AllStep, AnyStep, FingerprintStep, Leaf, NotStep, Plan, Step, WordsStep
+from neardup.collection.query.plan import (
+    AllStep,
+    AnyStep,
+    FingerprintStep,
+    Leaf,
+    NotStep,
+    QueryPlan,
+    Step,
+    WordsStep,
+)
 from neardup.collection.query.syntax import canonical, clause_text
 
 STEP = "  "
 
 
-def describe(plan: Plan) -> list[str]:
+def describe(plan: QueryPlan) -> list[str]:
     """The lines of a plan: its look-ups, the expected candidates and the guarantee.
 
     Candidates are estimates from the lengths of the postings; the recall is a lower bound.
@@ -25,7 +34,7 @@ def describe(plan: Plan) -> list[str]:
     ]
 
 
-def as_dict(plan: Plan) -> dict[str, Any]:
+def as_dict(plan: QueryPlan) -> dict[str, Any]:
     """A plan as plain data: the whole, and each fingerprint clause."""
     return {
         "query": canonical(plan.query.root),

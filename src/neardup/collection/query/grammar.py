@@ -19,7 +19,7 @@ from typing import NoReturn
 from neardup.collection.query import syntax
 from neardup.collection.query.syntax import (
     And,
-    Comparison,
+    FieldClause,
     File,
     Fingerprint,
     Node,
@@ -30,7 +30,7 @@ from neardup.collection.query.syntax import (
     Source,
     Stored,
     Unresolved,
-    Words,
+    WordsClause,
     readings,
 )
 from neardup.errors import QueryError
@@ -64,7 +64,7 @@ def parse(text: str) -> Query:
     """Parse a query. Raises QueryError, with the position and the input allowed there, for invalid text.
 
     >>> parse("budget AND NOT from:ann").root
-    And(parts=(Words(words='budget'), Not(part=Comparison(field='from', operator=':', value='ann'))))
+    And(parts=(WordsClause(words='budget'), Not(part=FieldClause(field='from', operator=':', value='ann'))))
     """
     if len(text) > MOST_CHARACTERS:
         raise QueryError(
@@ -157,9 +157,9 @@ class _Reader:
         operator = self.operator()
         if operator:
             value = self.value(operator)
-            return Comparison(word, operator, value, (begin, self.at))
+            return FieldClause(word, operator, value, (begin, self.at))
         self.separate()
-        return Words(word, (begin, self.at))
+        return WordsClause(word, (begin, self.at))
 
     def bracket(self) -> Node:
         opened = self.at

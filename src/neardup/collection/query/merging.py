@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from neardup.collection.contract import Operator, Value
 from neardup.collection.query.metadata import OPERATORS, meanings
-from neardup.collection.query.syntax import Comparison, Node, Not
+from neardup.collection.query.syntax import FieldClause, Node, Not
 
 Range: TypeAlias = tuple[Operator, Value]
 
@@ -45,7 +45,7 @@ def merged(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
 def _key(part: Node) -> tuple[str, bool, str] | None:
     """The common key of comparisons that may imply each other; None for other clauses."""
     inner = part.part if isinstance(part, Not) else part
-    if not isinstance(inner, Comparison):
+    if not isinstance(inner, FieldClause):
         return None
     return inner.field, isinstance(part, Not), inner.operator[0]
 
@@ -54,12 +54,12 @@ def _says(first: Node, second: Node, all_needed: bool) -> bool:
     """Whether the first makes the second superfluous: the second follows from it (AND), or it from that (OR)."""
     if isinstance(first, Not) and isinstance(second, Not):
         return _says(second.part, first.part, all_needed)
-    if not (isinstance(first, Comparison) and isinstance(second, Comparison)):
+    if not (isinstance(first, FieldClause) and isinstance(second, FieldClause)):
         return False
     return _follows(second, first) if all_needed else _follows(first, second)
 
 
-def _follows(weak: Comparison, strong: Comparison) -> bool:
+def _follows(weak: FieldClause, strong: FieldClause) -> bool:
     """Whether ``weak`` holds for every value that ``strong`` holds for; both compare in the same direction."""
     if weak.operator not in ("<", "<=", ">", ">="):
         return (weak.operator, weak.value) == (strong.operator, strong.value)
@@ -67,7 +67,7 @@ def _follows(weak: Comparison, strong: Comparison) -> bool:
     return all(kind in wide and _reaches(wide[kind], narrow[kind]) for kind in narrow)
 
 
-def _by_kind(one: Comparison) -> dict[bool, Range]:
+def _by_kind(one: FieldClause) -> dict[bool, Range]:
     """The ranges of a comparison for strings (True) and for numbers (False)."""
     found = meanings(OPERATORS[one.operator], one.value)
     return {isinstance(value, str): (operator, value) for operator, value in found}

@@ -9,7 +9,7 @@ import numpy as np
 
 from neardup.collection.contract import Operator, Value
 from neardup.collection.lookups import Lookups
-from neardup.collection.query.syntax import Comparison
+from neardup.collection.query.syntax import FieldClause
 from neardup.tables import Int64s
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -22,7 +22,7 @@ Meaning = tuple[Operator, Value]
 """A comparison with a value of one type."""
 
 
-def compared(clause: Comparison, lookups: Lookups, among: Int64s | None) -> Int64s:
+def compared(clause: FieldClause, lookups: Lookups, among: Int64s | None) -> Int64s:
     """The documents for which a comparison holds."""
     if clause.operator == "!=":
         others = lookups.compare(clause.field, "!=", clause.value, among)

@@ -19,7 +19,7 @@ import numpy as np
 from neardup.collection.lookups import Lookups
 from neardup.collection.query.merging import merged
 from neardup.collection.query.promise import Promise, fewest_lookups, passing, promised
-from neardup.collection.query.syntax import And, Comparison, Fingerprint, Node, Not, Or, Query, Words
+from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, Query, WordsClause
 from neardup.collection.query.target import Open, Target, target_of
 from neardup.errors import QueryError
 from neardup.tables import Bools, Int64s, UInt64s
@@ -101,7 +101,7 @@ class FingerprintStep:
 class WordsStep:
     """Consecutive tokens to find, and the approximate number of documents that contain the rarest of them."""
 
-    clause: Words
+    clause: WordsClause
     tokens: tuple[str, ...]
     candidates: float
     recall: float = 1.0
@@ -111,7 +111,7 @@ class WordsStep:
 class ComparisonStep:
     """A comparison of metadata. The number of matching documents is not known in advance."""
 
-    clause: Comparison
+    clause: FieldClause
     candidates: float
     recall: float = 1.0
 
@@ -160,7 +160,7 @@ Step = Leaf | NotStep | AllStep | AnyStep
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueryPlan:
     """A query prepared for one collection. ``fingerprints``: its fingerprint steps in the order of the query."""
 
     query: Query
@@ -179,14 +179,14 @@ class Plan:
         return min(self.root.candidates, float(self.total))
 
 
-def plan(query: Query, lookups: Lookups, open_file: Open | None = None, taken: str = "") -> Plan:
+def plan(query: Query, lookups: Lookups, open_file: Open | None = None, taken: str = "") -> QueryPlan:
     """Choose the look-ups of a query. Raises QueryError for fields and documents that this collection lacks.
 
     ``taken`` holds the ``LETTERS`` of the methods that an earlier page used, so that the next page uses the same.
     """
     planner = _Planner(query, lookups, open_file, taken)
     root = planner.step(query.root, False)
-    return Plan(query, root, tuple(planner.fingerprints), lookups.total())
+    return QueryPlan(query, root, tuple(planner.fingerprints), lookups.total())
 
 
 class _Planner:
@@ -213,20 +213,20 @@ class _Planner:
             steps = [self.step(part, negated) for part in parts]
             in_order = sorted(steps, key=lambda step: (isinstance(step, NotStep), step.candidates))
             return AllStep(tuple(in_order), _recall(steps, all_needed=not negated))
-        if isinstance(node, Words):
+        if isinstance(node, WordsClause):
             return self.words(node)
-        if isinstance(node, Comparison):
+        if isinstance(node, FieldClause):
             return self.comparison(node)
         return self.fingerprint(node, negated)
 
     def merged(self, node: And | Or) -> tuple[Node, ...]:
         for part in node.parts:
             inner = part.part if isinstance(part, Not) else part
-            if isinstance(inner, Comparison):
+            if isinstance(inner, FieldClause):
                 self.require_field(inner)  # includes superfluous comparisons
         return merged(node.parts, all_needed=isinstance(node, And))
 
-    def words(self, node: Words) -> WordsStep:
+    def words(self, node: WordsClause) -> WordsStep:
         wanted = tuple(tokens(node.words))
         if not wanted:
             raise self.error(
@@ -244,11 +244,11 @@ class _Planner:
             self.counts.update(zip(new, self.lookups.word_counts(new).tolist(), strict=True))
         return WordsStep(node, wanted, float(min(self.counts[word] for word in wanted)))
 
-    def comparison(self, node: Comparison) -> ComparisonStep:
+    def comparison(self, node: FieldClause) -> ComparisonStep:
         self.require_field(node)
         return ComparisonStep(node, float(self.total))
 
-    def require_field(self, node: Comparison) -> None:
+    def require_field(self, node: FieldClause) -> None:
         if node.field in self.fields:
             return
         if not self.lookups.has_field(node.field):
@@ -267,7 +267,7 @@ class _Planner:
         self.fingerprints.append(step)
         return step
 
-    def error(self, what: str, allowed: str, node: Words | Comparison, do: str = "") -> QueryError:
+    def error(self, what: str, allowed: str, node: WordsClause | FieldClause, do: str = "") -> QueryError:
         return QueryError(what, allowed, do, query=self.query.text, position=node.span[0])
 
 

@@ -78,7 +78,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordsClause:
     """Documents that contain these words consecutively."""
 
     words: str
@@ -86,7 +86,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FieldClause:
     """Documents whose metadata has a value of ``field`` for which ``operator`` holds with ``value``."""
 
     field: str
@@ -122,7 +122,7 @@ class Or:
         object.__setattr__(self, "parts", _flat(self.parts, Or))
 
 
-Clause = Fingerprint | Words | Comparison
+Clause = Fingerprint | WordsClause | FieldClause
 Node = Clause | Not | And | Or
 
 
@@ -140,7 +140,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Reading:
+class IdReading:
     """One way to read an id that was typed without quotation marks."""
 
     id: str
@@ -148,19 +148,19 @@ class Reading:
     probability: Decimal | None = None
 
 
-def readings(word: str) -> tuple[Reading, ...]:
+def readings(word: str) -> tuple[IdReading, ...]:
     """All ways to read ``word`` as <id>, <id>_<overlap> or <id>_<overlap>_<probability>, most numbers first.
 
     >>> [reading.id for reading in readings("a_b_20_80")], [reading.id for reading in readings("report_2020")]
     (['a_b', 'a_b_20', 'a_b_20_80'], ['report_2020'])
     """
-    found: list[Reading] = []
+    found: list[IdReading] = []
     for n_numbers in (2, 1):
         id, *texts = word.rsplit("_", n_numbers)
         numbers = [percentage(text) for text in texts]
         if id and len(numbers) == n_numbers and all(numbers):
-            found.append(Reading(id, *numbers))
-    return (*found, Reading(word))
+            found.append(IdReading(id, *numbers))
+    return (*found, IdReading(word))
 
 
 def percentage(text: str) -> Decimal | None:
@@ -196,9 +196,9 @@ def canonical(query: Query | Node) -> str:
 
 def clause_text(clause: Clause) -> str:
     """The canonical form of a single clause."""
-    if isinstance(clause, Words):
+    if isinstance(clause, WordsClause):
         return clause.words if is_bare_word(clause.words) else quoted(clause.words)
-    if isinstance(clause, Comparison):
+    if isinstance(clause, FieldClause):
         name = clause.field if is_bare_word(clause.field) else quoted(clause.field)
         value = clause.value if _is_bare(clause.value, ENDS_VALUE) else quoted(clause.value)
         return f"{name}{clause.operator}{value}"

@@ -15,9 +15,9 @@ from neardup.collection.query.grammar import PERCENTAGE
 from neardup.collection.query.syntax import (
     File,
     Fingerprint,
+    IdReading,
     Pasted,
     Query,
-    Reading,
     Stored,
     percentage,
     quoted,
@@ -106,7 +106,7 @@ def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Op
         text = _opened(source.path, clause, query, open_file)
         target = Target(f"the file {_shown(source.path)}", text, None, *numbers, *form)
     else:
-        given = (Reading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
+        given = (IdReading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
         reading, number = _existing(given, clause, query, lookups)
         name = f"document {_shown(reading.id)}"
         target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, *form)
@@ -117,8 +117,8 @@ def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Op
 
 
 def _existing(
-    given: tuple[Reading, ...], clause: Fingerprint, query: Query, lookups: Lookups
-) -> tuple[Reading, int]:
+    given: tuple[IdReading, ...], clause: Fingerprint, query: Query, lookups: Lookups
+) -> tuple[IdReading, int]:
     """The one reading whose document exists, and its number."""
     found = [(reading, number) for reading in given if (number := lookups.number(reading.id)) is not None]
     if len(found) == 1:
@@ -130,7 +130,7 @@ def _existing(
     raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
 
 
-def _unknown(given: tuple[Reading, ...], clause: Fingerprint, query: Query, lookups: Lookups) -> QueryError:
+def _unknown(given: tuple[IdReading, ...], clause: Fingerprint, query: Query, lookups: Lookups) -> QueryError:
     word = given[-1].id
     allowed = "An id as it was when the document was added; in quotation marks it may contain any character"
     do = 'Give TEXT:"…" to ask about a text that is not stored'
@@ -168,11 +168,11 @@ def _shown(id: str) -> str:
     return quoted(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
 
 
-def _quoted(reading: Reading) -> str:
+def _quoted(reading: IdReading) -> str:
     numbers = (reading.overlap, reading.probability)
     return _shown(reading.id) + "".join(f"_{number:f}" for number in numbers if number is not None)
 
 
-def _meaning(reading: Reading) -> str:
+def _meaning(reading: IdReading) -> str:
     overlap = "any overlap" if reading.overlap is None else f"{reading.overlap:f} %"
     return f"{overlap} of document {display.printable(_shown(reading.id))}"

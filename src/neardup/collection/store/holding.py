@@ -28,12 +28,12 @@ _AREA, _NAMES = 1 << 62, 1 << 32
 _FLOCK = struct.Struct("hhqqi0q")
 """``struct flock``: kind, whence, begin, length, process."""
 
-_held: dict[tuple[int, int], Held] = {}
+_held: dict[tuple[int, int], OpenFile] = {}
 _guard = threading.Lock()
 
 
 @dataclass(eq=False)
-class Held:
+class OpenFile:
     """An open file. ``alone``: no other process had it open when this one opened it.
 
     It stays open until the last connection of this process is closed: closing any descriptor of a file releases
@@ -66,7 +66,7 @@ class Held:
                     os.close(descriptor)
 
 
-def hold(path: Path) -> Held:
+def hold(path: Path) -> OpenFile:
     """Open a file for use under this name. Raises InputError if it is open under another one."""
     try:
         name = _name(path)
@@ -81,12 +81,12 @@ def hold(path: Path) -> Held:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
 
 
-def _known(path: Path) -> Held | None:
+def _known(path: Path) -> OpenFile | None:
     found = os.stat(path)
     return _held.get((found.st_dev, found.st_ino))
 
 
-def _opened(path: Path, name: bytes) -> Held:
+def _opened(path: Path, name: bytes) -> OpenFile:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     found = os.fstat(descriptor)
     key = (found.st_dev, found.st_ino)
@@ -97,7 +97,7 @@ def _opened(path: Path, name: bytes) -> Held:
     if others is None:
         os.close(descriptor)
         raise _elsewhere(path)
-    return Held(key, name, [descriptor], alone=not others)
+    return OpenFile(key, name, [descriptor], alone=not others)
 
 
 def _locked(descriptor: int, name: bytes) -> bool | None:
@@ -142,4 +142,4 @@ def _elsewhere(path: Path) -> InputError:
     )
 
 
-__all__ = ["HAS_LOCKS", "Held", "hold"]
+__all__ = ["HAS_LOCKS", "OpenFile", "hold"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from uuid import uuid4
 
-from neardup.collection.store.holding import Held
+from neardup.collection.store.holding import OpenFile
 from neardup.errors import FormatError
 
 KEY = "log"
@@ -67,7 +67,7 @@ def schema_cookie(connection: sqlite3.Connection) -> int:
     return int(cookie)
 
 
-def require_own_log(file: Held, path: Path) -> None:
+def require_own_log(file: OpenFile, path: Path) -> None:
     """Raise FormatError if the log beside a file belongs to another file.
 
     Call it before SQLite applies the log.
@@ -86,7 +86,7 @@ def require_own_log(file: Held, path: Path) -> None:
     )
 
 
-def _belongs(file: Held, log: Path) -> bool:
+def _belongs(file: OpenFile, log: Path) -> bool:
     head = file.read(100, 0)
     size = int.from_bytes(head[16:18], "big")
     size = 1 << 16 if size == 1 else size
@@ -148,7 +148,7 @@ def _parsed(page: bytes) -> Record | None:
     return Record(found[1], found[2], int(found[3], 16))
 
 
-def _has_torn_record(file: Held, size: int) -> bool:
+def _has_torn_record(file: OpenFile, size: int) -> bool:
     return b"state " in file.read(size, size * (_PAGE - 1))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.collection.contract import OPERATORS, Operator, Row, Totals, Value
+from neardup.collection.contract import OPERATORS, Operator, StoredRow, Totals, Value
 from neardup.collection.facts import facts, holds
 from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.schema import seal
@@ -42,7 +42,7 @@ _TERMS_AT_ONCE = 60
 _NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
 
 
-class Lookups:
+class StoreLookups:
     """The look-ups of the contract; subclasses provide the methods that run statements."""
 
     def __init__(self, path: Path, slots: int) -> None:
@@ -88,12 +88,12 @@ class Lookups:
             raise self._damaged("an id is not text")
         return rows
 
-    def rows(self, numbers: Int64s) -> list[Row]:
+    def rows(self, numbers: Int64s) -> list[StoredRow]:
         """The rows of documents, in the order of ``numbers``."""
         found = {}
         for row in self._rows(numbers):
             number, id, size, tokens, shingles, metadata, _, _ = row
-            found[number] = Row(number, id, json.loads(metadata), size, tokens, shingles)
+            found[number] = StoredRow(number, id, json.loads(metadata), size, tokens, shingles)
         return [found[number] for number in numbers.tolist() if number in found]
 
     def ids(self, numbers: Int64s) -> list[str]:
@@ -274,7 +274,7 @@ def _estimated(count: int, reached: int, most: int, last: int) -> int:
     return count if count < most else max(most, round(most * last / reached))
 
 
-def _row_holds(row: Row, key: str, operator: Operator, value: Value) -> bool:
+def _row_holds(row: StoredRow, key: str, operator: Operator, value: Value) -> bool:
     return holds([known for name, known in facts(row.metadata) if name == key], operator, value)
 
 

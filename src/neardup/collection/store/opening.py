@@ -16,7 +16,7 @@ from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import log, schema
 from neardup.collection.store.failures import damaged, explained, not_a_collection
-from neardup.collection.store.holding import Held
+from neardup.collection.store.holding import OpenFile
 from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
@@ -94,7 +94,7 @@ def connect(path: Path, *, readonly: bool, wait: float, cache: int) -> sqlite3.C
     return connection
 
 
-def require_collection(file: Held, path: Path) -> None:
+def require_collection(file: OpenFile, path: Path) -> None:
     """Raise FormatError unless the file begins like a collection and has its own log.
 
     Call it before SQLite opens the file.

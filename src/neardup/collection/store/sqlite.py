@@ -18,7 +18,7 @@ from neardup.collection.store.failures import busy, damaged, explained, well_for
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.holding import hold
 from neardup.collection.store.log import recorded
-from neardup.collection.store.lookups import Lookups
+from neardup.collection.store.lookups import StoreLookups
 from neardup.collection.store.merging import SegmentWriting
 from neardup.collection.store.segments import Segments
 from neardup.collection.store.writing import MissingError, SqliteWriting
@@ -29,7 +29,7 @@ _STEPS = 10_000
 """Steps of SQLite's machine between two checks of the time limit: less than a millisecond."""
 
 
-class SqliteStore(Lookups):
+class SqliteStore(StoreLookups):
     """A collection file. One connection for each thread that reads, and one for writing.
 
     ``wait``: seconds to wait for another writer. A file that does not exist is created with the settings ``given``

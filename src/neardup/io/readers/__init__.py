@@ -20,7 +20,7 @@ from neardup.io.readers.base import (
     NativeRows,
     NativeTable,
     Problem,
-    Rows,
+    ReadRows,
 )
 from neardup.io.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.io.readers.csv import CsvDocuments
@@ -54,7 +54,7 @@ __all__ = [
     "NativeRows",
     "NativeTable",
     "Problem",
-    "Rows",
+    "ReadRows",
     "choose_columns",
     "find_column",
     "join_ids",

@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ReadRows:
     """The result of reading one chunk: a table with the good rows, and the rejected rows as problems.
 
     ``replaced`` counts the invalid UTF-8 sequences that the reader itself had to replace by U+FFFD; most formats
@@ -117,7 +117,7 @@ class Chunk(Protocol):
     def source(self) -> str:
         """Display name of the file."""
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns, in the requested order."""
 
     def read_native(self) -> NativeRows:
@@ -194,10 +194,10 @@ class FailedChunk:
     problem: Problem
     native: NativeRows = field(repr=False)
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         """Return no rows and the problem."""
         empty = pa.table({name: pa.array([], pa.large_string()) for name in columns})
-        return Rows(empty, no_rows(), (self.problem,))
+        return ReadRows(empty, no_rows(), (self.problem,))
 
     def read_native(self) -> NativeRows:
         """Return no rows."""

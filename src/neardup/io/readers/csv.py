@@ -29,8 +29,8 @@ from neardup.io.readers.base import (
     NativeRows,
     NativeTable,
     Problem,
+    ReadRows,
     RowNumbers,
-    Rows,
     Sink,
     failure_text,
     no_rows,
@@ -185,11 +185,11 @@ class _RecordsChunk:
     def source(self) -> str:
         return self.owner.names[self.position]
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         table = self.batch.table.select(list(columns))
         if self.owner.text is not None:
             table = valid_strings(table, self.owner.text)
-        return Rows(table, self._row_numbers(), self._problems())
+        return ReadRows(table, self._row_numbers(), self._problems())
 
     def read_native(self) -> NativeRows:
         table = self.batch.table

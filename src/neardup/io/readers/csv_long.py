@@ -15,7 +15,7 @@ _READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Cut:
+class LeftOutBytes:
     """Bytes ``start`` to ``end`` of a file (in UTF-8) that are left out, after ``before`` records that are not.
 
     If ``closed``, they are one record. Otherwise a quote in them is never closed, and the number of records in
@@ -51,7 +51,7 @@ class _Found:
 class WithoutCuts:
     """A stream that leaves out some ranges of bytes, in ascending order."""
 
-    def __init__(self, stream: Stream, cuts: Sequence[Cut]) -> None:
+    def __init__(self, stream: Stream, cuts: Sequence[LeftOutBytes]) -> None:
         self._stream, self._cuts = stream, list(cuts)
         self._at = 0
         self._waiting = b""
@@ -95,20 +95,22 @@ class WithoutCuts:
         self._stream.close()
 
 
-def cuts_of(opened: Callable[[], Stream], dialect: Dialect, width: int, given: int, most: int) -> list[Cut]:
+def cuts_of(
+    opened: Callable[[], Stream], dialect: Dialect, width: int, given: int, most: int
+) -> list[LeftOutBytes]:
     """Return the cuts after the first ``given`` records such that no remaining record is longer than ``most``.
 
     A record with correct quoting and ``width`` fields is left out alone. After any other, reading resumes at the
     first whole record of that width behind the limit; the next failure starts another search.
     """
-    cuts: list[Cut] = []
+    cuts: list[LeftOutBytes] = []
     records = -1  # the first is the header
     with closing(opened()) as stream:
         for found in _records(stream, dialect):
             if found.end - found.start <= most or records < given:
                 records += not found.empty  # Arrow does not count empty records either
                 continue
-            cut = Cut(records, found.start, found.end, closed=True)
+            cut = LeftOutBytes(records, found.start, found.end, closed=True)
             if not found.closed or found.fields != width:
                 cuts.append(_resumed(opened, dialect, width, replace(cut, closed=False), most))
                 break
@@ -116,7 +118,9 @@ def cuts_of(opened: Callable[[], Stream], dialect: Dialect, width: int, given: i
     return cuts
 
 
-def _resumed(opened: Callable[[], Stream], dialect: Dialect, width: int, cut: Cut, most: int) -> Cut:
+def _resumed(
+    opened: Callable[[], Stream], dialect: Dialect, width: int, cut: LeftOutBytes, most: int
+) -> LeftOutBytes:
     """Return the cut extended to the first whole record behind the limit that has ``width`` fields."""
     with closing(WithoutCuts(opened(), ())) as stream:
         limit = stream.skip(cut.start + most)

@@ -11,7 +11,7 @@ import pyarrow.csv as pacsv
 
 from neardup.io.readers.base import RAW_CHARACTERS
 from neardup.io.readers.csv_bytes import CsvBytes, as_latin, from_latin, restored
-from neardup.io.readers.csv_long import Cut, WithoutCuts, cuts_of
+from neardup.io.readers.csv_long import LeftOutBytes, WithoutCuts, cuts_of
 from neardup.io.readers.dialect import Dialect
 from neardup.io.readers.encodings import HEAD_BYTES
 from neardup.io.readers.files import UNREADABLE
@@ -43,7 +43,7 @@ class Batch:
     records: int
     table: Any
     rejected: tuple[Rejected, ...]
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[LeftOutBytes, ...] = ()
 
 
 class CsvStream:
@@ -67,7 +67,7 @@ class CsvStream:
         self._block = self._usual_block = block_bytes
         self._latin = False
         self._rejected: dict[int, Rejected] = {}
-        self.cuts: list[Cut] = []
+        self.cuts: list[LeftOutBytes] = []
         self.records = 0
         self.error: BaseException | None = None
 

@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, aside_note, named
-from neardup.io.readers.kinds import SUFFIXES, Decided, decide, format_of, partition_of
+from neardup.io.readers.kinds import SUFFIXES, FolderFiles, decide, format_of, partition_of
 from neardup.io.readers.sources import COMPRESSIONS, Source, filesystem
 from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
 
@@ -191,7 +191,7 @@ def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discove
         left = f" that are input; {aside_note(aside)[0]}" if aside else ""
         raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
     sources.sort(key=lambda source: source.name)
-    decided: Decided = decide(name, sources)
+    decided: FolderFiles = decide(name, sources)
     found = decided.sources
     if decided.format != "text":
         found = tuple(

@@ -26,7 +26,7 @@ from neardup.io.readers.base import (
     NativeFiles,
     NativeRows,
     Problem,
-    Rows,
+    ReadRows,
     Sink,
     failure_text,
 )
@@ -145,7 +145,7 @@ class _FilesChunk:
     files: tuple[Source, ...]
     known: _Known
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         contents, good = self._load()
         values: dict[str, Any] = {
             "id": pa.array([self.files[i].name for i in good], pa.large_string()),
@@ -156,7 +156,7 @@ class _FilesChunk:
         for name in set(columns) & set(METADATA):
             values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
         table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))
-        return Rows(table, self._numbers(good), self._problems())
+        return ReadRows(table, self._numbers(good), self._problems())
 
     def read_native(self) -> NativeRows:
         rows = range(self.first_row, self.first_row + len(self.files))

@@ -21,7 +21,7 @@ from neardup.io.readers.base import (
     Format,
     NativeLines,
     NativeRows,
-    Rows,
+    ReadRows,
     Sink,
     failure_text,
     no_rows,
@@ -180,13 +180,13 @@ class LinesChunk:
         """Display name of the file."""
         return self.owner.names[self.position]
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         """Parse the lines and return the requested fields."""
         block = self._block()
         parsed = self.owner.parser.parse(block, tuple(dict.fromkeys(columns)))
         arrays = [parsed.column(name) for name in columns]
         table = pa.Table.from_arrays(arrays, names=list(columns))
-        return Rows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
+        return ReadRows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
     def read_native(self) -> NativeRows:
         """Return the good lines unchanged, except for the added partition keys of their folders."""

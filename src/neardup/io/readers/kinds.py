@@ -41,7 +41,7 @@ _STATE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class Decided:
+class FolderFiles:
     """The files of a folder that are read, their format, and the files left aside."""
 
     format: Format
@@ -59,7 +59,7 @@ def format_of(name: str) -> Format:
     return _FORMATS.get(extension, "text")
 
 
-def decide(folder: str, sources: Sequence[Source]) -> Decided:
+def decide(folder: str, sources: Sequence[Source]) -> FolderFiles:
     """Decide whether a folder is data, if other files are few and small in comparison; else one document per file.
 
     Few and small: not more of them than data files, and at most a tenth of their bytes. Raises InputError if both
@@ -70,7 +70,7 @@ def decide(folder: str, sources: Sequence[Source]) -> Decided:
     data = [source for source in others if format_of(source.name) != "text"]
     documents = [source for source in others if format_of(source.name) == "text"]
     if not data:
-        return Decided("text", tuple(sources))
+        return FolderFiles("text", tuple(sources))
     if _few_beside(documents, data):
         return _as_data(folder, data, [*documents, *speaking])
     tables = [source for source in data if format_of(source.name) in _BINARY]
@@ -82,7 +82,7 @@ def decide(folder: str, sources: Sequence[Source]) -> Decided:
             f"Name the intended files by a pattern, for example '{_pattern(folder, data)}'",
         )
     note = f"{_counted(data)} in a folder of documents: read as one document each, not as rows"
-    return Decided("text", tuple(sources), (), (note,))
+    return FolderFiles("text", tuple(sources), (), (note,))
 
 
 def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
@@ -114,7 +114,7 @@ def _few_beside(few: Sequence[Source], many: Sequence[Source]) -> bool:
     return not few or (len(few) <= len(many) and 10 * sizes[0] <= sizes[1])
 
 
-def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Decided:
+def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> FolderFiles:
     if len({format_of(source.name) for source in data}) > 1:
         raise InputError(
             f"{folder} holds data of several kinds: {_counted(data)}",
@@ -123,7 +123,7 @@ def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Dec
         )
     listed, unlisted = _listed(data, rest)
     aside = [*(Aside(s.name, BESIDE) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
-    return Decided(format_of(data[0].name), tuple(listed), tuple(aside))
+    return FolderFiles(format_of(data[0].name), tuple(listed), tuple(aside))
 
 
 def _listed(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, Rows, Sink
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_parquet import ParquetSink, extended
 
@@ -73,8 +73,8 @@ class _SliceChunk:
     schema: Any
     source: str = NAME
 
-    def read(self, columns: Sequence[str]) -> Rows:
-        return Rows(plain(self.table.select(list(columns))), self._row_numbers())
+    def read(self, columns: Sequence[str]) -> ReadRows:
+        return ReadRows(plain(self.table.select(list(columns))), self._row_numbers())
 
     def read_native(self) -> NativeRows:
         same = self.table.schema.equals(self.schema)

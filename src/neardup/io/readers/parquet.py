@@ -19,14 +19,14 @@ from neardup.io.readers.base import (
     Format,
     NativeRows,
     Problem,
-    Rows,
+    ReadRows,
     Sink,
     failure_text,
     no_rows,
 )
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_footer import StoredGroup, read_footer
-from neardup.io.readers.parquet_plan import Part, exact_slices, plan
+from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_parquet import ParquetSink, extended, layout_of
@@ -44,7 +44,7 @@ class ParquetDocuments(TableDocuments):
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self._failures: dict[int, str] = {}
-        self._plans: dict[int, list[Part]] = {}
+        self._plans: dict[int, list[RowGroups]] = {}
         self.footers: dict[int, tuple[StoredGroup, ...]] = {}
         self.metadata: list[Any] = [self._read_footer(i) for i in range(len(self.sources))]
         if len(self._failures) == len(self.sources):
@@ -94,7 +94,7 @@ class ParquetDocuments(TableDocuments):
             else:
                 yield from self._stream(position, part, indexes, want, columns)
 
-    def _plan(self, position: int) -> list[Part]:
+    def _plan(self, position: int) -> list[RowGroups]:
         if position not in self._plans:
             with self.sources[position].open_raw() as raw:
                 opened = partial(self.open, position)
@@ -111,7 +111,7 @@ class ParquetDocuments(TableDocuments):
     def _stream(
         self,
         position: int,
-        part: Part,
+        part: RowGroups,
         indexes: range,
         want: Callable[[int], bool],
         columns: Sequence[str] | None,
@@ -138,7 +138,7 @@ class ParquetDocuments(TableDocuments):
     def _lost(
         self,
         position: int,
-        part: Part,
+        part: RowGroups,
         indexes: range,
         want: Callable[[int], bool],
         row: int,
@@ -169,13 +169,13 @@ class _GroupsChunk:
     index: int
     owner: ParquetDocuments
     position: int
-    part: Part
+    part: RowGroups
 
     @property
     def source(self) -> str:
         return self.owner.names[self.position]
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         table, row_numbers, problems = self._decode(self.owner.in_file(columns))
         rows = self.owner.rows(self.position, table, row_numbers, columns)
         return replace(rows, problems=(*problems, *rows.problems))

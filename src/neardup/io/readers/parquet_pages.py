@@ -22,7 +22,7 @@ _DICTIONARY_CODES = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
 
 
 @dataclass(frozen=True)
-class Page:
+class ParquetPage:
     """One page: the number of ``values``, whether the dictionary codes them, its unpacked and stored sizes."""
 
     is_dictionary: bool
@@ -32,7 +32,7 @@ class Page:
     stored: int
 
 
-def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
+def pages_of(file: Any, column: StoredColumn) -> Iterator[ParquetPage]:
     """Yield the pages of a column chunk.
 
     Raises ArrowInvalid if the bytes are not a page, OSError when the file cannot be read.
@@ -44,7 +44,7 @@ def pages_of(file: Any, column: StoredColumn) -> Iterator[Page]:
         said = struct_of(header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, -1), {}))
         encoding = said.get(2 if kind == _DATA else 4)
         stored = number_of(header, 3)
-        yield Page(
+        yield ParquetPage(
             kind == _DICTIONARY, encoding in _DICTIONARY_CODES, number_of(said, 1, 0), number_of(header, 2), stored
         )
         at += length + stored

@@ -12,7 +12,7 @@ import pyarrow as pa
 from neardup.io.readers.arrow_types import row_lengths
 from neardup.io.readers.limits import DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES, too_long
 from neardup.io.readers.parquet_footer import StoredColumn, StoredGroup
-from neardup.io.readers.parquet_pages import Page, pages_of
+from neardup.io.readers.parquet_pages import ParquetPage, pages_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20
@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Part:
+class RowGroups:
     """Consecutive row groups that make one chunk, or one big row group that makes several.
 
     ``refused``: why a row group cannot be decoded within the limits.
@@ -58,20 +58,20 @@ def plan(
     chunk_bytes: int,
     *,
     all_headers: bool = True,
-) -> list[Part]:
+) -> list[RowGroups]:
     """Cut a file into parts: small row groups together, middle ones alone, big ones in batches.
 
     ``file``: the file as bytes; ``dictionaries`` opens it as Parquet, so that one column keeps its dictionary.
     ``all_headers``: read the header of every page, since the footer may understate the unpacked sizes.
     """
-    parts: list[Part] = []
+    parts: list[RowGroups] = []
     held: list[int] = []
     held_bytes = row = start = 0
 
     def close() -> None:
         nonlocal held, held_bytes
         if held:
-            parts.append(Part(tuple(held), start, row - start))
+            parts.append(RowGroups(tuple(held), start, row - start))
         held, held_bytes = [], 0
 
     for group, stored in enumerate(groups):
@@ -81,7 +81,7 @@ def plan(
             decoded = decoded_size(stored, group, file, dictionaries, told)
         except _TooLargeError as error:
             close()
-            parts.append(Part((group,), row, rows, None, str(error)))
+            parts.append(RowGroups((group,), row, rows, None, str(error)))
             row += rows
             continue
         if held and held_bytes + decoded.size > chunk_bytes:
@@ -91,7 +91,7 @@ def plan(
             if decoded.largest:
                 batch = min(batch, BIG_GROUP_BYTES // decoded.largest)
             close()
-            parts.append(Part((group,), row, rows, max(1, batch)))
+            parts.append(RowGroups((group,), row, rows, max(1, batch)))
         elif rows:
             start = start if held else row
             held.append(group)
@@ -163,7 +163,7 @@ def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any
     return _measured(dictionaries, column, group, coded)
 
 
-def _is_coded(page: Page) -> bool:
+def _is_coded(page: ParquetPage) -> bool:
     return page.coded
 
 

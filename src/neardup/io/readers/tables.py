@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import kind_of, plain, row_lengths, schema_columns, valid_strings
-from neardup.io.readers.base import Kind, NativeRows, NativeTable, Problem, RowNumbers, Rows, no_rows
+from neardup.io.readers.base import Kind, NativeRows, NativeTable, Problem, ReadRows, RowNumbers, no_rows
 from neardup.io.readers.files import FileDocuments
 from neardup.io.readers.limits import ROW_BYTES, refuse_columns, too_long
 from neardup.io.readers.schemas import Unified, cast, constant, partition_columns, unified
@@ -88,13 +88,13 @@ class TableDocuments(FileDocuments):
                 made[name] = constant(self.sources[position], self.schema.field(name), table.num_rows)
         return _table([made[name] for name in columns], list(columns))
 
-    def rows(self, position: int, table: Any, numbers: RowNumbers, columns: Sequence[str]) -> Rows:
+    def rows(self, position: int, table: Any, numbers: RowNumbers, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns of decoded rows, without rows that are too long."""
         asked = plain(self.shaped(position, table, columns))
         asked, numbers, problems = self.without_long(position, asked, numbers)
         if self.text is not None:
             asked = valid_strings(asked, self.text)
-        return Rows(asked, numbers, problems)
+        return ReadRows(asked, numbers, problems)
 
     def native(self, position: int, table: Any, numbers: RowNumbers) -> NativeTable:
         """Return decoded rows in the common column order and types, without rows that are too long."""
@@ -143,7 +143,7 @@ class TableChunk:
         """Display name of the file."""
         return self.owner.names[self.position]
 
-    def read(self, columns: Sequence[str]) -> Rows:
+    def read(self, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns."""
         return self.owner.rows(self.position, self.table, self._row_numbers(), columns)
 

@@ -14,7 +14,7 @@ from neardup.kernels.bitmap import no_bits, set_bit
 from neardup.kernels.compiled import njit
 
 
-class Listed(NamedTuple):
+class LeaderBits(NamedTuple):
     """Bit p of ``leads``: ``members[p]`` leads; bit w of ``words``: word w of ``leads`` is not 0."""
 
     leads: Any  # uint64[members / 64 + 1]
@@ -24,9 +24,9 @@ class Listed(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def no_leaders(hubs):
-    """Return a ``Listed`` in which no member of any list leads."""
+    """Return a ``LeaderBits`` in which no member of any list leads."""
     leads, words = no_bits(hubs.members.size)
-    return Listed(leads, words, np.zeros(hubs.first.size - 1, np.int64))
+    return LeaderBits(leads, words, np.zeros(hubs.first.size - 1, np.int64))
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ from neardup.kernels.shingles import mix64
 NONE = -1
 
 
-class Classes(NamedTuple):
+class MemberClasses(NamedTuple):
     """The members of each leader, by class. A class is identified by its first member, its head.
 
     All are int64[documents] but ``key``: ``first`` class of a leader, ``following`` class of a head, ``member``
@@ -37,9 +37,11 @@ class Classes(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def no_classes(documents):
-    """Return ``Classes`` without members."""
+    """Return ``MemberClasses`` without members."""
     none = np.full(documents, NONE, np.int64)
-    return Classes(none.copy(), none.copy(), none.copy(), np.zeros(documents, np.uint64), none.copy(), none.copy())
+    return MemberClasses(
+        none.copy(), none.copy(), none.copy(), np.zeros(documents, np.uint64), none.copy(), none.copy()
+    )
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
 
 
-class Drawn(NamedTuple):
+class DrawnDocuments(NamedTuple):
     """The drawn documents, numbered by size, and for each of their shingles the documents that contain it.
 
     The documents with shingle k of ``keys`` are ``members[first[k]:first[k + 1]]``, ascending. The shingles whose

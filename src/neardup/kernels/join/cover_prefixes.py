@@ -31,7 +31,7 @@ from neardup.kernels.shingles import shingle_hashes
 _MORE_THAN_ALL = np.int64(1) << np.int64(61)
 
 
-class Asked(NamedTuple):
+class Requirements(NamedTuple):
     """The requirements of a document on its partners: see ``cover_prefixes``."""
 
     sizes: Any  # int64[documents] tokens that count
@@ -157,12 +157,12 @@ def cover_prefix(tokens, repeats, counting, criterion, factors):
 
 @njit(cache=True, nogil=True)
 def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
-    """Return (entries uint64, owner int32, Asked) of documents ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
+    """Return (entries uint64, owner int32, Requirements) of ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
 
     A document whose shingles in others cannot cover enough of it has no entries, and 0 as its largest partner.
     """
     n = offsets.size - 1
-    asked = Asked(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
+    asked = Requirements(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64))
     entries, owner, used = np.empty(4096, np.uint64), np.empty(4096, np.int32), 0
     for d in range(n):
         document = tokens[offsets[d] : offsets[d + 1]]

@@ -17,7 +17,7 @@ MEASURED = 9
 """The number of columns of ``count_chunks``."""
 
 
-class Limits(NamedTuple):
+class WorkLimits(NamedTuple):
     """The work limits for one pair: common runs held at a time, and words of 64 tokens processed for an LCS.
 
     ``salt`` is a random uint64 for hash tables and for the hashes of windows; it affects no result.

@@ -13,7 +13,7 @@ _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _63 = np.int64(63)
 
 
-class Places(NamedTuple):
+class FreePlaces(NamedTuple):
     """The free places and the places in a tile: one bit each, and one bit for each word that is not 0."""
 
     free: Any  # uint64[places / 64 + 1]
@@ -24,10 +24,10 @@ class Places(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def all_free(n):
-    """Return ``Places`` in which the first n are free and none is marked."""
+    """Return ``FreePlaces`` in which the first n are free and none is marked."""
     free, marked = no_bits(n), no_bits(n)
     _move(0, n, marked, free)
-    return Places(free[0], free[1], marked[0], marked[1])
+    return FreePlaces(free[0], free[1], marked[0], marked[1])
 
 
 @njit(cache=True, nogil=True)

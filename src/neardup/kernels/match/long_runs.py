@@ -41,7 +41,7 @@ class Text(NamedTuple):
     powers: Any
 
 
-class Drawn(NamedTuple):
+class DrawnWindows(NamedTuple):
     """Windows drawn from A, in order, and the windows of B that they meet."""
 
     length: Any  # of a window, L
@@ -85,7 +85,9 @@ def draw(text, places, least, length, step):
         slot = first[groups_b[k] + 1]
         met[slot], met_stretch[slot] = places_b[k], stretch_b[k]
         first[groups_b[k] + 1] += 1
-    return Drawn(length, at, stretch, group, first[: n_groups + 1], met, met_stretch, (free_a, free_b), pairs)
+    return DrawnWindows(
+        length, at, stretch, group, first[: n_groups + 1], met, met_stretch, (free_a, free_b), pairs
+    )
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.kernels.lsh.hamming import near_queries
-from neardup.lsh.hamming.words import MOST, Words, cut, distinct, in_order, read_fingerprints
+from neardup.lsh.hamming.words import MOST, FingerprintWords, cut, distinct, in_order, read_fingerprints
 from neardup.simhash_rules import check
 from neardup.tables import NEIGHBOURS, Int32s, Int64s, UInt64s
 
@@ -115,7 +115,7 @@ class _Segment:
 
     def __init__(self, rows: UInt64s, first: int, distance: int | None) -> None:
         self.rows, self._first = rows, first
-        self._classes = distinct(Words.of(rows))
+        self._classes = distinct(FingerprintWords.of(rows))
         words = self._classes.words
         masks = np.zeros((1, 2), np.uint64) if distance is None else cut(words, distance)
         tables = [in_order(words, mask) for mask in masks]

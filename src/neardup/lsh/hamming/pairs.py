@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike, run_ends
-from neardup.lsh.hamming.words import Distinct, Words, cut, distinct, in_order, read_fingerprints
+from neardup.lsh.hamming.words import Distinct, FingerprintWords, cut, distinct, in_order, read_fingerprints
 from neardup.runtime import ordered_map
 from neardup.simhash_rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
@@ -75,14 +75,14 @@ def hamming_pairs(fingerprints: object, distance: int = 3, threads: int = 0) -> 
     """
     rows = read_fingerprints(fingerprints)
     check(64 * rows.shape[1], distance)
-    classes = distinct(Words.of(rows))
+    classes = distinct(FingerprintWords.of(rows))
     near = near_pairs(classes.words, distance, threads)
     first = classes.first
     return HammingPairs(len(rows), pairs_table(first[near.a], first[near.b], near.distances), _copies(classes))
 
 
 @dataclass(frozen=True)
-class Near:
+class NearPairs:
     """Pairs a, b (positions) with their distances, and the positions of the crowded fingerprints."""
 
     a: Int32s
@@ -91,17 +91,17 @@ class Near:
     crowded: Int32s
 
 
-Part = tuple[Words, Int32s]
+Part = tuple[FingerprintWords, Int32s]
 """Fingerprints, and the position of each in the whole input."""
 
 
 def near_pairs(
-    words: Words,
+    words: FingerprintWords,
     distance: int,
     threads: int = 0,
     most: int = NO_LIMIT,
     advance: Callable[[int], None] | None = None,
-) -> Near:
+) -> NearPairs:
     """All pairs of different fingerprints within the distance; neither the pairs nor a and b are in any order.
 
     A fingerprint with more than ``most`` pairs from one table is *crowded*, and so are those near it; further
@@ -110,15 +110,15 @@ def near_pairs(
     masks = _masks(words, distance)
     everyone: Part = (words, np.arange(len(words), dtype=np.int32))
 
-    def one_table(at: int) -> list[Near]:
+    def one_table(at: int) -> list[NearPairs]:
         return list(_in_table(everyone, masks, at, np.zeros((1, 2), np.uint64), (distance, most)))
 
-    found: list[Near] = []
+    found: list[NearPairs] = []
     for parts in ordered_map(one_table, range(len(masks)), threads):
         found += parts
         if advance is not None:
             advance(1)
-    return Near(
+    return NearPairs(
         np.concatenate([part.a for part in found]),
         np.concatenate([part.b for part in found]),
         np.concatenate([part.distances for part in found]),
@@ -126,7 +126,7 @@ def near_pairs(
     )
 
 
-def _masks(words: Words, distance: int) -> UInt64s:
+def _masks(words: FingerprintWords, distance: int) -> UInt64s:
     """The prefixes of the tables, or a single empty prefix if tables would not halve the comparisons."""
     if len(words) > LONG:
         masks = cut(words, distance)
@@ -140,7 +140,7 @@ def _masks(words: Words, distance: int) -> UInt64s:
     return np.zeros((1, 2), np.uint64)
 
 
-def _in_table(part: Part, masks: UInt64s, at: int, outer: UInt64s, wanted: tuple[int, int]) -> Iterator[Near]:
+def _in_table(part: Part, masks: UInt64s, at: int, outer: UInt64s, wanted: tuple[int, int]) -> Iterator[NearPairs]:
     """The pairs that table ``at`` is the first to bring together, and those from the tables within its long runs.
 
     ``outer`` uint64[1 + k, 2]: the bits in which the enclosing tables agree, and the masks of the tables before
@@ -164,11 +164,11 @@ def _in_table(part: Part, masks: UInt64s, at: int, outer: UInt64s, wanted: tuple
             yield from _in_table(inner, inner_masks, k, conditions, wanted)
 
 
-def _scanned(part: Part, ends: Int32s, conditions: UInt64s, wanted: tuple[int, int], longest: int) -> Near:
+def _scanned(part: Part, ends: Int32s, conditions: UInt64s, wanted: tuple[int, int], longest: int) -> NearPairs:
     words, positions = part
     distance, most = wanted
     a, b, apart, crowded = near_in_runs(words.low, words.high, ends, conditions, distance, (longest, most))
-    return Near(positions[a], positions[b], apart, positions[crowded])
+    return NearPairs(positions[a], positions[b], apart, positions[crowded])
 
 
 def products(rows: Int64s, starts: Int64s, a: Int64s, b: Int64s) -> tuple[Int64s, Int64s, Int64s]:

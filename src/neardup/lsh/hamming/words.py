@@ -24,14 +24,14 @@ _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
 @dataclass(frozen=True)
-class Words:
+class FingerprintWords:
     """``low`` and ``high`` words, uint64[n]; ``high`` is uint64[0] if fingerprints have 64 bits."""
 
     low: UInt64s
     high: UInt64s
 
     @classmethod
-    def of(cls, rows: UInt64s) -> Words:
+    def of(cls, rows: UInt64s) -> FingerprintWords:
         """From uint64[n, 1] or uint64[n, 2]."""
         high = rows[:, 1] if rows.shape[1] == 2 else np.empty(0, np.uint64)
         return cls(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(high))
@@ -39,9 +39,9 @@ class Words:
     def __len__(self) -> int:
         return len(self.low)
 
-    def take(self, which: NDArray[Any] | slice) -> Words:
+    def take(self, which: NDArray[Any] | slice) -> FingerprintWords:
         """The words at the given positions."""
-        return Words(self.low[which], self.high[which] if len(self.high) else self.high)
+        return FingerprintWords(self.low[which], self.high[which] if len(self.high) else self.high)
 
     def keys(self, mask: UInt64s) -> UInt64s:
         """uint64[n]: well-mixed keys, equal where the bits of ``mask`` (uint64[2]) are equal."""
@@ -54,7 +54,7 @@ class Words:
 class Distinct:
     """The different fingerprints: class k has the rows ``rows[starts[k]:starts[k + 1]]``, ascending."""
 
-    words: Words
+    words: FingerprintWords
     rows: Int64s
     starts: Int64s
 
@@ -77,7 +77,7 @@ class Distinct:
         return self.rows[begins[which] + inside], which
 
 
-def distinct(words: Words) -> Distinct:
+def distinct(words: FingerprintWords) -> Distinct:
     """Group equal fingerprints."""
     wide = len(words.high) > 0
     order = np.lexsort((words.low, words.high)) if wide else np.argsort(words.low, kind="stable")
@@ -90,7 +90,7 @@ def distinct(words: Words) -> Distinct:
     return Distinct(ordered.take(begins), order.astype(np.int64), np.append(begins, len(words)))
 
 
-def cut(words: Words, distance: int) -> UInt64s:
+def cut(words: FingerprintWords, distance: int) -> UInt64s:
     """The prefixes of the tables for these fingerprints, uint64[tables, 2]; a single 0: compare all with all.
 
     Only bits in which the fingerprints differ are cut into blocks, since the others do not separate any. The
@@ -103,7 +103,7 @@ def cut(words: Words, distance: int) -> UInt64s:
     return np.array([[mask & _WORD, mask >> 64] for mask in masks], np.uint64)
 
 
-def in_order(words: Words, mask: UInt64s) -> tuple[Int32s, int]:
+def in_order(words: FingerprintWords, mask: UInt64s) -> tuple[Int32s, int]:
     """(int32 order by the key of the masked bits, number of top bits of the key that are sorted)."""
     passes = 1 + (len(words) > 1 << _DIGIT) + (len(words) > 1 << 2 * _DIGIT + 4)
     return sorted_by_key(words.keys(mask), passes), _DIGIT * passes

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.shingle_store import DocumentSets
-from neardup.kernels.join.audit import Drawn, partners
+from neardup.kernels.join.audit import DrawnDocuments, partners
 from neardup.kernels.sets import Criterion
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, column, verified_table
@@ -158,7 +158,7 @@ def _in_order(ends: tuple[Int64s, Int64s], shared: Int64s, sizes: tuple[Int64s, 
     return verified_table(a, b, shared, size_a, size_b)
 
 
-def posted(sets: ShingleSets, order: Int64s) -> Drawn:
+def posted(sets: ShingleSets, order: Int64s) -> DrawnDocuments:
     """The table of the shingles of sets that are numbered in the given ``order``, by size."""
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
@@ -170,4 +170,4 @@ def posted(sets: ShingleSets, order: Int64s) -> Drawn:
     bits = len(keys).bit_length()  # about one shingle in a cell
     in_cell = np.bincount((keys >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
     cells = np.concatenate(([0], np.cumsum(in_cell)))
-    return Drawn(keys, np.append(first, len(hashes)), members, cells, sets.sizes[order])
+    return DrawnDocuments(keys, np.append(first, len(hashes)), members, cells, sets.sizes[order])
