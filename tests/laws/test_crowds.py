@@ -194,7 +194,7 @@ def test_boilerplate_over_twenty_thousand_unlike_texts(common: int, own: int) ->
 
 def test_the_pairs_left_out_of_popular_documents_are_not_overstated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The leader has four members and two partners that are nearer to another leader: only these are left out."""
-    for room in ("group", "account"):
+    for room in ("group.leaders", "run.account"):
         monkeypatch.setattr(f"neardup.{room}.CROWD", 5)
     monkeypatch.setattr("neardup.join.lsh_candidates.HUB", 1)
     words = Writer(seed=3).words(240)
