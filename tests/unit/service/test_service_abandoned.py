@@ -183,6 +183,7 @@ def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest
         until(lambda: network.under_way == 1)
         client.close()
         until(lambda: network.under_way == 0)
+        until(lambda: bool(caplog.records))  # the line is written after the place is free
         blocked.set()
     [event] = [record.fields for record in caplog.records]  # type: ignore[attr-defined]
     assert (event["status"], event["bytes_out"]) == (499, 0)
