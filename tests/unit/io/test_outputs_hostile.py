@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -158,6 +159,31 @@ def test_what_a_killed_run_left_is_removed_when_its_lock_can_be_taken(tmp_path: 
         assert left.exists()
     result(tmp_path / "out", 1)
     assert entries(tmp_path) == [other.name, "out"]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(39, "Directory not empty")])
+def test_a_partial_folder_goes_although_memory_is_short_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """A run that ran out of memory left its partial folder, for removing it failed once."""
+    errors, remove = [error, error], shutil.rmtree
+
+    def failing(path: Path) -> None:
+        if errors:
+            raise errors.pop()
+        remove(path)
+
+    monkeypatch.setattr("neardup.io.writers.place.shutil.rmtree", failing)
+
+    def stopped() -> None:
+        with OutputFolder(tmp_path / "out") as folder:
+            folder.write_json("run.json", {})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert not errors
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

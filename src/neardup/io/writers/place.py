@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,8 @@ _SHOWN = 50
 """Characters of the output's name in the folder's name; a file name has at most 255 bytes."""
 
 _LOCK_BYTES = 4096
+_ATTEMPTS, _PAUSE = 5, 0.02
+"""Removal of a folder is tried this often, with this many seconds in between."""
 _OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -179,18 +182,29 @@ def _remove(place: Path, target: Path, lock: int) -> None:
     A replaced output is removed only when the new one is in its place.
     """
     try:
-        _put_back(place, target)
-        if not (os.path.lexists(place / "old") and os.path.lexists(place / "new")):
-            _remove_all_but_lock(place)
-            if os.name == "nt":  # Windows removes no open file
-                os.close(lock)
-            (place / "lock").unlink(missing_ok=True)
-            place.rmdir()
-    except OSError:
-        pass
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                _remove_place(place, target, lock)
+                return
+            except FileNotFoundError:
+                return
+            except (OSError, MemoryError):
+                # memory may be short just now, and another thread may still be writing a file
+                if attempt < _ATTEMPTS:
+                    time.sleep(_PAUSE)
     finally:
         with suppress(OSError):
             os.close(lock)
+
+
+def _remove_place(place: Path, target: Path, lock: int) -> None:
+    _put_back(place, target)
+    if not (os.path.lexists(place / "old") and os.path.lexists(place / "new")):
+        _remove_all_but_lock(place)
+        if os.name == "nt":  # Windows removes no open file
+            os.close(lock)
+        (place / "lock").unlink(missing_ok=True)
+        place.rmdir()
 
 
 def _remove_all_but_lock(place: Path) -> None:
