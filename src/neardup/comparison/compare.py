@@ -23,6 +23,7 @@ from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
 from neardup.measures import MEASURES
+from neardup.runtime import Deadline
 from neardup.settings import Settings
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.sketch.estimates import estimate
@@ -112,15 +113,17 @@ class _Clock:
     """Starts a step only if time is left; otherwise raises LimitError."""
 
     def __init__(self, seconds: float | None) -> None:
-        self._seconds, self._begun = seconds, monotonic()
-
-    def __call__(self, step: Callable[P, T]) -> Callable[P, T]:
-        if self._seconds is not None and monotonic() - self._begun > self._seconds:
-            raise LimitError(
-                f"The comparison takes longer than {max(0.0, self._seconds):.3g} seconds",
+        def late() -> LimitError:
+            return LimitError(
+                f"The comparison takes longer than {max(0.0, seconds or 0.0):.3g} seconds",
                 "",
                 "Compare shorter texts, or give it more time",
             )
+
+        self._deadline = Deadline(seconds, late, monotonic)
+
+    def __call__(self, step: Callable[P, T]) -> Callable[P, T]:
+        self._deadline.check()
         return step
 
 

@@ -186,10 +186,10 @@ def _remove(place: Path, target: Path, lock: int) -> None:
             try:
                 _remove_place(place, target, lock)
                 return
-            except FileNotFoundError:
-                return
             except (OSError, MemoryError):
                 # memory may be short just now, and another thread may still be writing a file
+                if not os.path.lexists(place):
+                    return
                 if attempt < _ATTEMPTS:
                     time.sleep(_PAUSE)
     finally:
@@ -202,7 +202,8 @@ def _remove_place(place: Path, target: Path, lock: int) -> None:
     if not (os.path.lexists(place / "old") and os.path.lexists(place / "new")):
         _remove_all_but_lock(place)
         if os.name == "nt":  # Windows removes no open file
-            os.close(lock)
+            with suppress(OSError):  # an earlier attempt may have closed it
+                os.close(lock)
         (place / "lock").unlink(missing_ok=True)
         place.rmdir()
 
