@@ -21,9 +21,10 @@ from neardup.collection.groups import records as collection_groups
 from neardup.comparison.alignment import Alignment
 from neardup.lsh.hamming.pairs import HammingPairs
 from neardup.lsh.hamming.tables import Design, HammingPlan
+from neardup.measures import MEASURES
 from neardup.run import records as run_groups
 from neardup.run.found import Found
-from neardup.settings import FIELDS, MEASURES
+from neardup.settings import FIELDS
 from neardup.sketch.estimates import Estimate
 from neardup.sketch.minhash import MinHashSketch
 from neardup.sketch.sampled import Sample, Samples

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 # low to high: records below, views above records, faces above views; a room imports only what is below it
 LAYERS = (
     ("errors", "tables", "runtime", "display", "kernels"),
-    ("measures", "setting_rules", "simhash_rules", "intervals", "text"),
+    ("measures", "intervals", "text"),
     ("settings",),
     ("io", "lsh"),
     ("sketch",),

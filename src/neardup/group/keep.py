@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.setting_rules import KEEP_COLUMN
+from neardup.settings.rules import KEEP_COLUMN
 from neardup.tables import Floats, Int64s
 
 

@@ -16,7 +16,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.kernels.text.words import PADDING
 from neardup.measures import Features
 from neardup.settings import Settings
-from neardup.simhash_rules import features_of
+from neardup.settings.simhash_rules import features_of
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC

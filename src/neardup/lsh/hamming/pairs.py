@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike, run_ends
 from neardup.lsh.hamming.words import Distinct, FingerprintWords, cut, distinct, in_order, read_fingerprints
 from neardup.runtime import ordered_map
-from neardup.simhash_rules import check
+from neardup.settings.simhash_rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
 
 LONG = 2048

@@ -1,0 +1,35 @@
+"""The settings of a run: records of fields, the rules for their values, and all of them checked together.
+
+The command line, the reference page, the validation and their tests are derived from ``FIELDS``.
+"""
+
+from neardup.settings.records import (
+    FIELDS,
+    RECORDS,
+    Field,
+    GroupSettings,
+    Keep,
+    ReadingSettings,
+    SearchSettings,
+    Shingles,
+    SimHashing,
+    Sketch,
+    Work,
+)
+from neardup.settings.settings import Settings, ratio
+
+__all__ = [
+    "FIELDS",
+    "RECORDS",
+    "Field",
+    "GroupSettings",
+    "Keep",
+    "ReadingSettings",
+    "SearchSettings",
+    "Settings",
+    "Shingles",
+    "SimHashing",
+    "Sketch",
+    "Work",
+    "ratio",
+]

@@ -1,0 +1,138 @@
+"""All settings of a run as one frozen, checked ``Settings``; all mistakes are reported together."""
+
+# ruff: noqa: RUF009  the records are frozen
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from neardup.errors import SettingError
+from neardup.measures import MEASURES, aliases
+from neardup.settings.records import (
+    FIELDS,
+    RECORDS,
+    GroupSettings,
+    Keep,
+    ReadingSettings,
+    SearchSettings,
+    Shingles,
+    SimHashing,
+    Sketch,
+    Work,
+)
+from neardup.settings.rules import near_miss
+from neardup.settings.simhash_rules import require_none, require_search
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a run. Create them with :meth:`of`, which checks the values and fills in the defaults.
+
+    >>> Settings.of(threshold=0.9).search.threshold
+    0.9
+    >>> Settings.of(length=0)
+    Traceback (most recent call last):
+    neardup.errors.SettingError: length is 0. Allowed: a number from 1 to 64 tokens or characters.
+    """
+
+    shingles: Shingles = Shingles()
+    sketch: Sketch = Sketch()
+    simhash: SimHashing = SimHashing()
+    search: SearchSettings = SearchSettings()
+    grouping: GroupSettings = GroupSettings()
+    keep: Keep = Keep()
+    reading: ReadingSettings = ReadingSettings()
+    work: Work = Work()
+
+    @classmethod
+    def of(cls, **values: Any) -> Settings:
+        """Return settings with the given fields set.
+
+        ``measure`` may be an alias (``measures.aliases``). Raises one SettingError that names all mistakes.
+        """
+        mistakes = [error for name, value in values.items() if (error := _mistake(name, value))]
+        if len(mistakes) > 1:
+            raise SettingError("\n".join(map(str, mistakes)))
+        for mistake in mistakes:
+            raise mistake
+        parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
+        for name, value in values.items():
+            canonical = aliases().get(value, value) if name == "measure" else value
+            parts[FIELDS[name].record][name] = FIELDS[name].type(canonical)
+        made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
+        _refuse_what_does_not_go_together(made)
+        return made
+
+    @property
+    def by_simhash(self) -> bool:
+        """Whether candidates come from SimHash fingerprints, without MinHash signatures."""
+        return self.sketch.sketch == "simhash"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields by name, in the order of the table."""
+        return {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}
+
+    def digest(self) -> str:
+        """Return 16 hex digits that identify these settings; the number of threads does not count."""
+        values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def ratio(value: float) -> tuple[int, int]:
+    """Return the similarity ``value`` as (numerator, denominator) of the typed decimal: .8 is 4/5.
+
+    >>> ratio(0.8)
+    (4, 5)
+    """
+    exact = Fraction(repr(float(value)))
+    return exact.numerator, exact.denominator
+
+
+def _refuse_what_does_not_go_together(made: Settings) -> None:
+    measure = MEASURES[made.search.measure]
+    together = require_search if made.by_simhash else require_none
+    together(made.as_dict(), {name: field.default for name, field in FIELDS.items()})
+    if made.sketch.sketch == "one-permutation" and made.sketch.slots.bit_count() != 1:
+        below = 1 << made.sketch.slots.bit_length() - 1
+        raise SettingError(
+            f"slots is {made.sketch.slots} and sketch is 'one-permutation'",
+            "A power of two, since the first bits of a hash choose its slot",
+            f"Choose {below} or {2 * below}, or sketch classic, which accepts any number of slots from 1 to 4,096",
+        )
+    if made.by_simhash and measure.of_text:
+        raise SettingError(
+            f"measure is {measure.name!r} and sketch is 'simhash'",
+            "With sketch simhash, measures of sets; common text is not a set",
+            "Choose another measure, or leave out sketch: with this measure every pair is found anyway",
+        )
+    if made.search.method == "lsh" and not measure.by_lsh:
+        raise SettingError(
+            f"method is 'lsh' and measure is {measure.name!r}",
+            "With method lsh, measure resemblance: the bands find pairs only by their resemblance",
+            "Choose method exact or auto for this measure",
+        )
+    if made.search.audit and measure.of_text:
+        raise SettingError(
+            f"audit is {made.search.audit} and measure is {measure.name!r}",
+            "An audit of measures of sets; common text is not a set",
+            "Leave out audit; with this measure every pair is found anyway",
+        )
+    if made.shingles.unit == "char" and measure.features == "words":
+        raise SettingError(
+            f"unit is 'char' and measure is {measure.name!r}", "With this measure, unit word", "Choose unit word"
+        )
+
+
+def _mistake(name: str, value: Any) -> SettingError | None:
+    field = FIELDS.get(name)
+    if field is None:
+        return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
+    accepted = (int, float) if field.type is float else (field.type,)
+    right_type = isinstance(value, accepted) and not isinstance(value, bool)
+    if right_type and field.rule.holds(value):
+        return None
+    return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))
