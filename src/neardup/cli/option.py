@@ -22,6 +22,7 @@ from neardup.settings import (
     GroupSettings,
     Keep,
     ReadingSettings,
+    Relations,
     SearchSettings,
     Settings,
     Shingles,
@@ -50,7 +51,8 @@ class Declared:
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
         text = f"{field.help} Allowed: {field.rule.allowed}."
-        return cls((field.option,), field.default, text, METAVARS[field.type])
+        default = [field.default] if field.many and field.default else field.default
+        return cls((field.option,), default, text, METAVARS.get(field.type))
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""
@@ -78,7 +80,9 @@ def setting(name: str, **changed: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SettingOptions(Shingles, Sketch, SimHashing, SearchSettings, GroupSettings, Keep, ReadingSettings, Work):
+class SettingOptions(
+    Shingles, Sketch, SimHashing, SearchSettings, GroupSettings, Relations, Keep, ReadingSettings, Work
+):
     """The options of all settings as they were given, not yet checked."""
 
     def checked(self) -> Settings:
@@ -138,7 +142,8 @@ def _options(record: type) -> Iterator[Option]:
         if declared := field.metadata.get("declared"):
             yield Option.of(field.name, types[field.name], declared)
         for name in field.metadata.get("settings", ()):
-            yield Option.of(name, FIELDS[name].type, Declared.of_field(FIELDS[name]))
+            one = FIELDS[name].type
+            yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
 
 
 def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:

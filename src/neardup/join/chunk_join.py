@@ -12,6 +12,7 @@ import numpy as np
 from neardup.join.common_text import CommonText, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import Numbered, Prefixes, index_of, repeats_of
+from neardup.join.related import EVERYONE, Related
 from neardup.join.rows import Rows
 from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -33,15 +34,18 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
         sets = rows.sets("shingles").get(documents).sets
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        index = chunk_index(sets, streams, settings, rows.corpus.key.shingles)
+        index = chunk_index(sets, streams, settings, rows.corpus.key.shingles, rows.related)
     with progress.stage("chunks", len(documents), "documents") as advance:
         return pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
 
 
-def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> PrefixIndex:
+def chunk_index(
+    sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s, related: Related = EVERYONE
+) -> PrefixIndex:
     """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
 
-    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``).
+    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``). Only pairs of
+    ``related`` documents meet.
     """
     starts, threads = sets.offsets[:-1], settings.work.threads
     repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
@@ -54,6 +58,7 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
 
     done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))
     entries, owner = (np.concatenate([part[k] for part in done]) for k in (0, 1))
+    entries = related.apart(entries, owner)
     sizes, largest, least = (np.concatenate([part[2][k] for part in done]) for k in range(3))
     order = np.argsort(sizes, kind="stable")
     number = np.empty(len(order), np.int32)
@@ -61,5 +66,6 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
     by_size = np.argsort(number[owner], kind="stable")
     listed = Prefixes(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
     shingles = sets.hashes, starts[order], sets.offsets[1:][order]
-    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order])
+    across = related.of(order).across
+    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order], across)
     return index_of(numbered, listed, None, len(order), criterion, threads)

@@ -18,7 +18,7 @@ from neardup.io.readers.base import Chunk, Documents
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map
-from neardup.settings import Settings
+from neardup.settings import Relations, Settings
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import new_key
@@ -28,18 +28,24 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Part:
-    """One input of a corpus and the columns used from it: text, id (None: rows are named by number), extra."""
+    """One input of a corpus and the columns used from it: text, id (None: rows are named by number), and others.
+
+    ``extra`` columns are held whole; those of ``relations`` say which documents may be pairs.
+    """
 
     documents: Documents
     text: str
     id: str | None
-    extra: str | None = None
+    extra: tuple[str, ...] = ()
+    relations: Relations = Relations()
 
     @property
     def columns(self) -> list[str]:
         """The columns to read, each once."""
         carried = ATTACHMENTS if self.documents.format == "text" else None
-        return list(dict.fromkeys(name for name in (self.text, self.id, self.extra, carried) if name))
+        asked = self.relations
+        names = (self.text, self.id, *self.extra, *asked.within, asked.across, carried)
+        return list(dict.fromkeys(name for name in names if name))
 
 
 @dataclass(frozen=True)

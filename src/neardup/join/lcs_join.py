@@ -31,7 +31,7 @@ def join_in_order(rows: Rows, progress: Progress) -> CommonText:
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
         criterion = of_multisets(settings.search.threshold)
-        index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads)
+        index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
         del held
     with progress.stage("lcs", len(documents), "documents") as advance:
         return pairs_of(index, candidates_of, streams, rows.first_new_document, settings, advance)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import takes_any_subset
+from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -49,6 +50,7 @@ class Numbered(NamedTuple):
     sizes: Int64s
     largest: Int64s
     least: Int64s | None = None
+    across: UInt64s | None = None
 
 
 class Joined(NamedTuple):
@@ -78,13 +80,28 @@ class HubSearch:
 
 
 def join_hubs(
-    documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int
+    documents: Int64s,
+    total: int,
+    store: ShingleStore,
+    criterion: Criterion,
+    threads: int,
+    related: Related = EVERYONE,
 ) -> PrefixIndex:
-    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
-    return joined(documents, total, store, criterion, threads).hubs
+    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion.
+
+    Only pairs of ``related`` documents are found in them.
+    """
+    return joined(documents, total, store, criterion, threads, related).hubs
 
 
-def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Joined:
+def joined(
+    documents: Int64s,
+    total: int,
+    store: ShingleStore,
+    criterion: Criterion,
+    threads: int,
+    related: Related = EVERYONE,
+) -> Joined:
     """Like :func:`join_hubs`, and count the entries that could differ under another key."""
     if not len(documents):
         return Joined(no_hubs(total, criterion), 0)
@@ -100,7 +117,9 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
         reach = None  # a host may be at any place in the list
     del repeats
-    numbered = Numbered(documents[order], sets.hashes, starts, starts + sizes, sizes, largest)
+    mine = related.of(documents[order])
+    prefixes = prefixes._replace(entries=mine.apart(prefixes.entries, prefixes.owner))
+    numbered = Numbered(documents[order], sets.hashes, starts, starts + sizes, sizes, largest, None, mine.across)
     return Joined(index_of(numbered, prefixes, reach, total, criterion, threads), int(tied))
 
 
@@ -134,6 +153,7 @@ def index_of(
         largest=numbered.largest,
         least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
         **_parities(numbered, threads),
+        across=np.zeros(0, np.uint64) if numbered.across is None else numbered.across,
         criterion=criterion,
     )
 
@@ -144,7 +164,7 @@ def no_hubs(total: int, criterion: Criterion) -> PrefixIndex:
     local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)
     documents = nothing, local, no_words, nothing, nothing, nothing
     entries = one, nothing, nothing, nothing, nothing, no_reach, one
-    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, criterion)
+    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, no_words, criterion)
 
 
 def lookups(hubs: PrefixIndex, limit: int) -> int:

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.decide import Decisions, classes, decide, leader_pairs, settle
-from neardup.group.keep import keep_column, keep_rank, require_order
+from neardup.group.keep import keep_rank, never_listed
 from neardup.group.leaders import Grouped, group, merged
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen, find_column
+from neardup.io.readers.columns import Chosen
 from neardup.io.writers import access_of
-from neardup.join.corpus import Corpus, Part
+from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.evidence import Evidence
 from neardup.join.first_pass import fingerprint
@@ -32,6 +32,7 @@ from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
+from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.found import Found
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
@@ -89,15 +90,16 @@ def run(
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus = Corpus(_parts(documents, columns, settings, against), settings)
+    corpus = Corpus(parts_of(documents, columns, settings, against), settings)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
-    noticed = (*left_aside_notes(rows), *_read_notes(rows))
+    keep, kept_by = settings.keep.keep, rows.extra
+    noticed = (*left_aside_notes(rows), *_read_notes(rows), *never_listed(keep, kept_by), *related_notes(rows))
     rows, of_ids = _settle_ids(rows, columns)
     search, proposal = propose(rows, sketches, bands, stages)
     del sketches  # verification needs the memory
     evidence = search.prove(rows, proposal, stages)
     del search, proposal
-    row_rank = keep_rank(settings.keep.keep, rows.units, rows.first_new, rows.extra)
+    row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
     decisions, groups = _decide(rows, evidence, row_rank, stages)
     if action == "group":
         decisions = decisions.all_kept()
@@ -128,26 +130,6 @@ def _read_notes(rows: Rows) -> list[str]:
     *references, new = (part.documents.findings for part in rows.corpus.parts)
     told = [note for old in references for note in (*old.notes, *old.encoding_notes())]
     return [*new.encoding_notes(), *(f"--against: {note}" for note in told)]
-
-
-def _parts(
-    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None
-) -> tuple[Part, ...]:
-    extra = keep_column(settings.keep.keep)
-    if extra is not None:
-        find_column(documents, extra, "--keep")
-        schema: pa.Schema | None = getattr(documents, "schema", None)
-        if schema is not None and extra in schema.names:
-            require_order(settings.keep.keep, schema.field(extra).type)
-    new = Part(documents, columns.text, columns.id, extra)
-    if against is None:
-        return (new,)
-    # a reference set is usually an earlier result: use the same columns, unless it lacks them
-    names = {column.name for column in against.columns}
-    same_text = columns.text if columns.text in names else None
-    same_id = columns.id if columns.id in names else None
-    old = choose_columns(against, same_text, same_id)
-    return Part(against, old.text, old.id), new
 
 
 def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
@@ -181,7 +163,8 @@ def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) ->
     decisions = settle(decisions, rows, documents, shingles, least_contained)
     decisions = replace(decisions, dropped=dropped_rows(rows))
     # two documents of the reference set may follow one leader; their pair is not wanted
-    wanted = at_least(far, criterion) & (column(far, "b") >= first_new)
+    ends = column(far, "a"), column(far, "b")
+    wanted = at_least(far, criterion) & (ends[1] >= first_new) & rows.related.may_pair(*ends)
     found = far.filter(pa.array(wanted))
     return decisions, replace(groups, pairs=merged(groups.pairs, found))
 

@@ -114,7 +114,7 @@ class _Run(TypedDict):
     neardup: str
     format: int
     action: Literal["find", "dedup", "group", "annotate"]
-    settings: dict[str, str | int | float]
+    settings: dict[str, str | int | float | bool | list[str]]
     settings_digest: str
     counts: _Counts
     not_judged: _NotJudged

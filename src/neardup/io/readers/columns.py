@@ -69,8 +69,8 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) ->
     return name
 
 
-def find_column(documents: Documents, name: str, option: str) -> Column:
-    """Return the column of that name, or raise an InputError with the existing names."""
+def find_column(documents: Documents, name: str, option: str, where: str = "") -> Column:
+    """Return the column of that name, or raise an InputError with the existing names; ``where`` names the input."""
     for column in documents.columns:
         if column.name == name:
             return column
@@ -78,7 +78,7 @@ def find_column(documents: Documents, name: str, option: str) -> Column:
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), list(folded), 1)
     hint = f'Did you mean "{folded[close[0]]}"?' if close else f"Choose one of these with {option}"
-    raise InputError(f'There is no column "{name}"', f"One of {_listed(documents.columns)}", hint)
+    raise InputError(f'There is no column "{name}"{where}', f"One of {_listed(documents.columns)}", hint)
 
 
 def _nameless(given: str) -> InputError:

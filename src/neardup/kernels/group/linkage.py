@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import shared_of
+from neardup.kernels.join.prefix_index import same_side, shared_of
 from neardup.kernels.sets import least_shared
 from neardup.kernels.shingles import mix64
 
@@ -65,6 +65,8 @@ def _describe(d, leader, hubs):
     if x < 0 or y < 0:
         return np.uint64(d), -1, 0
     key, lacks = lacking(hubs, x, y)
+    if hubs.across.size > 0:  # members of a class are on one side
+        key ^= mix64(hubs.across[x])
     return key, lacks, hubs.sizes[x]
 
 
@@ -80,6 +82,7 @@ def pairs_with_all(d, leader, classes, partner_of, hubs):
             union = lacks if same else lacks + classes.lacks[head]
             shared = hubs.sizes[hubs.local[leader]] - union
             certain = shared >= least_shared(size, classes.largest[head], hubs.criterion)
+            certain = certain and not same_side(hubs, hubs.local[d], hubs.local[head])
         member = np.int64(NONE) if certain else head
         while member >= 0:
             if partner_of[member] != d and not _is_pair(hubs, d, member):

@@ -63,6 +63,7 @@ class PrefixIndex(NamedTuple):
     least: Any  # int64[hubs]; empty in a join of sets
     parities: Any  # uint64
     parity_at: Any  # int64[hubs + 1]
+    across: Any  # uint64[hubs] documents with the same number are not a pair; empty: any two may be one
     criterion: Any  # Criterion
 
 
@@ -217,7 +218,13 @@ def more_rows(rows, used):
 @njit(cache=True, nogil=True)
 def may_pair(hubs, x, y):
     """Return True if the sizes of x and y, and the shingles unique to each, leave room for a pair."""
-    return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y]
+    return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y] and not same_side(hubs, x, y)
+
+
+@njit(cache=True, nogil=True)
+def same_side(hubs, x, y):
+    """Return whether x and y are not a pair, however similar, since both are on one side."""
+    return hubs.across.size > 0 and hubs.across[x] == hubs.across[y]
 
 
 @njit(cache=True, nogil=True)
@@ -229,7 +236,9 @@ def farthest(hubs, at, x):
 
 @njit(cache=True, nogil=True)
 def shared_of(hubs, x, y):
-    """Return |x∩y|, or −1 if the pair does not meet the criterion."""
+    """Return |x∩y|, or −1 if the pair does not meet the criterion, or both are on one side."""
+    if same_side(hubs, x, y):
+        return -1
     begin_x, begin_y = hubs.starts[x], hubs.starts[y]
     end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
     least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
