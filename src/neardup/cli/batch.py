@@ -87,7 +87,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     columns = choose_columns(documents, options.text, options.id)
     against = open_files(options.against, reading=settings.reading) if options.against else None
     if options.out is not None and not options.dry_run:
-        check_before(documents, options.out, action)
+        check_before(documents, options.out, action, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
             return run(documents, columns, settings, against, progress, action).found

@@ -35,9 +35,11 @@ from neardup.run.audit.outcome import Audit, audit
 from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.found import Found
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
+from neardup.run.represented import Represented, represented
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
 from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
+from neardup.settings.rules import KEEP_NONE
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
 
@@ -101,6 +103,7 @@ def run(
     del search, proposal
     row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
     decisions, groups = _decide(rows, evidence, row_rank, stages)
+    counted_copies = _represented(decisions, rows) if settings.keep.count else None
     if action == "group":
         decisions = decisions.all_kept()
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
@@ -111,14 +114,14 @@ def run(
         ids = Ids(rows)
         measure, names = settings.search.measure, settings.search.in_words
         pairs = pair_table(groups.pairs, shingles, rows, ids, measure)
-        of_groups = group_table(decisions, rows, ids, names)
+        of_groups = group_table(decisions, rows, ids, names, counted_copies)
         ranks = rank_table(rows, row_rank, groups.pairs, ids)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
         missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
-    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
+    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
     told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
     access = access_of(documents, against)
     found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
@@ -161,12 +164,20 @@ def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) ->
     decisions = decide(rows, documents, row_rank, groups.leader, scored, criterion.measure)
     shingles = _on_shingles(rows, scored, stages) if least_contained > 0 else scored
     decisions = settle(decisions, rows, documents, shingles, least_contained)
+    if settings.keep.keep == KEEP_NONE:
+        decisions = decisions.none_kept(rows.first_new)
     decisions = replace(decisions, dropped=dropped_rows(rows))
     # two documents of the reference set may follow one leader; their pair is not wanted
     ends = column(far, "a"), column(far, "b")
     wanted = at_least(far, criterion) & (ends[1] >= first_new) & rows.related.may_pair(*ends)
     found = far.filter(pa.array(wanted))
     return decisions, replace(groups, pairs=merged(groups.pairs, found))
+
+
+def _represented(decisions: Decisions, rows: Rows) -> Represented:
+    """What the documents that stay represent."""
+    sources = rows.settings.keep.sources
+    return represented(decisions, rows, rows.extra.get(sources) if sources else None)
 
 
 def _audit(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) -> Audit:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from neardup.display import counted
 from neardup.group.decide import Decisions
 from neardup.settings import Settings
+from neardup.settings.rules import listed
 from neardup.tables import Int64s, column
 
 
@@ -31,8 +32,8 @@ def why_nothing_goes(
         )
     elif settings.search.measure == "containment":
         why = (
-            f"a document goes if it is contained in one that keep {settings.keep.keep} prefers, and the preferred "
-            "ones are contained in the others. keep longest prefers these"
+            f"a document goes if it is contained in one that keep {' then '.join(listed(settings.keep.keep))} "
+            "prefers, and the preferred ones are contained in the others. keep longest prefers these"
         )
     else:
         return []

@@ -14,6 +14,7 @@ from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES
+from neardup.run.represented import COUNTED, SOURCES
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
 
@@ -35,6 +36,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("representative", "kept"), pa.bool_()),
         "similarity": pa.float64(),
         "reason": pa.string(),
+        "size": pa.int64(),
     },
     "copies": dict.fromkeys(("id", "copy_of"), _ID),
     "ranks": {
@@ -53,7 +55,12 @@ _COLUMNS["not_judged"] = {
 }
 _CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
 _CARRIED["missed"] = _CARRIED["pairs"]
-_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
+_OPTIONAL = {
+    "groups": {**dict.fromkeys(COUNTED, pa.int64()), SOURCES: pa.list_(pa.large_string())},
+    "ranks": {"across": pa.int64(), "source": pa.large_string()},
+}
+"""Columns that a table has only under some settings."""
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, *_OPTIONAL["groups"], "source")
 
 
 def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
@@ -67,6 +74,8 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     carried = _CARRIED.get(name, "")
     if carried and carried in table.column_names:
         expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
+    optional = _OPTIONAL.get(name, {}).items()
+    expected.update((key, kind) for key, kind in optional if key in table.column_names)
     _check_columns(name, table, expected)
     return table
 
@@ -167,6 +176,13 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
         leads = pc.equal(groups["id"], groups["group"])
         _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
         _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
+        if groups.num_rows:
+            _check_sizes(groups)
+
+
+def _check_sizes(groups: pa.Table) -> None:
+    of = pc.dictionary_encode(groups["group"].combine_chunks()).indices.to_numpy()
+    _require(bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups")
 
 
 def _check_not_judged(found: pa.Table) -> None:
