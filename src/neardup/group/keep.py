@@ -51,7 +51,7 @@ def require_order(policy: str, kind: pa.DataType) -> None:
 
 
 def never_listed(keep: Keeping, extra: Mapping[str, pa.Array]) -> list[str]:
-    """Notes on the values that an order: policy lists and that its column does not have, as after a typing error."""
+    """Notes on values that an order: policy lists and its column does not have, as after a typing error."""
     notes = []
     for policy in listed(keep):
         found = order_of(policy)
@@ -60,7 +60,9 @@ def never_listed(keep: Keeping, extra: Mapping[str, pa.Array]) -> list[str]:
         known = as_text(extra[found[0]])
         missing = [value for value in found[1] if not pc.any(pc.equal(known, value)).as_py()]
         if missing:
-            notes.append(f'--keep order: no document has {", ".join(map(repr, missing))} in the column "{found[0]}"')
+            notes.append(
+                f'--keep order: no document has {", ".join(map(repr, missing))} in the column "{found[0]}"'
+            )
     return notes
 
 
@@ -81,9 +83,10 @@ def _sort_values(policy: str, extra: pa.Array) -> Floats:
     found = order_of(policy)
     if found is not None:
         require_labels(extra.type, found[0], f"--keep {policy}")
-        places = pc.fill_null(pc.index_in(as_text(extra), pa.array(found[1], pa.large_string())), len(found[1]))
+        text = as_text(extra)
+        places = pc.fill_null(pc.index_in(text, pa.array(found[1], pa.large_string())), len(found[1]))
         listed_first: Floats = places.to_numpy(zero_copy_only=False).astype(np.float64)
-        listed_first[extra.is_null().to_numpy(zero_copy_only=False)] = np.inf
+        listed_first[text.is_null().to_numpy(zero_copy_only=False)] = np.inf
         return listed_first
     name = keep_column(policy)
     if pa.types.is_null(extra.type):  # a column without any value

@@ -1,7 +1,8 @@
 """Values of columns by which documents are told apart: languages, mailboxes, splits, sources, days.
 
 Values are compared as text: the number 5 and the string "5" are equal, which matters if files differ in their
-types. A missing value is a value of its own: two missing values are equal.
+types. A missing value is a value of its own: two missing values are equal. An empty string is a missing value,
+since CSV has no other.
 """
 
 from __future__ import annotations
@@ -44,18 +45,19 @@ def require_labels(kind: pa.DataType, name: str, option: str) -> None:
     if pt.is_dictionary(kind):
         kind = kind.value_type
     text = pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind)
-    if not (text or pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_date(kind) or pt.is_timestamp(kind)):
-        if not pt.is_null(kind):
-            raise _refused(name, option, str(kind))
+    dates = pt.is_date(kind) or pt.is_timestamp(kind)
+    if not (text or dates or pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_null(kind)):
+        raise _refused(name, option, str(kind))
 
 
 def as_text(values: Any) -> pa.Array:
-    """Return values of an allowed type as large strings; null stays null."""
+    """Return values of an allowed type as large strings, with null for missing ones."""
     if isinstance(values, pa.ChunkedArray):
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
     if pt.is_dictionary(values.type):
         values = values.dictionary_decode()
-    return pc.cast(values, pa.large_string())
+    text = pc.cast(values, pa.large_string())
+    return pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(None, pa.large_string()), text)
 
 
 def digests(columns: Sequence[Any], role: str, key: Key) -> UInt64s:

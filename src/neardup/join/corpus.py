@@ -25,6 +25,8 @@ from neardup.text.keys import new_key
 
 Result = TypeVar("Result")
 
+_ALL_RELATED = Relations()
+
 
 @dataclass(frozen=True)
 class Part:
@@ -37,7 +39,7 @@ class Part:
     text: str
     id: str | None
     extra: tuple[str, ...] = ()
-    relations: Relations = Relations()
+    relations: Relations = _ALL_RELATED
 
     @property
     def columns(self) -> list[str]:

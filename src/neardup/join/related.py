@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from neardup.tables import Bools, Int64s, UInt64s, column
+from neardup.tables import Bools, Int32s, Int64s, UInt64s, column
 
 
 def _nothing() -> UInt64s:
@@ -55,7 +55,7 @@ class Related:
             may &= self.across[a] != self.across[b]
         return may
 
-    def apart(self, hashes: UInt64s, owner: Int64s) -> UInt64s:
+    def apart(self, hashes: UInt64s, owner: Int32s | Int64s) -> UInt64s:
         """Hashes that are equal only for equal ``hashes`` (uint64[n]) of owners with the same ``within`` value."""
         return hashes ^ self.within[owner] if len(self.within) else hashes
 

@@ -62,7 +62,7 @@ def check_columns(documents: Documents, settings: Settings) -> None:
 
 
 def related_notes(rows: Rows) -> list[str]:
-    """Notes on the values that keep documents apart or bring them together: how many, and how often none is given."""
+    """Notes on the values that decide which documents are compared: how many, and how often one is missing."""
     asked, key = rows.settings.relations, rows.corpus.key
     across = (asked.across,) if asked.across else ()
     notes = []

@@ -30,9 +30,9 @@ from neardup.join.verify import verify
 from neardup.lsh.bands import Plan, plan
 from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
+from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
-from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.found import Found
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented

@@ -50,9 +50,9 @@ def fill(outcome: Outcome, folder: OutputFolder, action: Action, progress: Progr
     """Write everything into an open folder, and return the result as written.
 
     ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
-    similarity; ``group`` writes only the tables. The setting ``count`` adds columns to the rows. Rows that were judged by their text but cannot be written,
-    because another of their columns is damaged, become problems of the result. Raises InputError if the input has
-    changed.
+    similarity; ``group`` writes only the tables. The setting ``count`` adds columns to the rows. Rows that were
+    judged by their text but cannot be written, because another of their columns is damaged, become problems of the
+    result. Raises InputError if the input has changed.
     """
     found, run = outcome.found, outcome.run
     stages = Stages(progress or Silent(), dict(run.seconds))

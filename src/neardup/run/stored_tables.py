@@ -182,7 +182,9 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
 
 def _check_sizes(groups: pa.Table) -> None:
     of = pc.dictionary_encode(groups["group"].combine_chunks()).indices.to_numpy()
-    _require(bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups")
+    _require(
+        bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups"
+    )
 
 
 def _check_not_judged(found: pa.Table) -> None:

@@ -78,9 +78,12 @@ def several(rule: Rule, least: int = 0) -> Rule:
 
     def holds(value: Any) -> bool:
         given = listed(value)
-        return least <= len(given) == len(set(given)) and all(map(rule.holds, given))
+        return least <= len(given) == len(set(map(repr, given))) and all(map(rule.holds, given))
 
     def hint(value: Any) -> str:
+        given = list(map(repr, listed(value)))
+        if len(set(given)) < len(given):
+            return "Give each of them once."
         return next((said for one in listed(value) if (said := rule.hint(one))), "")
 
     return Rule(rule.allowed, holds, hint)

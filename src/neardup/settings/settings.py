@@ -180,4 +180,6 @@ def _mistake(name: str, value: Any) -> SettingError | None:
         return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
     if field.right_type(value) and field.rule.holds(value):
         return None
+    if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        value = value[0]  # the command line makes a list of a single one
     return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))

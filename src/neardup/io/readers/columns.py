@@ -70,7 +70,10 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) ->
 
 
 def find_column(documents: Documents, name: str, option: str, where: str = "") -> Column:
-    """Return the column of that name, or raise an InputError with the existing names; ``where`` names the input."""
+    """Return the column of that name, or raise an InputError with the existing names.
+
+    ``where`` names the input, unless there is only one.
+    """
     for column in documents.columns:
         if column.name == name:
             return column
