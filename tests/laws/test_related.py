@@ -148,6 +148,27 @@ def test_every_measure_compares_only_across(measure: str) -> None:
     assert {(a, b) for a, b in free if own[a].across != own[b].across} <= found
 
 
+@pytest.mark.parametrize("measure", ["resemblance", "overlap", "chunk-longest", "chunk-union", "lcs"])
+def test_equal_texts_across_are_pairs_however_short(measure: str) -> None:
+    texts = ["to be", "to be", "To  be!", "not", "not", "to"]
+    made = pa.table({"text": texts, "split": ["x", "y", "x", "y", "y", "x"]})
+    found = nd.find(made, text="text", across="split", measure=measure)
+    assert ids_of(found.pairs) == {(0, 1)}
+    assert set(found.groups["id"].to_pylist()) == {0, 1, 2}
+    assert removed(found) == {1}
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_crowds_of_one_side_meet_the_few_of_another(how: str) -> None:
+    """Two crowds of forms, train and test: no pair within one, and each finds its nearest in the other."""
+    form = " ".join(f"word{k}" for k in range(60))
+    texts = [f"{form} {k}" for k in range(1500)] + [f"{form} eval {k}" for k in range(3)]
+    made = pa.table({"text": texts, "split": ["train"] * 1500 + ["test"] * 3})
+    found = nd.find(made, text="text", across="split", keep="order:split=test", groups=how)
+    assert len(removed(found)) == (1500 if how != "complete" else 3)
+    assert all(a < 1500 <= b for a, b in ids_of(found.pairs))
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_within_a_column_of_one_value_is_the_same_as_without(method: str) -> None:
     one = nd.find(table(same=["x"] * len(rows()[0])), text="text", within="same", threshold=0.7, **METHODS[method])

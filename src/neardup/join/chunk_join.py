@@ -7,7 +7,10 @@ pair is lost. The chunks of each candidate are then counted on the tokens (``com
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 
 from neardup.join.common_text import CommonText, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
@@ -19,7 +22,7 @@ from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import VERIFIED, Int32s, UInt64s
+from neardup.tables import VERIFIED, Int32s, UInt64s, column, verified_table
 
 _SLICE = 256
 """Documents whose prefixes one task chooses."""
@@ -36,7 +39,35 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
     with progress.stage("join", len(documents), "documents"):
         index = chunk_index(sets, streams, settings, rows.corpus.key.shingles, rows.related)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        return pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
+        found = pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
+    short = equal_short_texts(sets, streams, settings.shingles.length, rows.related, rows.first_new_document)
+    if not short.num_rows:
+        return found
+    together = pa.concat_tables([found.pairs, short])
+    return replace(found, pairs=verified_table(*(column(together, name) for name in VERIFIED.names)))
+
+
+def equal_short_texts(
+    sets: ShingleSets, streams: ShingleSets, length: int, related: Related, reference: int
+) -> pa.Table:
+    """The VERIFIED table of equal texts with fewer tokens than a chunk, on different sides.
+
+    Without sides there is none, because equal texts are exact copies.
+    """
+    if not len(related.across):
+        return VERIFIED.empty_table()
+    short = np.flatnonzero((streams.sizes < length) & (sets.sizes == 1))
+    text = sets.hashes[sets.offsets[short]]  # the only shingle is the whole text
+    order = np.argsort(text, kind="stable")
+    short, text = short[order], text[order]
+    last = np.searchsorted(text, text, "right")
+    counts = last - np.arange(len(short)) - 1
+    place = np.repeat(np.arange(len(short)), counts)
+    other = place + 1 + np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    a, b = short[place], short[other]
+    wanted = related.may_pair(a, b) & (b >= reference)
+    tokens = streams.sizes[a[wanted]]
+    return verified_table(a[wanted], b[wanted], tokens, tokens, tokens)
 
 
 def chunk_index(

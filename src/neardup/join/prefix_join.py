@@ -153,7 +153,7 @@ def index_of(
         largest=numbered.largest,
         least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
         **_parities(numbered, threads),
-        across=np.zeros(0, np.uint64) if numbered.across is None else numbered.across,
+        **_sides(members, first, numbered.across),
         criterion=criterion,
     )
 
@@ -164,7 +164,8 @@ def no_hubs(total: int, criterion: Criterion) -> PrefixIndex:
     local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)
     documents = nothing, local, no_words, nothing, nothing, nothing
     entries = one, nothing, nothing, nothing, nothing, no_reach, one
-    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, no_words, criterion)
+    sides = no_words, nothing, nothing
+    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, *sides, criterion)
 
 
 def lookups(hubs: PrefixIndex, limit: int) -> int:
@@ -248,6 +249,19 @@ def _prefixes(
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
     entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
     return Prefixes(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
+
+
+def _sides(members: Int64s, first: Int64s, across: UInt64s | None) -> dict[str, Any]:
+    """The sides of all documents, and the runs of members of one side in the lists; empty without sides."""
+    if across is None or not len(across):
+        return {"across": np.zeros(0, np.uint64), **dict.fromkeys(("run_begin", "run_end"), np.zeros(0, np.int64))}
+    sides = across[members]
+    begins = np.ones(len(members), np.bool_)
+    begins[1:] = sides[1:] != sides[:-1]
+    begins[first[:-1]] = True
+    cuts = np.append(np.flatnonzero(begins), len(members))
+    run = np.cumsum(begins) - 1
+    return {"across": across, "run_begin": cuts[run], "run_end": cuts[run + 1]}
 
 
 def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:

@@ -28,8 +28,8 @@ class Found(ResultRecord):
     def removed(self) -> pa.Table:
         """The documents that are removed: id, kept_id (the representative), similarity, reason.
 
-        Those removed for having no text (``empty="drop"``) come last, with neither kept_id nor similarity. Where the
-        representative goes, too (``keep="none"``), kept_id is null.
+        Those removed for having no text (``empty="drop"``) come last, with neither kept_id nor similarity. Where
+        the representative goes, too (``keep="none"``), kept_id is null.
         """
         rows = self.groups.filter(pc.invert(self.groups["kept"]))
         judged = rows.select(["id", "group", "similarity", "reason"]).rename_columns(

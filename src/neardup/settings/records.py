@@ -235,7 +235,8 @@ class Keep:
         ),
         "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
         "and at last the input order. order: the listed values of a column come first, in this order. none: all "
-        "documents of a family go, exact copies included, as for decontamination; a family is a group by components.",
+        "documents of a family go, exact copies included, as for decontamination; families are the groups by "
+        "components.",
         many=True,
     )
     only_contained: float = _setting(

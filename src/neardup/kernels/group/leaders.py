@@ -80,9 +80,14 @@ def _met_in_list(x, hubs, listed, span, seen, met, n):
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, leads, any_leads = hubs.parities, hubs.parity_at, listed.leads, listed.words
     size, most = sizes[x], largest[x]
+    across, run_end = hubs.across, hubs.run_end
+    sided = across.size > 0
     at = next_set(leads, any_leads, span[0], span[1])
     while at < span[1]:
         y = members[at]
+        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
+            at = next_set(leads, any_leads, run_end[at], span[1])
+            continue
         if seen[y] != x and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]

@@ -64,6 +64,8 @@ class PrefixIndex(NamedTuple):
     parities: Any  # uint64
     parity_at: Any  # int64[hubs + 1]
     across: Any  # uint64[hubs] documents with the same number are not a pair; empty: any two may be one
+    run_begin: Any  # int64[members] the run of members with the same number in a list that a place is in: its
+    run_end: Any  # int64[members] begin and end; both empty if ``across`` is
     criterion: Any  # Criterion
 
 
@@ -315,9 +317,14 @@ def _next_met(hubs, x, span, seen, left_out, reference):
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
     size, most, old = sizes[x], largest[x], documents[x] < reference
+    across, run_begin, run_end = hubs.across, hubs.run_begin, hubs.run_end
+    sided = across.size > 0
     at, until, step = span
     while at != until:
         y = members[at]
+        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
+            at = min(run_end[at], until) if step > 0 else max(run_begin[at] - 1, until)
+            continue
         if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
