@@ -35,6 +35,19 @@ except SystemExit:
 sys.stderr.write("".join("\\t".join(line) + "\\n" for line in seen))
 """
 
+SHORT_LIST = """
+import pathlib, subprocess, sys
+from neardup.cli import main
+from neardup.kernels import warming
+warming.files = lambda _: pathlib.Path({folder!r})
+"""
+START_HELPER = """
+def start(commands, number):
+    line = [sys.executable, helper, str(number), *commands]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+warming._start = start
+"""
+
 
 class Clock:
     """A clock that is set by hand."""
@@ -129,12 +142,11 @@ def test_warm_compiles_in_other_processes(run: Run, monkeypatch: pytest.MonkeyPa
     (tmp_path / "kernels").mkdir()
     lines = "".join(f"demo\t{entry.kernel}\t{entry.types}\n" for entry in few)
     (tmp_path / "kernels" / warming.LIST).write_text(lines + "demo\tgone:kernel\t(int64)\n")
-    code = (
-        "import sys, pathlib; from neardup.kernels import warming\n"
-        f"warming.files = lambda _: pathlib.Path({str(tmp_path / 'kernels')!r})\n"
-        "from neardup.cli import main; sys.argv = ['neardup', 'warm']\n"
-        "main()\n"
-    )
+    # the helpers compile the same short list, not the one of the package
+    helper = tmp_path / "helper.py"
+    short = SHORT_LIST.format(folder=str(tmp_path / "kernels"))
+    helper.write_text(f"{short}warming.main()\n")
+    code = f"{short}helper = {str(helper)!r}\n{START_HELPER}sys.argv = ['neardup', 'warm']\nmain()\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{len(few)} kernel")
