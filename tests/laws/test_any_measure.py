@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,11 @@ def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, ma
         assert measure in found.run["recall"]["statement"]
 
 
+@cache
 def shared_sizes(name: str) -> Any:
+    """Return a function from a pair to the counts of its shingle sets; all thresholds share it."""
     sets = [set(reference_measured.reference_shingles(tokens)) for tokens in different_tokens(name)]
-    return lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b]))
+    return cache(lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b])))
 
 
 @EVERY
