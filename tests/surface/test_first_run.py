@@ -223,13 +223,6 @@ def test_an_entry_that_no_kernel_has_any_more_has_its_place() -> None:
     assert sorted(warming.share([gone, *warming.listed()], 1)) == sorted([gone, *warming.listed()])
 
 
-def test_what_only_large_texts_need_is_not_compiled_by_a_first_run() -> None:
-    later = {entry.kernel for entry in warming.entries_of([warming.LATER])}
-    assert "match.chunks:tile_many" in later
-    assert not later & {entry.kernel for entry in warming.entries_of(["compare", "serve"])}
-    assert warming.LATER in warming.COMMON
-
-
 def test_a_command_that_waits_compiles_what_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
