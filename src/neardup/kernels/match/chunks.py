@@ -110,7 +110,7 @@ def tile_both(tokens, m, length, names, n_names, covered, limits):
     """Return the tiles (int64[k, 3], capped); a document shorter than a tile matches only an equal document."""
     n = tokens.size - m
     if m >= length and n >= length:
-        return tile(tokens, m, length, names, n_names, covered, limits.runs)
+        return tile(tokens, m, length, (names, n_names), covered, limits.runs, limits.salt)
     tiles = np.zeros((1, 3), np.int64)
     tiles[0, 2] = m
     return tiles[: 1 if m > 0 and same(tokens, m) else 0], False

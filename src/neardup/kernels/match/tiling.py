@@ -4,9 +4,10 @@ The result follows the greedy definition exactly: of all common runs of free tok
 |i − j|, smaller i, smaller j), mark its tokens, and repeat while a run of w or more is left. All maximal common
 runs wait in a heap and are cut when a tile has taken a part of them (runs.py).
 
-Only if the text repeats so often that these are too many, as in long tables of nearly equal rows, each window is
-paired with some near ones instead of all, and again with the tokens that are left. The result may then differ from
-the greedy one, and is reported as capped.
+If these are too many, long runs are taken first, by the pairs of equal long windows, and then shorter ones among
+the tokens left. Only if the text repeats so often that one of these phases has too many, as in long tables of
+nearly equal rows, each window is paired with some near ones instead of all. The result may then differ from the
+greedy one, and is reported as capped.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import numpy as np
 from neardup.kernels.compiled import njit
 from neardup.kernels.match.free_places import free_where, mark, next_free, next_marked
 from neardup.kernels.match.runs import common_runs, equal_pairs, run_key, run_places, windows_left
+from neardup.kernels.names import name_pairs
 
+_ONE = np.uint64(1)
 _PAIRS = 1 << 24
 """Up to this many pairs of equal windows are all examined, which takes .1 s at most."""
 _NEAR = 16
 """Most windows that one window is paired with when it is not with all."""
-_ROUNDS = 5
-"""Most rounds with near windows, each with the tokens still free."""
+_PHASES, _STEP = 4, 3
+"""Phases for runs of w·2⁹, w·2⁶, w·2³ and w tokens."""
+_ROUNDS = 4
+"""Most further rounds of the last phase, each with the tokens still free."""
 
 
 # The heap: the longest run first; among equal ones, the one with the smallest key.
@@ -122,30 +127,58 @@ def _runs(names, m, w, n_names, most_runs):
 
 
 @njit(cache=True, nogil=True)
-def tile(tokens, m, w, names, n_names, covered, most_runs):
+def tile(tokens, m, w, windows, covered, most_runs, salt):
     """Tile A and B greedily: (tiles, capped).
 
     Tiles are int64[k, 3] = start in A, start in B, length, in the order taken. ``tokens`` (int32 names) are the m
-    tokens of A followed by the tokens of B, each at least w; ``names`` identify the windows of w tokens
-    (name_windows). Ties are broken by places, so A must be the first of the two in an order that does not depend
-    on the caller. ``covered`` (bool[m], bool[n]) marks the tokens in windows that the other document has; all
-    others are left out at once. ``most_runs`` bounds the runs held at a time.
+    tokens of A followed by the tokens of B, each at least w; ``windows`` are the names of the windows of w tokens
+    (name_windows) and their number. Ties are broken by places, so A must be the first of the two in an order that
+    does not depend on the caller. ``covered`` (bool[m], bool[n]) marks the tokens in windows that the other
+    document has; all others are left out at once. ``most_runs`` bounds the runs held at a time; ``salt`` (a random
+    uint64) affects no result.
     """
-    n = tokens.size - m
-    tiles = np.empty((min(m, n) // w + 1, 3), np.int64)
+    tiles = np.empty((min(m, tokens.size - m) // w + 1, 3), np.int64)
     places = free_where(covered[0], covered[1])
-    lengths, keys, whole = _runs(names, m, w, n_names, most_runs)
-    n_tiles = _take(tokens, m, (lengths, keys), w, places, tiles, 0)
-    if whole:
-        return tiles[:n_tiles], False
-    left = np.empty(names.size, np.int32)
-    for _ in range(1, _ROUNDS):
-        windows_left(names, m, w, places, left)
-        lengths, keys, whole = _runs(left, m, w, n_names, most_runs)
-        taken, n_tiles = n_tiles, _take(tokens, m, (lengths, keys), w, places, tiles, n_tiles)
-        if whole or n_tiles == taken:
+    names, n_names = windows
+    if equal_pairs(names, m, w, n_names) <= _PAIRS:
+        lengths, keys, whole = _runs(names, m, w, n_names, most_runs)
+        if whole:
+            return tiles[: _take(tokens, m, (lengths, keys), w, places, tiles, 0)], False
+    return _tile_in_phases(tokens, m, w, windows, places, tiles, (most_runs, salt))
+
+
+@njit(cache=True, nogil=True)
+def _tile_in_phases(tokens, m, w, windows, places, tiles, limits):
+    """``tile`` for many equal windows: first the long runs, which have few, then shorter ones among free tokens.
+
+    The result is the same, because a phase takes all runs of at least its length.
+    """
+    most_runs, salt = limits[0], limits[1] | _ONE
+    shortest = min(m, tokens.size - m)
+    top = 0
+    while top < _PHASES - 1 and w << (_STEP * (top + 1)) <= shortest:
+        top += 1
+    names, n_names = np.empty((top + 1, tokens.size), np.int32), np.empty(top + 1, np.int64)
+    names[0], n_names[0] = windows
+    scratch, left = np.empty(tokens.size, np.uint64), np.empty(tokens.size, np.int32)
+    for level in range(1, top + 1):
+        names[level], n_names[level] = names[level - 1], n_names[level - 1]
+        for step in range(_STEP):
+            least = w << (_STEP * (level - 1) + step)
+            count = tokens.size - 2 * least + 1
+            n_names[level] = name_pairs(names[level], count, least, salt, scratch, names[level])
+    n_tiles, capped = 0, False
+    for phase in range(top + 1 + _ROUNDS):
+        level = max(0, top - phase)
+        least = w << (_STEP * level)
+        windows_left(names[level], m, least, places, left)
+        lengths, keys, whole = _runs(left, m, least, n_names[level], most_runs)
+        taken = n_tiles
+        n_tiles = _take(tokens, m, (lengths, keys), least, places, tiles, n_tiles)
+        capped |= not whole
+        if level == 0 and (whole or n_tiles == taken):
             break
-    return tiles[:n_tiles], True
+    return tiles[:n_tiles], capped
 
 
 @njit(cache=True, nogil=True)
