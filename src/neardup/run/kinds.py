@@ -26,7 +26,7 @@ UNKNOWN = "not determined"
 HELD_BYTES = 1 << 28
 """Bytes of text held at a time, except that two documents are always held together."""
 MOST_BYTES = 1 << 24
-"""Pairs with more text than this are not judged: a thread needs some thirty times as much memory."""
+"""Pairs with more text than this are not judged: a thread needs up to forty times as much memory."""
 _PAIRS = 16
 """Pairs that one task judges."""
 

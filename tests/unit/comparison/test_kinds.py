@@ -71,6 +71,11 @@ def judged(a: str, b: str) -> Kind:
         (f"{LINES[2]}\n{LINES[1]}\n{LINES[0]}", MOVED),
         (f"{LINES[1]}\n{LINES[0]}\n{NEW}\n{LINES[2]}", CONTAINED),
         (f"{LINES[1]}\n{LINES[0]}\n{LINES[2]} Bye now", CONTAINED),
+        # a clause is gone where it was, and is part of a new sentence
+        (
+            TEXT.replace(" on Monday in the old hall", "") + " Nobody dances on Monday in the old hall of ours.",
+            WORDING,
+        ),
         (TEXT.replace("bridge", "tunnel"), WORDING),
         (f"{LINES[0]}\n{NEW}\n{TEXT.replace('bridge', 'tunnel')}", WORDING),
         (NEW, WORDING),
@@ -206,6 +211,10 @@ def test_kinds_are_the_same_whatever_the_settings_of_a_comparison() -> None:
         (TEXT.upper(), "case or punctuation only: the same 42 tokens; only case, punctuation or layout differs"),
         (TEXT.replace("17", "18"), "numbers only: 1 of 2 numbers differs"),
         (f"{NEW} {TEXT} {NEW}", "one is contained: all of A is in B; B adds 20 tokens in 2 places"),
+        (
+            f"{LINES[1]}\n{LINES[0]}\n{LINES[2]} Bye",
+            "one is contained: all of A is in B; B adds 1 token in 1 place; 1 passage moved (14 tokens)",
+        ),
         (LINES[0], "one is contained: all of B is in A; A adds 25 tokens in 1 place"),
         (
             f"{LINES[0]}\n{NEW}\n{LINES[1]}\n{LINES[2]}",

@@ -106,10 +106,22 @@ def _by_blocks(words: tuple[Units, Units], blocks: Blocks) -> str:
         if left_by == begin or right_by == len(units) - end:
             return CONTAINED
         return WORDING if len(short) and not _whole(units, breaks_of(units), short[0]) else INSERTED
-    breaks = breaks_of(units) if len(short) else None
-    if breaks is not None and not all(_whole(units, breaks, stretch) for stretch in short):
-        return WORDING
-    return CONTAINED
+    if len(short):
+        breaks = breaks_of(units)
+        if not all(_whole(units, breaks, stretch) for stretch in short):
+            return WORDING
+    return CONTAINED if _lines_moved(words[1 - larger], blocks, 1 - larger) else WORDING
+
+
+def _lines_moved(units: Units, blocks: Blocks, side: int) -> bool:
+    """Whether the moved blocks of one text are whole lines or sentences of it.
+
+    Otherwise a clause of one sentence may be found in another sentence, which says something else.
+    """
+    if not blocks.moved.any():
+        return True
+    begins, kinds = blocks.blocks[blocks.moved][:, side], breaks_of(units).kinds
+    return bool((kinds[begins] > 0).all() and (kinds[begins + blocks.blocks[blocks.moved][:, 2]] > 0).all())
 
 
 def _only_moved(words: tuple[Units, Units], blocks: Blocks) -> bool:

@@ -39,7 +39,8 @@ def _by_blocks(kind: Kind) -> str:
     of_moved = f"{moved} moved ({counted(int(blocks.blocks[blocks.moved][:, 2].sum()), 'token')})"
     if kind.name == CONTAINED:
         places = counted(len(blocks.rest[own]), "place")
-        return f"all of {less} is in {more}; {more} adds {added} in {places}"
+        holds = f"all of {less} is in {more}; {more} adds {added} in {places}"
+        return f"{holds}; {of_moved}" if blocks.moved.any() else holds
     if kind.name == INSERTED:
         return f"{more} has one more passage, of {added}"
     if kind.name == MOVED:
@@ -49,7 +50,10 @@ def _by_blocks(kind: Kind) -> str:
         quoted = kind.sizes[1 - own] - left[1 - own]
         whole = f"{number(quoted)} of {counted(kind.sizes[1 - own], 'token')}"
         return f"{more} quotes {whole} of {less} and has {number(left[own])} of its own"
-    places = counted(blocks.places, "place")
-    most = "at most " * blocks.at_most
-    only = f"{most}{counted(left[0], 'token')} only in A, {number(left[1])} only in B, in {places}"
+    (first, of_first), *others = [(size, side) for size, side in zip(left, "AB", strict=True) if size]
+    parts = [
+        f"{counted(first, 'token')} only in {of_first}",
+        *(f"{number(n)} only in {side}" for n, side in others),
+    ]
+    only = f"{'at most ' * blocks.at_most}{', '.join(parts)}, in {counted(blocks.places, 'place')}"
     return f"{only}; {of_moved}" if blocks.moved.any() else only
