@@ -9,6 +9,8 @@ import pytest
 import neardup as nd
 from neardup.comparison.kinds.decide import kind_of
 from neardup.comparison.kinds.names import CONTAINED, INSERTED, KINDS, MOVED, NUMBERS, STYLE
+from neardup.comparison.kinds.said import sentence
+from neardup.text.keys import new_key
 from neardup.text.normalise import tokens
 from neardup.text.units import read
 from support import shared_data
@@ -55,6 +57,13 @@ def test_the_examples_of_the_page() -> None:
 def test_the_order_of_the_texts_does_not_matter() -> None:
     for pair, name in judged():
         assert kind_of(read(pair.b), read(pair.a)).name == name
+
+
+def test_the_key_of_the_hashes_does_not_matter() -> None:
+    key = new_key()
+    for pair, _ in judged()[::5]:
+        one, other = kind_of(read(pair.a), read(pair.b)), kind_of(read(pair.a, key=key), read(pair.b, key=key))
+        assert (one.name, one.larger, sentence(one)) == (other.name, other.larger, sentence(other))
 
 
 def test_words_and_numbers_are_those_of_a_naive_twin() -> None:
