@@ -50,7 +50,7 @@ class Declared:
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
         text = f"{field.help} Allowed: {field.rule.allowed}."
-        return cls((field.option,), field.default, text, METAVARS[field.type])
+        return cls((field.option,), field.default, text, METAVARS.get(field.type))
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""

@@ -33,6 +33,7 @@ from neardup.run.account import Action, Run, Stages, account
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.found import Found
+from neardup.run.kinds import counts_of, with_kinds
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
 from neardup.runtime import Progress, Silent, release_memory
@@ -114,10 +115,13 @@ def run(
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
         missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
+    pairs = with_kinds(pairs, groups.pairs, rows, stages)
+    if missed is not None and audited is not None:
+        missed = with_kinds(missed, audited.missed, rows, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
     made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
-    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
+    told = {**account(action, made, ids, (*columns.notes, *of_ids, *noticed)), **counts_of(pairs)}
     access = access_of(documents, against)
     found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
     return Outcome(found, made)

@@ -114,7 +114,7 @@ class _Run(TypedDict):
     neardup: str
     format: int
     action: Literal["find", "dedup", "group", "annotate"]
-    settings: dict[str, str | int | float]
+    settings: dict[str, str | int | float | bool]
     settings_digest: str
     counts: _Counts
     not_judged: _NotJudged
@@ -126,11 +126,15 @@ class _Run(TypedDict):
     crowds: list[_Crowd]
     popular: _Popular
     chaining: _Chaining
+    kinds: NotRequired[dict[str, Count]]
     regrouped_from: _Regrouped | None
     warnings: list[str]
     notes: list[str]
     seconds: dict[str, Seconds]
     peak_memory_bytes: Count
+
+
+_OPTIONAL = frozenset({"kinds"})
 
 
 def decoded(data: bytes) -> Any:
@@ -143,7 +147,7 @@ def decoded(data: bytes) -> Any:
 
 def check_run(run: dict[str, Any]) -> Settings:
     """Return the settings of a run if everything in its account can be used. Raises ChangedError otherwise."""
-    lacking = [key for key in _Run.__annotations__ if key not in run]
+    lacking = [key for key in _Run.__annotations__ if key not in run and key not in _OPTIONAL]
     if lacking:
         raise ChangedError(f"run.json cannot be used: it lacks {', '.join(lacking)}")
     try:
@@ -177,6 +181,7 @@ def _check_together(run: dict[str, Any], settings: Settings) -> None:
         and None in (audit[k] for k in ("recall", "low", "high")),
         "regrouped_from": source is not None and source["threshold"] > settings.search.threshold,
         "counts": run["counts"]["removed"] > run["counts"]["read"],
+        "kinds": ("kinds" in run) != settings.grouping.kinds,
     }
     if any(wrong.values()):
         key = next(key for key, is_wrong in wrong.items() if is_wrong)

@@ -14,6 +14,7 @@ from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES
+from neardup.run.kinds import KIND, counts_of
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
 
@@ -53,7 +54,7 @@ _COLUMNS["not_judged"] = {
 }
 _CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
 _CARRIED["missed"] = _CARRIED["pairs"]
-_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND)
 
 
 def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
@@ -64,6 +65,8 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
         expected.update(_of_measure(search))
         if "a_in_reference" in table.column_names:
             expected["a_in_reference"] = pa.bool_()
+    if name in ("pairs", "missed") and KIND in table.column_names:
+        expected[KIND] = pa.string()
     carried = _CARRIED.get(name, "")
     if carried and carried in table.column_names:
         expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
@@ -95,6 +98,13 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+
+
+def check_kinds(pairs: pa.Table, run: dict[str, Any]) -> None:
+    """Raise ChangedError unless the kinds of the pairs are those that the account of the run counts."""
+    found = counts_of(pairs).get("kinds", {})
+    _require(sum(found.values()) in (0, pairs.num_rows), "pairs has kinds of difference that do not exist")
+    _require(found == run.get("kinds", {}), "run.json counts other kinds of pairs than the table has")
 
 
 def _of_measure(search: SearchSettings) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def _mistake(name: str, value: Any) -> SettingError | None:
     if field is None:
         return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
     accepted = (int, float) if field.type is float else (field.type,)
-    right_type = isinstance(value, accepted) and not isinstance(value, bool)
+    right_type = isinstance(value, accepted) and (field.type is bool or not isinstance(value, bool))
     if right_type and field.rule.holds(value):
         return None
     return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))
