@@ -25,7 +25,7 @@ from neardup.io.readers.base import (
     no_rows,
 )
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.parquet_footer import StoredGroup, read_footer
+from neardup.io.readers.parquet_footer import FooterGroup, read_footer
 from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
@@ -45,7 +45,7 @@ class ParquetDocuments(TableDocuments):
         self._chunk_bytes = chunk_bytes
         self._failures: dict[int, str] = {}
         self._plans: dict[int, list[RowGroups]] = {}
-        self.footers: dict[int, tuple[StoredGroup, ...]] = {}
+        self.footers: dict[int, tuple[FooterGroup, ...]] = {}
         self.metadata: list[Any] = [self._read_footer(i) for i in range(len(self.sources))]
         if len(self._failures) == len(self.sources):
             raise InputError(

@@ -33,7 +33,7 @@ class StoredColumn:
 
 
 @dataclass(frozen=True)
-class StoredGroup:
+class FooterGroup:
     """A row group."""
 
     rows: int
@@ -41,7 +41,7 @@ class StoredGroup:
     columns: tuple[StoredColumn, ...]
 
 
-def read_footer(file: Any, metadata: Any) -> tuple[StoredGroup, ...]:
+def read_footer(file: Any, metadata: Any) -> tuple[FooterGroup, ...]:
     """Return the row groups of a file, open as bytes; ``metadata`` is Arrow's reading of it.
 
     Raises ArrowInvalid for a footer that contradicts itself.
@@ -69,9 +69,9 @@ def read_footer(file: Any, metadata: Any) -> tuple[StoredGroup, ...]:
     return groups
 
 
-def _group(fields: Fields) -> StoredGroup:
+def _group(fields: Fields) -> FooterGroup:
     columns = tuple(_column(struct_of(column)) for column in list_of(fields, 1))
-    return StoredGroup(number_of(fields, 3), number_of(fields, 2), columns)
+    return FooterGroup(number_of(fields, 3), number_of(fields, 2), columns)
 
 
 def _column(fields: Fields) -> StoredColumn:
