@@ -40,7 +40,7 @@ SERVE = """
     with Collection({path!r}) as collection:
         warm(collection)
 """
-MEASURES = ("containment", "overlap", "bag-of-words", "multiset", "chunk-longest", "chunk-union", "lcs")
+MEASURES = ("containment", "overlap", "vocabulary", "multiset", "chunk-longest", "chunk-union", "lcs")
 
 
 def scenarios(folder: Path) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ RULES: list[dict[str, Any]] = [
     {"keep": "longest", "measure": "chunk-union", "matching": "information"},
     {"keep": "first", "measure": "chunk-longest", "only_contained": 0.9},
     {"keep": "max:score", "measure": "multiset", "only_contained": 0.95},
-    {"keep": "last", "measure": "bag-of-words"},
+    {"keep": "last", "measure": "vocabulary"},
     {"keep": "first", "measure": "lcs"},
 ]
 

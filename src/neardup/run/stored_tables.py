@@ -13,7 +13,7 @@ from neardup.display import WITHOUT_TEXT
 from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
-from neardup.measures import ALWAYS, MEASURES
+from neardup.measures import ALWAYS, MEASURES, Measure
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
 
@@ -62,6 +62,7 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
+        table = _with_present_names(table, MEASURES[search.measure])
         if "a_in_reference" in table.column_names:
             expected["a_in_reference"] = pa.bool_()
     carried = _CARRIED.get(name, "")
@@ -95,6 +96,14 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+
+
+def _with_present_names(table: pa.Table, measure: Measure) -> pa.Table:
+    """The table with the column of the measure under its present name: earlier results have it under the alias."""
+    earlier = measure.alias.replace("-", "_")
+    if not earlier or not measure.column or measure.column in table.column_names:
+        return table
+    return table.rename_columns([measure.column if name == earlier else name for name in table.column_names])
 
 
 def _of_measure(search: SearchSettings) -> dict[str, Any]:
