@@ -251,7 +251,7 @@ def test_a_chain_with_another_representative_has_similarities_that_nobody_stored
     # what the kept document holds of these two is not known: they are not removed
     assert spared.removed["id"].to_pylist() == [2]
     reason = spared.groups["reason"].to_pylist()[3]
-    assert reason.endswith("; kept, for it is not stored how much of it stands there")
+    assert reason.endswith("; kept: its share in the representative is not stored")
 
 
 SIZES = st.integers(1, 10**9)

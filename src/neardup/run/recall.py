@@ -159,13 +159,15 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
     same = counted and features == f"shingle:{settings.shingles.length}"
     at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
     if at is None:
-        expected = f"half of those whose features ({features}) have resemblance {half}, fewer below"
+        expected = f"half of the pairs whose features ({features}) have resemblance {half}, fewer below"
     else:
-        expected = f"{similarity(at, 4)} of those at resemblance {search.threshold:g}, half of those at {half}"
+        expected = (
+            f"{similarity(at, 4)} of the pairs at resemblance {search.threshold:g}, half of the pairs at {half}"
+        )
     statement = (
-        f"not planned: of the pairs at {search.in_words} {search.threshold:g} or above all within {plan.distance} "
-        f"of {plan.bits} bits are found, and those that chains of them join; expected there: {expected}; "
-        "--audit N measures what was missed"
+        f"not planned: every pair at {search.in_words} {search.threshold:g} or above within {plan.distance} "
+        f"of {plan.bits} bits is found, and the pairs that chains of them join; expected there: {expected}; "
+        "--audit N counts the missed pairs"
     )
     return {"at_threshold": at, "statement": statement}
 

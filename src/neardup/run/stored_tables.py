@@ -157,9 +157,7 @@ def _check_pairs(name: str, pairs: pa.Table, search: SearchSettings) -> None:
     sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
     _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
     for key, whole in zip(ALWAYS, (size_a + size_b - shared, size_a, size_b), strict=True):
-        _require(
-            np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} is not what its counts say"
-        )
+        _require(np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} contradicts its counts")
     counted = [shared, size_a, size_b]
     if not MEASURES[search.measure].of_shingles:
         counted = [column(pairs, key) for key in _MEASURED]

@@ -147,9 +147,9 @@ class GroupsAndDecisions:
     def _contradiction(self, verdict: Verdict, pair: tuple[int, int], others: list[str]) -> InputError:
         shown = "; ".join(others[:5]) + (f"; and {len(others) - 5} more" if len(others) > 5 else "")
         return InputError(
-            f"{self._named(verdict, [pair])[0]} contradicts what was decided: {shown}",
+            f"{self._named(verdict, [pair])[0]} contradicts earlier decisions: {shown}",
             "Documents that are the same cannot be different; nothing was stored",
-            "Withdraw one of these decisions before",
+            "Withdraw one of them first",
         )
 
     def _named(self, verdict: Verdict, pairs: list[tuple[int, int]]) -> list[str]:

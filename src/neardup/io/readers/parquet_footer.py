@@ -61,7 +61,7 @@ def read_footer(file: Any, metadata: Any) -> tuple[FooterGroup, ...]:
     if [group.rows for group in groups] != [
         metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
     ]:
-        raise pa.ArrowInvalid("the footer is damaged: its row groups cannot be told apart")
+        raise pa.ArrowInvalid("the footer is damaged: its row groups cannot be distinguished")
     if sum(group.rows for group in groups) != number_of(found, 3):
         raise pa.ArrowInvalid("the footer is damaged: its row groups have other rows than the file")
     if any(len(group.columns) != metadata.num_columns for group in groups):
@@ -78,7 +78,7 @@ def _column(fields: Fields) -> StoredColumn:
     said = struct_of(fields.get(3))
     codec = number_of(said, 4)
     if codec >= len(CODECS):
-        raise pa.ArrowInvalid(f"the footer is damaged: there is no compression {codec}")
+        raise pa.ArrowInvalid(f"the footer is damaged: compression {codec} is unknown")
     starts = [number_of(said, key) for key in (9, 11) if key in said]
     return StoredColumn(
         path=b".".join(part for part in list_of(said, 3) if isinstance(part, bytes)).decode(),

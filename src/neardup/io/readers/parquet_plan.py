@@ -118,7 +118,7 @@ def _unpacked(stored: FooterGroup, group: int, file: Any) -> int:
                     raise _TooLargeError(
                         f"a page of column {column.path} in row group {group} has {page.stored:,} bytes and "
                         f"unpacks to {page.unpacked:,}; at most {PAGE_BYTES >> 20} MB are unpacked, or "
-                        f"{PAGE_RATIO} times what is stored"
+                        f"{PAGE_RATIO} times the stored bytes"
                     )
         except (OSError, ValueError, pa.ArrowException):
             continue  # a damaged column is reported when it is read
