@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 
 from neardup.kernels.warming import LATER
+from neardup.measures import MEASURES
+from neardup.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "src" / "neardup" / "kernels" / "entries.txt"
@@ -40,7 +42,6 @@ SERVE = """
     with Collection({path!r}) as collection:
         warm(collection)
 """
-MEASURES = ("containment", "overlap", "vocabulary", "multiset", "chunk-longest", "chunk-union", "lcs")
 
 
 def scenarios(folder: Path) -> list[tuple[str, str]]:
@@ -71,7 +72,11 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("other", to("dedup", SAMPLE, "--against", MEMOS[0])),
         ("other", to("dedup", SAMPLE, "--unit", "char", "--length", 9)),
         ("other", to("group", SAMPLE, "--sketch", "simhash", "--distance", 3)),
-        *(("other", to("group", SAMPLE, "--measure", measure)) for measure in MEASURES),
+        *(
+            ("other", to("group", SAMPLE, "--measure", measure))
+            for measure in MEASURES
+            if measure != Settings().search.measure
+        ),
         ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
         (LATER, ["compare", *map(str, _large(folder))]),
         ("other", ["check", str(store)]),

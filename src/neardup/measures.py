@@ -66,6 +66,15 @@ class Measure:
         return self.features == "shingles"
 
     @property
+    def directed(self) -> bool:
+        """Whether the two documents of a pair may have different values.
+
+        >>> [name for name, measure in MEASURES.items() if measure.directed]
+        ['containment']
+        """
+        return any(value.from_b for value in self.values)
+
+    @property
     def column(self) -> str:
         """The column that it adds to the pairs; "" if they have its value anyway.
 

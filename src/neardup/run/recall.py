@@ -20,8 +20,10 @@ import numpy as np
 from neardup.display import similarity
 from neardup.intervals import Share
 from neardup.join.missing import Missing
+from neardup.kernels.formulas import RESEMBLANCE
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
+from neardup.measures import MEASURES
 from neardup.settings import Settings
 
 LEVEL = 0.95
@@ -155,8 +157,9 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
     0.0085
     """
     search, features = settings.search, settings.simhash.features
-    counted = search.measure == "resemblance" and settings.shingles.unit == "word"
-    same = counted and features == f"shingle:{settings.shingles.length}"
+    measure, unit = MEASURES[search.measure], settings.shingles.unit
+    counted = measure.of_shingles and measure.formula == RESEMBLANCE
+    same = counted and unit == "word" and features == f"shingle:{settings.shingles.length}"
     at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
     if at is None:
         expected = f"half of the pairs whose features ({features}) have resemblance {half}, fewer below"
