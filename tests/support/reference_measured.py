@@ -21,7 +21,7 @@ from support import reference, shared_data
 from support.reference_order import lcs_with, places_of
 
 MEASURES = (
-    ("bag-of-words", "literal"),
+    ("vocabulary", "literal"),
     ("multiset", "literal"),
     ("chunk-longest", "literal"),
     ("chunk-longest", "information"),
@@ -83,14 +83,14 @@ def different_tokens(name: str) -> list[list[str]]:
 def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
     """Return the integers of all pairs of ``different`` texts that have anything in common, 5-token shingles.
 
-    ``kind`` is bag-of-words, multiset, literal, information or lcs.
+    ``kind`` is vocabulary, multiset, literal, information or lcs.
     """
     documents = different_tokens(name)
     if kind == "lcs":
         return _subsequences(documents)
     if kind in ("literal", "information"):
         return {pair: counts for pair, counts in _chunks(name)[kind].items() if counts.common}
-    if kind == "bag-of-words":
+    if kind == "vocabulary":
         counters = [Counter(set(tokens)) for tokens in documents]
     else:
         counters = [Counter(reference_shingles(tokens)) for tokens in documents]

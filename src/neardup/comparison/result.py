@@ -60,7 +60,8 @@ DESCRIPTIONS: dict[str, Description] = {
     "chunks_literal": Description("exact", "Matching chunks, each token matched once."),
     **_values("order"),
     "minhash": Description(
-        "estimate", "Resemblance as a MinHash sketch tells it, with the 95 % interval (Wilson) of that estimate."
+        "estimate",
+        "Resemblance as a MinHash sketch estimates it, with its 95 % interval (Wilson).",
     ),
     "simhash_distance": Description(
         "estimate",

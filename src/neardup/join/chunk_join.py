@@ -62,4 +62,4 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
     listed = Prefixes(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
     shingles = sets.hashes, starts[order], sets.offsets[1:][order]
     numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order])
-    return index_of(numbered, listed, None, len(order), criterion, threads)
+    return index_of(numbered, listed, None, len(order), threads)

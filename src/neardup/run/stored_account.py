@@ -146,7 +146,10 @@ def decoded(data: bytes) -> Any:
 
 
 def check_run(run: dict[str, Any]) -> Settings:
-    """Return the settings of a run if everything in its account can be used. Raises ChangedError otherwise."""
+    """Return the settings of a run if everything in its account can be used. Raises ChangedError otherwise.
+
+    A measure under an earlier name gets its present one in ``run``.
+    """
     lacking = [key for key in _Run.__annotations__ if key not in run and key not in _OPTIONAL]
     if lacking:
         raise ChangedError(f"run.json cannot be used: it lacks {', '.join(lacking)}")
@@ -158,6 +161,7 @@ def check_run(run: dict[str, Any]) -> Settings:
     except (msgspec.MsgspecError, SettingError, ValueError, OverflowError, RecursionError) as error:
         raise ChangedError(f"run.json cannot be used: {_said(error)}") from error
     _check_together(run, settings)
+    run["settings"]["measure"], run["settings_digest"] = settings.search.measure, settings.digest()
     return settings
 
 
@@ -166,7 +170,7 @@ def _settings(run: dict[str, Any]) -> Settings:
     if lacking := FIELDS.keys() - asked.keys():
         raise ChangedError(f"run.json cannot be used: it lacks the settings {', '.join(sorted(lacking))}")
     settings = Settings.of(**asked)
-    if settings.digest() != run["settings_digest"]:
+    if settings.digest(measure=asked["measure"]) != run["settings_digest"]:
         raise ChangedError("run.json cannot be used: settings_digest is that of other settings")
     return settings
 

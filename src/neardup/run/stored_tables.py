@@ -13,7 +13,7 @@ from neardup.display import WITHOUT_TEXT
 from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
-from neardup.measures import ALWAYS, MEASURES
+from neardup.measures import ALWAYS, MEASURES, Measure
 from neardup.run.kinds import KIND, counts_of
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
@@ -63,6 +63,7 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
+        table = _with_present_names(table, MEASURES[search.measure])
         if "a_in_reference" in table.column_names:
             expected["a_in_reference"] = pa.bool_()
     if name in ("pairs", "missed") and KIND in table.column_names:
@@ -105,6 +106,14 @@ def check_kinds(pairs: pa.Table, run: dict[str, Any]) -> None:
     found = counts_of(pairs).get("kinds", {})
     _require(sum(found.values()) in (0, pairs.num_rows), "pairs has kinds of difference that do not exist")
     _require(found == run.get("kinds", {}), "run.json counts other kinds of pairs than the table has")
+
+
+def _with_present_names(table: pa.Table, measure: Measure) -> pa.Table:
+    """The table with the column of the measure under its present name: earlier results have it under the alias."""
+    earlier = measure.alias.replace("-", "_")
+    if not earlier or not measure.column or measure.column in table.column_names:
+        return table
+    return table.rename_columns([measure.column if name == earlier else name for name in table.column_names])
 
 
 def _of_measure(search: SearchSettings) -> dict[str, Any]:
@@ -158,9 +167,7 @@ def _check_pairs(name: str, pairs: pa.Table, search: SearchSettings) -> None:
     sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
     _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
     for key, whole in zip(ALWAYS, (size_a + size_b - shared, size_a, size_b), strict=True):
-        _require(
-            np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} is not what its counts say"
-        )
+        _require(np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} contradicts its counts")
     counted = [shared, size_a, size_b]
     if not MEASURES[search.measure].of_shingles:
         counted = [column(pairs, key) for key in _MEASURED]

@@ -248,6 +248,6 @@ def _carried(decisions: Decisions, streams: Streams, ids: Named) -> tuple[pa.Arr
 def _spared(decisions: Decisions, said: Bools) -> pa.Array:
     """The reasons why other near copies stay, except those already explained (``said``)."""
     spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
-    unknown = "; kept, for it is not stored how much of it stands there"
-    told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    unknown = "; kept: its share in the representative is not stored"
+    told = np.where(np.isnan(decisions.similarity), unknown, "; kept: the representative holds too little of it")
     return pa.array(np.where(spared, told, "").astype(str))

@@ -198,7 +198,7 @@ class _Body:
 
     def _measures(self) -> Iterator[str]:
         yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
-        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "what it is"))
+        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "definition"))
         yield f'<table class="measures"><thead><tr>{head}</tr></thead><tbody>'
         for name, value, kind, sentence in self._found.described():
             said, interval = value_of(value)
