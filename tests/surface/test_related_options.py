@@ -72,11 +72,11 @@ def test_a_listed_value_that_no_document_has_is_noted(run: Run, rows: Path) -> N
 def test_the_reasons_say_why_whole_families_go_and_copies_stay(run: Run, rows: Path, tmp_path: Path) -> None:
     assert run("dedup", rows, "-o", tmp_path / "none", "--keep", "none").status == 0
     reasons = {row["id"]: row["reason"] for row in nd.load(tmp_path / "none").removed.to_pylist()}
-    assert reasons["c"] == "represents 3 other documents; goes like them, for keep is none"
+    assert reasons["c"] == "represents 3 other documents; goes, too: keep is none"
     options = ("--across", "split", "--keep", "first")
     assert run("dedup", rows, "-o", tmp_path / "across", *options).status == 0
     assert str(nd.load(tmp_path / "across").why("b")) == (
-        "b is kept: exact copy of a; kept, for across removes only documents of another value."
+        "b is kept: exact copy of a; kept: across removes only documents of another value."
     )
 
 

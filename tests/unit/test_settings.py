@@ -29,7 +29,7 @@ ALLOWED: dict[str, list[Any]] = {
         "resemblance",
         "containment",
         "overlap",
-        "bag-of-words",
+        "vocabulary",
         "multiset",
         "chunk-longest",
         "chunk-union",
@@ -42,6 +42,7 @@ ALLOWED: dict[str, list[Any]] = {
     "audit": [0, 1, 2000, 1_000_000],
     "groups": ["principal", "components", "complete"],
     "pairs": ["needed", "all"],
+    "kinds": [False, True],
     "within": [["lang"], ["lang", "mailbox"]],
     "across": ["split"],
     "keep": [
@@ -73,6 +74,7 @@ REFUSED: dict[str, list[Any]] = {
     "audit": [-1, 1_000_001, 0.5, "10", True, None],
     "groups": ["center", "", None],
     "pairs": ["some", "", 1],
+    "kinds": [0, 1, "yes", "", None],
     "within": ["", ["a", ""], ["a", "a"], 3, None, [None], True],
     "across": [3, None, True, ["a"]],
     "keep": [
@@ -162,7 +164,7 @@ def test_near_misses_get_a_hint(values: dict[str, Any], hint: str) -> None:
     assert "None" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("alias", "measure"), [("jaccard", "resemblance"), ("vocabulary", "bag-of-words")])
+@pytest.mark.parametrize(("alias", "measure"), [("jaccard", "resemblance"), ("bag-of-words", "vocabulary")])
 def test_an_alias_of_a_measure_is_stored_under_its_name(alias: str, measure: str) -> None:
     made = Settings.of(measure=alias)
     assert made.search.measure == measure
@@ -172,8 +174,8 @@ def test_an_alias_of_a_measure_is_stored_under_its_name(alias: str, measure: str
 
 
 def test_an_alias_meets_the_rules_of_its_measure() -> None:
-    with pytest.raises(SettingError, match="unit is 'char' and measure is 'bag-of-words'"):
-        Settings.of(measure="vocabulary", unit="char")
+    with pytest.raises(SettingError, match="unit is 'char' and measure is 'vocabulary'"):
+        Settings.of(measure="bag-of-words", unit="char")
     with pytest.raises(SettingError, match="Did you mean 'jaccard'"):
         Settings.of(measure="Jaccard")
 
@@ -252,7 +254,7 @@ def test_what_simhash_does_not_go_together_with(values: dict[str, Any], said: st
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "bag-of-words", "multiset"])
+@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "vocabulary", "multiset"])
 def test_what_simhash_goes_together_with(measure: str) -> None:
     made = Settings.of(sketch="simhash", measure=measure, distance=32, bits=128, audit=5, slots=128, recall=0.99)
     assert made.by_simhash

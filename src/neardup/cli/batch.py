@@ -151,7 +151,8 @@ def _show(found: Found, options: Options) -> None:
     written = "nothing (dry run)" if options.dry_run else f"{files['out']}: {', '.join(files['files'])}"
     show_summary(run, ("written", written))
     if run["counts"]["rejected"]:
-        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists them"))
+        them = "it" if run["counts"]["rejected"] == 1 else "them"
+        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists {them}"))
 
 
 def _rejected(found: Found, where: str) -> str:

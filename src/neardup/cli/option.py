@@ -34,6 +34,8 @@ from neardup.settings import (
 REQUIRED = inspect.Parameter.empty
 
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
+NAMED = {"keep": "POLICY", **dict.fromkeys(("within", "across", "sources"), "COLUMN")}
+"""Settings whose values are not plain names."""
 
 T = TypeVar("T")
 
@@ -50,9 +52,9 @@ class Declared:
     @classmethod
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
-        text = f"{field.help} Allowed: {field.rule.allowed}."
+        text = field.help if field.type is bool else f"{field.help} Allowed: {field.rule.allowed}."
         default = [field.default] if field.many and field.default else field.default
-        return cls((field.option,), default, text, METAVARS.get(field.type))
+        return cls((field.option,), default, text, NAMED.get(field.name, METAVARS.get(field.type)))
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""

@@ -99,4 +99,4 @@ def chunk_index(
     shingles = sets.hashes, starts[order], sets.offsets[1:][order]
     across = related.of(order).across
     numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order], across)
-    return index_of(numbered, listed, None, len(order), criterion, threads)
+    return index_of(numbered, listed, None, len(order), threads)

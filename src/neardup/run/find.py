@@ -34,6 +34,7 @@ from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.found import Found
+from neardup.run.kinds import counts_of, with_kinds
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
@@ -119,10 +120,13 @@ def run(
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
         missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
+    pairs = with_kinds(pairs, groups.pairs, rows, stages)
+    if missed is not None and audited is not None:
+        missed = with_kinds(missed, audited.missed, rows, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
     made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
-    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
+    told = {**account(action, made, ids, (*columns.notes, *of_ids, *noticed)), **counts_of(pairs)}
     access = access_of(documents, against)
     found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
     return Outcome(found, made)

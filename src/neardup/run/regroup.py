@@ -26,6 +26,7 @@ from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
 from neardup.run.account import Stages, decided, judgement, not_in_full
+from neardup.run.kinds import counts_of
 from neardup.run.not_judged import bytes_removed
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
@@ -150,7 +151,7 @@ def regroup(found: Result, threshold: float) -> Result:
         left = rows.ranks.take(pa.array(involved(rows, made.groups.pairs)))
         groups = group_table(made.decisions, rows, rows, now.search.in_words, counted_copies)
         run = _account(found, made, near.num_rows, was)
-    run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
+    run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
 
 

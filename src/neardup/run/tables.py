@@ -22,7 +22,7 @@ from neardup.tables import Bools, Int64s, UInt64s, column
 COUNTS = ("shared", "size_a", "size_b")
 MEASURED = ("common", "total_a", "total_b")
 """The columns of a measure that does not count shingles: common to both documents, and in each of them."""
-SAME_VALUE = "; kept, for across removes only documents of another value"
+SAME_VALUE = "; kept: across removes only documents of another value"
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
 
@@ -252,7 +252,7 @@ def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> p
     counts = group_sizes(decisions) - 1
     others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
     number = pc.cast(pa.array(counts), pa.string())
-    goes = pa.array(np.where(decisions.kept, "", "; goes like them, for keep is none").astype(str))
+    goes = pa.array(np.where(decisions.kept, "", "; goes, too: keep is none").astype(str))
     lead = pc.binary_join_element_wise("represents ", number, others, goes, "")
     followed = pc.if_else(pa.array(first == decisions.rows), near, of_first)
     return pc.if_else(
@@ -291,6 +291,6 @@ def _carried(decisions: Decisions, streams: Streams, ids: Named) -> tuple[pa.Arr
 def _spared(decisions: Decisions, said: Bools) -> pa.Array:
     """The reasons why other near copies stay, except those already explained (``said``)."""
     spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
-    unknown = "; kept, for it is not stored how much of it stands there"
-    told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    unknown = "; kept: its share in the representative is not stored"
+    told = np.where(np.isnan(decisions.similarity), unknown, "; kept: the representative holds too little of it")
     return pa.array(np.where(spared, told, "").astype(str))

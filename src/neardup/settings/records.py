@@ -183,7 +183,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """How pairs become groups."""
+    """How pairs become groups, and what is written about pairs."""
 
     groups: str = _setting(
         "principal",
@@ -196,6 +196,12 @@ class GroupSettings:
         one_of("needed", "all"),
         "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
         "pair.",
+    )
+    kinds: bool = _setting(
+        False,
+        Rule("true or false", lambda value: True),
+        "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
+        "reply, one is contained, one passage inserted/removed, moved, or wording. Reads the texts once more.",
     )
 
 
