@@ -18,6 +18,7 @@ import typer
 
 from neardup.settings import (
     FIELDS,
+    BaseTextSettings,
     Field,
     GroupSettings,
     Keep,
@@ -78,7 +79,9 @@ def setting(name: str, **changed: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SettingOptions(Shingles, Sketch, SimHashing, SearchSettings, GroupSettings, Keep, ReadingSettings, Work):
+class SettingOptions(
+    Shingles, BaseTextSettings, Sketch, SimHashing, SearchSettings, GroupSettings, Keep, ReadingSettings, Work
+):
     """The options of all settings as they were given, not yet checked."""
 
     def checked(self) -> Settings:

@@ -19,6 +19,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map
 from neardup.settings import Settings
+from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import new_key
@@ -62,13 +63,15 @@ class CorpusChunk:
 class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
-    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``).
+    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base`` do
+    not count.
     """
 
     parts: tuple[Part, ...]
     settings: Settings
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
+    base: BaseText | None = None
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
         """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.
@@ -92,6 +95,17 @@ class Corpus:
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
         memory.
         """
+        settings, key, base = self.settings, self.key, self.base
+
+        def of_texts(mine: Int64s, texts: pa.Array, places: Int64s) -> Result:
+            if base is None:
+                return work(mine, shingle_sets(texts, places, settings, key, features))
+            return work(mine, left_sets(texts, places, settings, key, features, base))
+
+        return self.with_texts(rows, of_texts)
+
+    def with_texts(self, rows: Int64s, work: Callable[[Int64s, pa.Array, Int64s], Result]) -> Iterator[Result]:
+        """Yield ``work(rows of a chunk, all its texts, their places among these)`` as ``with_shingle_sets`` does."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
         wanted = {k: part for k, part in enumerate(parts) if len(part)}
@@ -100,8 +114,7 @@ class Corpus:
             piece, chunk = item
             part = self.parts[self.pieces[piece].part]
             texts = one_array(chunk.read([part.text]).table.column(0))
-            rows_there = wanted[piece] - firsts[piece]
-            return work(wanted[piece], shingle_sets(texts, rows_there, self.settings, self.key, features))
+            return work(wanted[piece], texts, wanted[piece] - firsts[piece])
 
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 

@@ -33,8 +33,8 @@ class Sketches:
 class Rows:
     """What one pass over the input finds out about its rows; ``len`` is their number.
 
-    Rows that are *documents* are new and not empty: a document number is an index into ``unique``. Feature sets
-    are read again on request (``sets``); nothing else of the texts is kept.
+    Rows that are *documents* are new and not empty, and do not consist of base text: a document number is an index
+    into ``unique``. Feature sets are read again on request (``sets``); nothing else of the texts is kept.
     """
 
     corpus: Corpus
@@ -49,6 +49,7 @@ class Rows:
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     invalid: int = 0
     nulls: int = 0
+    left: Int64s | None = None  # with base text, int64[rows, 3]: see ``sketch.base_text.count_left``
     _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -73,6 +74,13 @@ class Rows:
     def first_new_document(self) -> int:
         """The first document of the new input; the documents before it are the reference set."""
         return int(np.searchsorted(self.unique, self.first_new))
+
+    @property
+    def base_only(self) -> Int64s:
+        """The rows with text of which nothing is left without base text, except exact copies of earlier ones."""
+        new = (self.units > 0) & (self.copy_of == np.arange(len(self)))
+        new[self.unique] = False
+        return np.flatnonzero(new)
 
     def part_first(self, part: int) -> int:
         """The first row of an input of the corpus."""

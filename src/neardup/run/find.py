@@ -18,6 +18,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, find_column
 from neardup.io.writers import access_of
+from neardup.join.base_documents import BaseDocuments, open_base
 from neardup.join.corpus import Corpus, Part
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.evidence import Evidence
@@ -32,6 +33,7 @@ from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
+from neardup.run.base_text import with_base, with_common, with_full_sizes
 from neardup.run.found import Found
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
@@ -54,6 +56,7 @@ def find(
     text: str | None = None,
     id: str | None = None,
     against: object | None = None,
+    ignore: object | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Found:
@@ -61,7 +64,8 @@ def find(
 
     ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
     Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
-    reference set of the same kinds. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates, whose
+    shingles do not count. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 
@@ -74,7 +78,8 @@ def find(
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
     old = None if against is None else open_documents(against, reading=chosen.reading)
-    return run(opened, columns, chosen, old, progress or Silent()).found
+    base = open_base(ignore, columns, chosen)
+    return run(opened, columns, chosen, old, progress or Silent(), ignore=base).found
 
 
 def run(
@@ -84,19 +89,23 @@ def run(
     against: Documents | None,
     progress: Progress,
     action: Action = "find",
+    *,
+    ignore: BaseDocuments | None = None,
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions."""
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus = Corpus(_parts(documents, columns, settings, against), settings)
+    corpus, base = with_base(Corpus(_parts(documents, columns, settings, against), settings), ignore, stages)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
-    noticed = (*left_aside_notes(rows), *_read_notes(rows))
+    rows, sketches, base = with_common(rows, sketches, base, stages)
+    noticed = (*left_aside_notes(rows), *_read_notes(rows), *base.notes)
     rows, of_ids = _settle_ids(rows, columns)
     search, proposal = propose(rows, sketches, bands, stages)
     del sketches  # verification needs the memory
     evidence = search.prove(rows, proposal, stages)
     del search, proposal
+    base = base.without_sets()
     row_rank = keep_rank(settings.keep.keep, rows.units, rows.first_new, rows.extra)
     decisions, groups = _decide(rows, evidence, row_rank, stages)
     if action == "group":
@@ -108,18 +117,21 @@ def run(
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
         measure, names = settings.search.measure, settings.search.in_words
-        pairs = pair_table(groups.pairs, shingles, rows, ids, measure)
+        pairs = with_full_sizes(pair_table(groups.pairs, shingles, rows, ids, measure), groups.pairs, rows)
         of_groups = group_table(decisions, rows, ids, names)
         ranks = rank_table(rows, row_rank, groups.pairs, ids)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
-        missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
+        missed = None
+        if audited is not None:
+            missed = pair_table(audited.missed, counted, rows, ids, measure)
+            missed = with_full_sizes(missed, audited.missed, rows)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
     made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
-    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
-    access = access_of(documents, against)
-    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
+    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed)) | base.as_dict(rows)
+    access = access_of(documents, against, None if ignore is None else ignore.documents)
+    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access, base.common)
     return Outcome(found, made)
 
 
