@@ -62,6 +62,11 @@ class Measure:
         return self.features == "tokens"
 
     @property
+    def of_units(self) -> bool:
+        """Whether it counts tokens or characters, each by itself, and not shingles."""
+        return self.features in ("words", "bag", "tokens")
+
+    @property
     def of_shingles(self) -> bool:
         """Whether its counts are those of the shingles, which every run has."""
         return self.features == "shingles"

@@ -72,13 +72,17 @@ def leave_out_common(
     with progress.stage("common", len(counted.affected), "documents") as advance:
         table, learned = _named(rows, counted.common, different)
         base = learned if rows.corpus.base is None else rows.corpus.base | learned
-        rows = replace(rows, left=_left_before(rows, counted.sizes))
+        left = _left_before(rows, counted.sizes)
         if not len(learned):
-            return rows, sketches, Learned(table, learned, different, held)
-        without = replace(rows, corpus=replace(rows.corpus, base=base))
-        made, sketches = _sign_again(without, sketches, counted.affected, advance)
-        sets = None if held is None else _left_of(held, rows, made, learned)
-    return made, sketches, Learned(table, learned, different, sets)
+            return replace(rows, left=left), sketches, Learned(table, learned, different, held)
+        made = replace(rows, corpus=replace(rows.corpus, base=base), left=left)
+        if held is not None and not MEASURES[rows.settings.search.measure].of_units:
+            held = _left_of(held, made, counted.affected, learned)
+        else:
+            held = None
+        signed = _sign_again(made, sketches, counted.affected, held, advance)
+        made, sketches, held = _with_something(made, signed, sketches, held)
+    return made, sketches, Learned(table, learned, different, held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,7 @@ def _pass(rows: Rows, held: DocumentSets | None) -> Iterator[tuple[Int64s, Shing
 
 def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) -> _Counted:
     """Count the shingles in more than ``limit`` documents."""
-    from neardup.kernels.sketch.left import add_to_cells  # other runs need not wait for it
+    from neardup.kernels.sketch.left import add_to_cells, in_full_cells  # other runs need not wait for them
 
     nothing, sizes = np.empty(0, np.int64), np.zeros(len(rows.unique), np.int64)
     tally, affected = _Tally(np.empty(0, np.uint64), nothing, nothing), np.zeros(len(sizes), np.bool_)
@@ -147,10 +151,9 @@ def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) 
         add_to_cells(sets.hashes, shift, cells)
         sizes[documents] = sets.sizes
         advance(len(documents))
-    many = cells > limit
-    if many.any():
+    if cells.max() > limit:
         for documents, sets in _pass(rows, held):
-            at = np.flatnonzero(many[sets.hashes >> shift])
+            at = in_full_cells(sets.hashes, shift, cells, np.uint32(limit))
             hashes, owner = sets.hashes[at], np.repeat(documents, sets.sizes)[at]
             affected[owner] = True
             tally += _tally(hashes, owner)
@@ -175,37 +178,55 @@ def _left_before(rows: Rows, sizes: Int64s) -> Int64s:
     return left
 
 
-def _sign_again(rows: Rows, sketches: Sketches, affected: Int64s, advance: Advance) -> tuple[Rows, Sketches]:
-    """Count and sketch what is left of the ``affected`` documents, and drop those with nothing left."""
+def _sign_again(
+    rows: Rows, sketches: Sketches, affected: Int64s, held: DocumentSets | None, advance: Advance
+) -> UInt32s:
+    """The signatures, those of the ``affected`` documents made again, from what now counts; counts that, too.
+
+    With ``held``, the sets without base text, the counts are known and no text is read but for signatures.
+    """
     base, settings, key, left = rows.corpus.base, rows.settings, rows.corpus.key, rows.left
     assert base is not None and left is not None
     signatures = np.concatenate(sketches.signatures)
     slots = signatures.shape[1]
+    if held is not None:
+        left[rows.unique, 1] = held.sets.sizes
 
-    def of_chunk(mine: Int64s, texts: pa.Array, places: Int64s) -> tuple[Int64s, Int64s, UInt32s]:
+    def of_chunk(mine: Int64s, texts: pa.Array, places: Int64s) -> tuple[Int64s, Int64s | None, UInt32s]:
         signed = sign_left(texts, places, settings, base, slots) if slots else np.empty((len(mine), 0), np.uint32)
-        return mine, count_left(texts, places, settings, key, base), signed
+        return mine, None if held else count_left(texts, places, settings, key, base), signed
 
-    for mine, counts, signed in rows.corpus.with_texts(rows.unique[affected], of_chunk):
-        left[mine] = counts
-        signatures[np.searchsorted(rows.unique, mine)] = signed
-        advance(len(mine))
-    stays = something_left(left[rows.unique], settings.search.measure)
-    made = replace(rows, unique=rows.unique[stays], left=left)
-    return made, Sketches((signatures[stays],), sketches.simhashes[stays])
+    if slots or held is None:
+        for mine, counts, signed in rows.corpus.with_texts(rows.unique[affected], of_chunk):
+            if counts is not None:
+                left[mine] = counts
+            signatures[np.searchsorted(rows.unique, mine)] = signed
+            advance(len(mine))
+    return signatures
 
 
-def _left_of(held: DocumentSets, before: Rows, rows: Rows, common: BaseText) -> DocumentSets | None:
-    """The sets in memory without the ``common`` shingles, for the documents of ``rows``; its store then has them."""
+def _with_something(
+    rows: Rows, signatures: UInt32s, sketches: Sketches, held: DocumentSets | None
+) -> tuple[Rows, Sketches, DocumentSets | None]:
+    """The same without the documents that consist of base text; the store of the rows has the ``held`` sets."""
+    assert rows.left is not None
+    stays = something_left(rows.left[rows.unique], rows.settings.search.measure)
+    made = replace(rows, unique=rows.unique[stays])
+    if held is not None:  # the sets of the documents without anything are empty
+        offsets = np.concatenate(([0], np.cumsum(held.sets.sizes[stays])))
+        held = DocumentSets(np.arange(len(made.unique)), ShingleSets(held.sets.hashes, offsets))
+        made.sets("shingles").adopt(held)
+    return made, Sketches((signatures[stays],), sketches.simhashes[stays]), held
+
+
+def _left_of(held: DocumentSets, rows: Rows, affected: Int64s, common: BaseText) -> DocumentSets:
+    """The sets in memory without the ``common`` shingles, which only the ``affected`` documents have."""
     from neardup.kernels.sketch.left import drop_from_sets
 
-    if not MEASURES[rows.settings.search.measure].of_shingles:
-        return None
-    hashes, offsets = drop_from_sets(held.sets.hashes, held.sets.offsets, common.table(rows.corpus.key))
-    sizes = np.diff(offsets)[np.isin(before.unique, rows.unique)]  # the sets of the others are empty
-    made = DocumentSets(np.arange(len(rows.unique)), ShingleSets(hashes, np.concatenate(([0], np.cumsum(sizes)))))
-    rows.sets("shingles").adopt(made)
-    return made
+    has = np.zeros(len(held.documents), np.bool_)
+    has[affected] = True
+    table = common.table(rows.corpus.key)
+    return DocumentSets(held.documents, ShingleSets(*drop_from_sets(held.sets.hashes, held.sets.offsets, has, table)))
 
 
 def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseText]:

@@ -93,8 +93,7 @@ def _left(texts: pa.Array, corpus: Corpus, base: BaseText, slots: int) -> tuple[
 
 def something_left(left: Int64s, measure: str) -> Bools:
     """Which documents have a feature that the measure counts, from their ``count_left`` (int64[n, 3])."""
-    row = MEASURES[measure]
-    something: Bools = left[:, 2 if row.of_text or row.features == "words" else 1] > 0
+    something: Bools = left[:, 2 if MEASURES[measure].of_units else 1] > 0
     return something
 
 

@@ -98,6 +98,8 @@ class Rows:
 
     def unnamed(self, parts: set[int]) -> Rows:
         """The same rows; those of some ``parts`` are named by number and not by their id column."""
+        if not parts:
+            return self  # with the sets that its stores know
         named = (
             replace(part, id=None) if number in parts else part for number, part in enumerate(self.corpus.parts)
         )

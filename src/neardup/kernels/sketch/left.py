@@ -173,15 +173,26 @@ def add_to_cells(hashes, shift, cells):
 
 
 @njit(cache=True, nogil=True)
-def drop_from_sets(hashes, offsets, table):
-    """Return (hashes, offsets) of the sets ``hashes[offsets[k]:offsets[k + 1]]`` (uint64) without those in a table."""
+def in_full_cells(hashes, shift, cells, most):
+    """Return int64[hits]: the places in ``hashes`` (uint64) of those whose cell has more than ``most``."""
+    places, hits = np.empty(hashes.size, np.int64), 0
+    for i in range(hashes.size):
+        places[hits] = i
+        hits += cells[hashes[i] >> shift] > most
+    return places[:hits]
+
+
+@njit(cache=True, nogil=True)
+def drop_from_sets(hashes, offsets, affected, table):
+    """Return (hashes, offsets) of the sets ``hashes[offsets[k]:offsets[k + 1]]`` (uint64) without those in a table.
+
+    Only the sets of which ``affected`` (bool) is set may have some.
+    """
     out, ends = np.empty(hashes.size, np.uint64), np.zeros(offsets.size, np.int64)
     used = np.int64(0)
     for k in range(offsets.size - 1):
         for i in range(offsets[k], offsets[k + 1]):
-            value = hashes[i]
-            if not _is_in(table, value):
-                out[used] = value
-                used += 1
+            out[used] = hashes[i]
+            used += not affected[k] or not _is_in(table, hashes[i])
         ends[k + 1] = used
     return out[:used], ends
