@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,22 +68,22 @@ def open_base(names: object, columns: Chosen, settings: Settings) -> BaseDocumen
     return BaseDocuments(opened, chosen.text, chosen.notes)
 
 
+def base_texts(names: Sequence[str | Path]) -> list[str]:
+    """Return the texts of the documents to ignore, for a comparison. Raises InputError like ``read_base``."""
+    if not names:
+        return []
+    opened = open_files(names)
+    text = choose_columns(opened, None, None).text if opened.columns else ""
+    found = [text for array in _texts(BaseDocuments(opened, text), []) for text in array.to_pylist()]
+    return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text or "" for text in found]
+
+
 def read_base(opened: BaseDocuments, settings: Settings, key: Key, progress: Progress) -> ReadBase:
     """Read the base text. Raises InputError if a part of it cannot be read, since it would count after all."""
     documents, found, pending, texts, short = opened.documents, NO_BASE_TEXT, NO_BASE_TEXT, 0, 0
     aside: list[str] = []
     with progress.stage("ignore", documents.size_bytes, "bytes") as advance:
-        for chunk in documents.chunks(None, [opened.text]) if opened.text else ():
-            read = chunk.read([opened.text])
-            for problem in read.problems:
-                if problem.kind in (None, NOT_EXTRACTED):
-                    raise InputError(
-                        f"--ignore: {printable(problem.source)} cannot be read in full: {printable(problem.reason)}",
-                        "Base texts that can be read, because text that is not read would count",
-                        "Correct the file, or leave it out",
-                    )
-                aside.append(printable(problem.file or problem.source))
-            array = one_array(read.table.column(0))
+        for array in _texts(opened, aside):
             texts += len(array)
             new = base_text_of(array, settings, key)
             short += _short(array, settings)
@@ -103,6 +103,21 @@ def read_base(opened: BaseDocuments, settings: Settings, key: Key, progress: Pro
             "consist of nothing else"
         )
     return ReadBase(found, tuple(documents.names), texts, tuple(notes))
+
+
+def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
+    """Yield the texts of each chunk; add the names of files that have no text, such as images, to ``aside``."""
+    for chunk in opened.documents.chunks(None, [opened.text]) if opened.text else ():
+        read = chunk.read([opened.text])
+        for problem in read.problems:
+            if problem.kind in (None, NOT_EXTRACTED):
+                raise InputError(
+                    f"--ignore: {printable(problem.source)} cannot be read in full: {printable(problem.reason)}",
+                    "Base texts that can be read, because text that is not read would count",
+                    "Correct the file, or leave it out",
+                )
+            aside.append(printable(problem.file or problem.source))
+        yield one_array(read.table.column(0))
 
 
 def _short(texts: pa.Array, settings: Settings) -> int:
