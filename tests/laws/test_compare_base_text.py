@@ -59,20 +59,19 @@ def test_base_text_without_words_changes_nothing() -> None:
     assert found.as_dict()["evidence"] == {**plain.as_dict()["evidence"], "base_a": [], "base_b": []}
 
 
-def test_base_text_is_named_where_it_is(tmp_path: Path) -> None:
+def test_base_text_is_named_where_it_is() -> None:
     found = nd.compare(OVEN, INVOICE, ignore=[FORM.format("")])
-    # "days … Yours" is one shingle run of the empty form, so the letters keep the words on both sides of theirs
     assert found.base_a.tolist() == [[0, 17], [24, 29]]
-    lines = found.text(80)
-    assert "   [1] |:Dear customer,:|\n   |:we thank you for your letter and will answer it within the next few days:|." in lines
-    assert "|:base text:| does not count" in lines
-    assert "base text    22 of 29 tokens of A and 22 of 27 of B are base text and do not count" in " ".join(lines.split("\n")).replace("  " * 7, " ") or "do not" in lines
+    said = " ".join(found.text(120).split())
+    assert "|:Dear customer,:|" in said
+    assert said.count("|:Yours sincerely, the service team:|") == 2  # on both sides
+    assert "|:base text:| does not count" in said
+    assert "base text 22 of 29 tokens of A and 22 of 27 of B are base text and do not count" in said
+    assert "|:we thank you for your letter and will answer it within the next few days:|." in found.text(90)
     page = found.html()
     assert '<span class="base" title="base text: does not count">Yours sincerely, the service team</span>' in page
     assert '; <span class="base">base text</span> does not count.' in page
     assert "<twice>" not in page
-    wide = found.text(120)
-    assert wide.count("|:Yours sincerely, the service team:|") == 2
 
 
 def test_without_base_texts_nobody_speaks_of_them() -> None:

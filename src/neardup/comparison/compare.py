@@ -85,9 +85,9 @@ def compare(
     A shingle is ``length`` units (``word``: tokens; ``char``: characters). A matching chunk has at least
     ``min_chunk`` units (default: ``length``). ``stop_words``, a language code ("en") or a collection of words, are
     excluded from the vocabulary, which always consists of words. ``ignore_numbers`` drops tokens that consist of
-    digits only, before anything else. ``ignore``: base texts, such as templates: their shingles count in no measure,
-    and ``base_a`` and ``base_b`` are their places. Two texts without a token are equal; a text without a token resembles no
-    other text.
+    digits only, before anything else. ``ignore`` are base texts, such as templates, whose shingles count in no
+    measure; ``base_a`` and ``base_b`` are their places. Two texts without a token are equal; a text without a
+    token resembles no other text.
 
     Raises SettingError for an invalid setting, InputError if a text is not a str, and LimitError if the comparison
     takes longer than ``seconds``. The time is checked before each of fourteen steps.

@@ -1,9 +1,9 @@
 """Shingles that are in many documents → base text of the run, learned from the documents themselves.
 
-Counting is exact, in memory that depends on the share and the length of the documents, not on their number. A first
-pass adds up the documents of each cell of hashes. A shingle in more than the limit of documents is in a cell with
-more, so a second pass counts only the shingles of such cells, one by one. Both passes use the sets in memory where
-they fit.
+Counting is exact, in memory that depends on the share and the length of the documents, not on their number. A
+first pass adds up the documents of each cell of hashes. A shingle in more than the limit of documents is in a cell
+with more, so a second pass counts only the shingles of such cells, one by one. Both passes use the sets in memory
+where they fit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from neardup.runtime import Advance, Progress
 from neardup.settings import Settings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
 from neardup.sketch.documents import ShingleSets, shingle_sets
-from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.units import read
 
@@ -56,9 +56,7 @@ class Learned:
     sets: DocumentSets | None = None
 
 
-def leave_out_common(
-    rows: Rows, sketches: Sketches, progress: Progress
-) -> tuple[Rows, Sketches, Learned]:
+def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tuple[Rows, Sketches, Learned]:
     """Learn the common shingles and leave them out: returns the rows and sketches without them.
 
     Documents that consist of base text are no longer among the documents.
@@ -186,7 +184,8 @@ def _sign_again(
     With ``held``, the sets without base text, the counts are known and no text is read but for signatures.
     """
     base, settings, key, left = rows.corpus.base, rows.settings, rows.corpus.key, rows.left
-    assert base is not None and left is not None
+    assert base is not None
+    assert left is not None
     signatures = np.concatenate(sketches.signatures)
     slots = signatures.shape[1]
     if held is not None:
@@ -226,7 +225,8 @@ def _left_of(held: DocumentSets, rows: Rows, affected: Int64s, common: BaseText)
     has = np.zeros(len(held.documents), np.bool_)
     has[affected] = True
     table = common.table(rows.corpus.key)
-    return DocumentSets(held.documents, ShingleSets(*drop_from_sets(held.sets.hashes, held.sets.offsets, has, table)))
+    hashes, offsets = drop_from_sets(held.sets.hashes, held.sets.offsets, has, table)
+    return DocumentSets(held.documents, ShingleSets(hashes, offsets))
 
 
 def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseText]:

@@ -63,8 +63,8 @@ class CorpusChunk:
 class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
-    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base`` do
-    not count.
+    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
+    do not count.
     """
 
     parts: tuple[Part, ...]
@@ -105,7 +105,7 @@ class Corpus:
         return self.with_texts(rows, of_texts)
 
     def with_texts(self, rows: Int64s, work: Callable[[Int64s, pa.Array, Int64s], Result]) -> Iterator[Result]:
-        """Yield ``work(rows of a chunk, all its texts, their places among these)`` as ``with_shingle_sets`` does."""
+        """Yield ``work(rows of a chunk, all its texts, their places)``, as ``with_shingle_sets`` does."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
         wanted = {k: part for k, part in enumerate(parts) if len(part)}

@@ -19,8 +19,8 @@ from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.corpus import Corpus, CorpusChunk, one_array
 from neardup.join.rows import Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
-from neardup.runtime import Progress, ordered_map
 from neardup.measures import MEASURES
+from neardup.runtime import Progress, ordered_map
 from neardup.sketch.base_text import BaseText, count_left, sign_left
 from neardup.sketch.documents import sign, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s

@@ -72,7 +72,7 @@ class ShingleStore:
         return found
 
     def adopt(self, sets: DocumentSets) -> None:
-        """Return ``sets``, made elsewhere, from now on for documents among them, as long as something keeps them."""
+        """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
         self._alive.append(ref(sets))
 
     def bound(self, documents: Int64s) -> Int64s:

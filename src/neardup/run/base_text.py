@@ -95,4 +95,5 @@ def with_full_sizes(table: pa.Table, pairs: pa.Table, rows: Rows) -> pa.Table:
 
 def _all_shingles(rows: Rows, documents: Int64s) -> Int64s:
     assert rows.left is not None
-    return rows.left[rows.unique[documents], 0]
+    sizes: Int64s = rows.left[rows.unique[documents], 0]
+    return sizes

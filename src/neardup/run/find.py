@@ -64,8 +64,8 @@ def find(
 
     ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
     Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
-    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates, whose
-    shingles do not count. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
+    whose shingles do not count. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 

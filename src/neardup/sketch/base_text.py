@@ -27,7 +27,7 @@ from neardup.text.unicode_data import unicode_tables
 
 @dataclass(frozen=True, eq=False)
 class BaseText:
-    """The shingles that do not count: uint64, sorted and distinct, hashed by the key of counts and by the public one."""
+    """The shingles that do not count (uint64, sorted, distinct), by the key of counts and by the public one."""
 
     counted: UInt64s
     published: UInt64s
@@ -36,9 +36,7 @@ class BaseText:
         return len(self.counted)
 
     def __or__(self, other: BaseText) -> BaseText:
-        return BaseText(
-            np.union1d(self.counted, other.counted), np.union1d(self.published, other.published)
-        )
+        return BaseText(np.union1d(self.counted, other.counted), np.union1d(self.published, other.published))
 
     def table(self, key: Key) -> UInt64s:
         """The table of the shingles under ``key``, which is the key of counts or the public one."""
@@ -76,9 +74,7 @@ def left_sets(
         "runs": (unit, length, length, kernels.DISTINCT, True),
     }[features]
     keys, tables = (PUBLIC, key), (base.table(PUBLIC), base.table(key))
-    hashes, ends, ranks = left(
-        text_batch(texts), rows, unicode_tables(), np.array(form, np.int64), keys, tables
-    )
+    hashes, ends, ranks = left(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64), keys, tables)
     return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
 
 

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neardup.kernels.sketch.left import add_to_cells, drop_from_sets, in_full_cells, keep_others, mark_covered, table_of
+from neardup.kernels.sketch.left import (
+    add_to_cells,
+    drop_from_sets,
+    in_full_cells,
+    keep_others,
+    mark_covered,
+    table_of,
+)
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import Settings
@@ -49,9 +56,7 @@ def test_features_of_shingles_lose_the_shingles_of_the_base_text(
         for a, part_a in enumerate(found):
             for b, part_b in enumerate(found):
                 both = bags[a] & bags[b] if features == "occurrences" else set(bags[a]) & set(bags[b])
-                assert len(set(part_a) & set(part_b)) == (
-                    both.total() if isinstance(both, Counter) else len(both)
-                )
+                assert len(set(part_a) & set(part_b)) == (both.total() if isinstance(both, Counter) else len(both))
 
 
 @given(TEXTS, TEXTS, st.integers(1, 4))
@@ -102,7 +107,9 @@ def test_a_table_has_its_hashes_and_no_others(inside: list[int], asked: list[int
     others = [value for value in asked if value not in inside]
     covered = np.zeros(len(asked) + length - 1, np.bool_)
     left = mark_covered(hashes, len(asked), len(covered) if asked else 0, table, covered)
-    expected = [any(value in inside for value in asked[max(0, k - length + 1) : k + 1]) for k in range(len(covered))]
+    expected = [
+        any(value in inside for value in asked[max(0, k - length + 1) : k + 1]) for k in range(len(covered))
+    ]
     if asked:
         assert (covered.tolist(), left) == (expected, expected.count(False))
     offsets = np.array([0, len(asked) // 2, len(asked)])

@@ -47,7 +47,7 @@ class _Side:
         if row in self._opened:
             yield from self.pieces(*self._bounds[row], EQUAL_ROW)
         else:
-            yield from self._painted(*self._plain[row], "")
+            yield from self._painted(self._plain[row], "")
 
     def pieces(self, begin: int, end: int, row_kind: int) -> Iterator[Fragment]:
         """Yield the pieces [begin, end) of a row with their marks."""
@@ -58,18 +58,16 @@ class _Side:
             span = self._spans[piece]
             if kind == CHANGED:
                 style, *marks = _CHANGED[self._which]
-                yield from self._painted(*span, style, marks if row_kind == CHANGED_ROW else _NO_MARKS)
+                yield from self._painted(span, style, marks if row_kind == CHANGED_ROW else _NO_MARKS)
             elif kind == MOVED:
                 plain, style = row_kind in (MOVED_A, MOVED_B), f"moved{match % STYLES_OF_MATCHES}"
-                yield from self._painted(*span, style, _NO_MARKS if plain else ("<~", "~>"))
+                yield from self._painted(span, style, _NO_MARKS if plain else ("<~", "~>"))
             else:
-                yield from self._painted(*span, "")
+                yield from self._painted(span, "")
 
-    def _painted(
-        self, begin: int, end: int, style: str, marks: Sequence[str] = _NO_MARKS
-    ) -> Iterator[Fragment]:
-        """Yield the characters [begin, end) between ``marks``: in one style, but base text in its own."""
-        before, after = marks
+    def _painted(self, span: list[int], style: str, marks: Sequence[str] = _NO_MARKS) -> Iterator[Fragment]:
+        """Yield the characters of a span between ``marks``: in one style, but base text in its own."""
+        (begin, end), (before, after) = span, marks
         if not self._base:
             yield f"{before}{self._shown(begin, end)}{after}", style
             return
@@ -111,14 +109,13 @@ class MarkedRows:
             return fragments
         made: list[Fragment] = []
         for is_base, run in groupby((part for part in fragments if part[0]), lambda part: part[1] == "base"):
-            text = "".join(part[0] for part in run) if is_base else ""
+            parts = list(run)
             if not is_base:
-                made += run
-            elif not text.strip():
-                made.append((text, ""))
-            else:
-                before, solid, after = text[: len(text) - len(text.lstrip())], text.strip(), text[len(text.rstrip()) :]
-                made += [(before, ""), (_BASE_BEGINS + solid + _BASE_ENDS, "base"), (after, "")]
+                made += parts
+                continue
+            text = "".join(part for part, _ in parts)
+            before, solid, after = _ends(text)
+            made += [(before, ""), (f"{_BASE_BEGINS}{solid}{_BASE_ENDS}" * bool(solid), "base"), (after, "")]
         return made
 
     def _side_of(self, row: int, which: int) -> list[Fragment]:
@@ -168,6 +165,13 @@ class MarkedRows:
             for side, matches in enumerate(self._alone)
             for match in matches.get(row, ())
         )
+
+
+def _ends(text: str) -> tuple[str, str, str]:
+    """Return the white space at the beginning of a text, the text between, and that at the end."""
+    solid = text.strip()
+    begin = text.find(solid) if solid else len(text)
+    return text[:begin], solid, text[begin + len(solid) :]
 
 
 def _to_same(kinds: list[int], begin: int, last: int) -> tuple[int, bool]:

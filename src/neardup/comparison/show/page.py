@@ -19,7 +19,14 @@ import numpy as np
 
 from neardup.comparison.show.cells import TextRows, escaped
 from neardup.comparison.show.differences import differences_of, rows_that_differ
-from neardup.comparison.show.words import base_sentence, common_sentence, differences_sentence, notes_on, unit_of, value_of
+from neardup.comparison.show.words import (
+    base_sentence,
+    common_sentence,
+    differences_sentence,
+    notes_on,
+    unit_of,
+    value_of,
+)
 from neardup.display import counted, number, printable
 from neardup.kernels.show.rows import EQUAL_ROW
 

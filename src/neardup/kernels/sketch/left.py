@@ -184,9 +184,9 @@ def in_full_cells(hashes, shift, cells, most):
 
 @njit(cache=True, nogil=True)
 def drop_from_sets(hashes, offsets, affected, table):
-    """Return (hashes, offsets) of the sets ``hashes[offsets[k]:offsets[k + 1]]`` (uint64) without those in a table.
+    """Return (hashes, offsets) of sets without the hashes in a table.
 
-    Only the sets of which ``affected`` (bool) is set may have some.
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64); only ``affected`` (bool) sets may have such hashes.
     """
     out, ends = np.empty(hashes.size, np.uint64), np.zeros(offsets.size, np.int64)
     used = np.int64(0)
