@@ -70,6 +70,8 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("other", to("dedup", SAMPLE, "--method", "lsh", "--audit", 20)),
         ("other", to("dedup", SAMPLE, "--against", MEMOS[0])),
         ("other", to("dedup", SAMPLE, "--unit", "char", "--length", 9)),
+        ("other", to("dedup", SAMPLE, "--method", "lsh", "--ignore", MEMOS[0])),
+        ("other", to("dedup", SAMPLE, "--ignore-common", 0.01)),
         ("other", to("group", SAMPLE, "--sketch", "simhash", "--distance", 3)),
         *(
             ("other", to("group", SAMPLE, "--measure", measure))

@@ -14,9 +14,10 @@ from typing import Literal, NamedTuple
 
 from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
 
-Features = Literal["shingles", "words", "occurrences", "bag", "tokens"]
+Features = Literal["shingles", "words", "occurrences", "bag", "tokens", "runs"]
 """The features of a text that a measure compares: its distinct shingles, its distinct words, its shingles with
-repeats, its tokens with repeats, its tokens in order."""
+repeats, its tokens with repeats, its tokens in order, the distinct shingles of these. The last are its shingles
+unless there is base text (``sketch/base_text.py``)."""
 
 CountedAs = Literal["set", "chunks", "order"]
 """How common features are counted: as those of a set, in matching chunks (the setting ``matching``), in order."""
@@ -59,6 +60,11 @@ class Measure:
     def of_text(self) -> bool:
         """Whether it measures common text, which is not a set."""
         return self.features == "tokens"
+
+    @property
+    def of_units(self) -> bool:
+        """Whether it counts tokens or characters, each by itself, and not shingles."""
+        return self.features in ("words", "bag", "tokens")
 
     @property
     def of_shingles(self) -> bool:

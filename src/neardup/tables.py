@@ -38,6 +38,9 @@ def fingerprint_schema(slots: int) -> pa.Schema:
 RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 """The tables of a result; their files have the same names."""
 
+OPTIONAL_TABLES = ("missed", "common")
+"""The tables that only some settings make."""
+
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
 """Document numbers of a candidate pair, a < b; sorted and distinct."""
 

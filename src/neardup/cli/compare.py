@@ -52,6 +52,7 @@ def compare(options: CompareOptions) -> int:
 
 def _compared(texts: tuple[str, str], options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
+    from neardup.join.base_documents import base_texts
 
     return compared(
         *texts,
@@ -60,6 +61,7 @@ def _compared(texts: tuple[str, str], options: CompareOptions) -> Comparison:
         min_chunk=options.min_chunk,
         stop_words=options.stop_words,
         ignore_numbers=options.ignore_numbers,
+        ignore=base_texts(options.ignore),
     )
 
 

@@ -18,6 +18,7 @@ import typer
 
 from neardup.settings import (
     FIELDS,
+    BaseTextSettings,
     Field,
     GroupSettings,
     Keep,
@@ -83,7 +84,16 @@ def setting(name: str, **changed: Any) -> Any:
 
 @dataclass(frozen=True)
 class SettingOptions(
-    Shingles, Sketch, SimHashing, SearchSettings, GroupSettings, Relations, Keep, ReadingSettings, Work
+    Shingles,
+    BaseTextSettings,
+    Sketch,
+    SimHashing,
+    SearchSettings,
+    GroupSettings,
+    Relations,
+    Keep,
+    ReadingSettings,
+    Work,
 ):
     """The options of all settings as they were given, not yet checked."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -93,6 +93,8 @@ class ComparisonRecord:
     - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: the units
       that repeat their own document, and those among the others that are in the other document.
     - ``settings``: the settings of the call; ``stop_words`` is the language, or the number of distinct words.
+    - ``base_a``, ``base_b`` int64[k, 2]: the runs [begin, end) of units in base text. They are in ``a``, ``b`` and
+      in the matches, but no measure counts them, except ``simhash_distance``.
     - ``caps``: sentences about matchings that were not completed; nearly always empty.
     """
 
@@ -106,6 +108,13 @@ class ComparisonRecord:
     matched_a: Bools
     matched_b: Bools
     caps: tuple[str, ...]
+    base_a: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    base_b: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+    @property
+    def ignores(self) -> bool:
+        """Whether base texts were given."""
+        return "ignore" in self.settings
 
     @property
     def degraded(self) -> bool:
@@ -183,6 +192,7 @@ class ComparisonRecord:
                 "spans_b": self.b.spans.tolist(),
                 "tiles": self.tiles.tolist(),
                 **{name: _runs(values) for name, values in flags.items()},
+                **({"base_a": self.base_a.tolist(), "base_b": self.base_b.tolist()} if self.ignores else {}),
             },
         }
 

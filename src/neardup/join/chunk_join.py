@@ -34,7 +34,7 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
     with progress.stage("shingles", len(documents), "documents"):
-        sets = rows.sets("shingles").get(documents).sets
+        sets = rows.sets("shingles" if rows.corpus.base is None else "runs").get(documents).sets
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
         index = chunk_index(sets, streams, settings, rows.corpus.key.shingles, rows.related)

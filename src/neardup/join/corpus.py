@@ -20,6 +20,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map
 from neardup.settings import Relations, Settings
+from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import new_key
@@ -71,13 +72,15 @@ class CorpusChunk:
 class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
-    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``).
+    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
+    do not count.
     """
 
     parts: tuple[Part, ...]
     settings: Settings
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
+    base: BaseText | None = None
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
         """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.
@@ -101,11 +104,14 @@ class Corpus:
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
         memory.
         """
+        settings, key, base = self.settings, self.key, self.base
 
-        def of_chunk(those: Int64s, places: Int64s, texts: pa.Array) -> Result:
-            return work(those, shingle_sets(texts, places, self.settings, self.key, features))
+        def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> Result:
+            if base is None:
+                return work(mine, shingle_sets(texts, places, settings, key, features))
+            return work(mine, left_sets(texts, places, settings, key, features, base))
 
-        return self._with_chunks(rows, of_chunk)
+        return self.with_chunks(rows, of_chunk)
 
     def with_texts(self, rows: Int64s, work: Callable[[int, pa.Array], Result]) -> Iterator[Result]:
         """Yield ``work(row, an array of its text alone)`` for each of ``rows`` (ascending), in worker threads."""
@@ -114,9 +120,9 @@ class Corpus:
             pairs = zip(those.tolist(), places.tolist(), strict=True)
             return [work(row, texts.slice(place, 1)) for row, place in pairs]
 
-        return chain.from_iterable(self._with_chunks(rows, of_chunk))
+        return chain.from_iterable(self.with_chunks(rows, of_chunk))
 
-    def _with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
+    def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
         """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))

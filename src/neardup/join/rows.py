@@ -36,8 +36,8 @@ class Sketches:
 class Rows:
     """What one pass over the input finds out about its rows; ``len`` is their number.
 
-    Rows that are *documents* are new and not empty: a document number is an index into ``unique``. Feature sets
-    are read again on request (``sets``); nothing else of the texts is kept.
+    Rows that are *documents* are new and not empty, and do not consist of base text: a document number is an index
+    into ``unique``. Feature sets are read again on request (``sets``); nothing else of the texts is kept.
     """
 
     corpus: Corpus
@@ -53,6 +53,7 @@ class Rows:
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     invalid: int = 0
     nulls: int = 0
+    left: Int64s | None = None  # with base text, int64[rows, 3]: see ``sketch.base_text.count_left``
     _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -88,6 +89,13 @@ class Rows:
         """The first document of the new input; the documents before it are the reference set."""
         return int(np.searchsorted(self.unique, self.first_new))
 
+    @property
+    def base_only(self) -> Int64s:
+        """The rows with text of which nothing is left without base text, except exact copies of earlier ones."""
+        new = (self.units > 0) & (self.copy_of == np.arange(len(self)))
+        new[self.unique] = False
+        return np.flatnonzero(new)
+
     def part_first(self, part: int) -> int:
         """The first row of an input of the corpus."""
         return next((piece.first for piece in self.corpus.pieces if piece.part >= part), len(self))
@@ -104,6 +112,8 @@ class Rows:
 
     def unnamed(self, parts: set[int]) -> Rows:
         """The same rows; those of some ``parts`` are named by number and not by their id column."""
+        if not parts:
+            return self  # with the sets that its stores know
         named = (
             replace(part, id=None) if number in parts else part for number, part in enumerate(self.corpus.parts)
         )

@@ -18,6 +18,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers import access_of
+from neardup.join.base_documents import BaseDocuments, open_base
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.evidence import Evidence
@@ -33,6 +34,7 @@ from neardup.run.account import Action, Run, Stages, account
 from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
+from neardup.run.base_text import with_base, with_common, with_full_sizes
 from neardup.run.found import Found
 from neardup.run.kinds import counts_of, with_kinds
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
@@ -58,6 +60,7 @@ def find(
     text: str | None = None,
     id: str | None = None,
     against: object | None = None,
+    ignore: object | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Found:
@@ -65,7 +68,8 @@ def find(
 
     ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
     Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
-    reference set of the same kinds. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
+    whose shingles do not count. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 
@@ -78,7 +82,8 @@ def find(
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
     old = None if against is None else open_documents(against, reading=chosen.reading)
-    return run(opened, columns, chosen, old, progress or Silent()).found
+    base = open_base(ignore, columns, chosen)
+    return run(opened, columns, chosen, old, progress or Silent(), ignore=base).found
 
 
 def run(
@@ -88,13 +93,16 @@ def run(
     against: Documents | None,
     progress: Progress,
     action: Action = "find",
+    *,
+    ignore: BaseDocuments | None = None,
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions."""
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus = Corpus(parts_of(documents, columns, settings, against), settings)
+    corpus, base = with_base(Corpus(parts_of(documents, columns, settings, against), settings), ignore, stages)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
+    rows, sketches, base = with_common(rows, sketches, base, stages)
     keep, kept_by = settings.keep.keep, rows.extra
     noticed = (*left_aside_notes(rows), *_read_notes(rows), *never_listed(keep, kept_by), *related_notes(rows))
     rows, of_ids = _settle_ids(rows, columns)
@@ -102,6 +110,7 @@ def run(
     del sketches  # verification needs the memory
     evidence = search.prove(rows, proposal, stages)
     del search, proposal
+    base = base.without_sets()
     row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
     decisions, groups = _decide(rows, evidence, row_rank, stages)
     counted_copies = _represented(decisions, rows) if settings.keep.count else None
@@ -109,27 +118,31 @@ def run(
         decisions = decisions.all_kept()
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
-    shingles = _on_shingles(rows, groups.pairs, stages)
-    counted = None if audited is None else _on_shingles(rows, audited.missed, stages)
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
-        measure, names = settings.search.measure, settings.search.in_words
-        pairs = pair_table(groups.pairs, shingles, rows, ids, measure)
-        of_groups = group_table(decisions, rows, ids, names, counted_copies)
+        of_groups = group_table(decisions, rows, ids, settings.search.in_words, counted_copies)
         ranks = rank_table(rows, row_rank, groups.pairs, ids)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
-        missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
-    pairs = with_kinds(pairs, groups.pairs, rows, stages)
-    if missed is not None and audited is not None:
-        missed = with_kinds(missed, audited.missed, rows, stages)
+    pairs = _pairs_with_ids(groups.pairs, rows, ids, stages)
+    missed = None if audited is None else _pairs_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
     made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
-    told = {**account(action, made, ids, (*columns.notes, *of_ids, *noticed)), **counts_of(pairs)}
-    access = access_of(documents, against)
-    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
+    told = {**account(action, made, ids, (*columns.notes, *of_ids, *noticed, *base.notes)), **counts_of(pairs)}
+    told |= base.as_dict(rows)
+    access = access_of(documents, against, None if ignore is None else ignore.documents)
+    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access, base.common)
     return Outcome(found, made)
+
+
+def _pairs_with_ids(pairs: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
+    """The table of pairs for users, from pairs by document number (VERIFIED)."""
+    shingles = _on_shingles(rows, pairs, stages)
+    with stages.stage("tables", None, "rows"):
+        table = pair_table(pairs, shingles, rows, ids, rows.settings.search.measure)
+        table = with_full_sizes(table, pairs, rows)
+    return with_kinds(table, pairs, rows, stages)
 
 
 def _read_notes(rows: Rows) -> list[str]:

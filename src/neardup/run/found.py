@@ -174,6 +174,8 @@ def write_result(found: Found, folder: OutputFolder) -> None:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
+    if found.common is not None:
+        folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
 

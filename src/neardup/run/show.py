@@ -34,7 +34,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     lines += [("documents", _documents(counts)), *_not_judged(run)]
     lines.append(("exact copies", number(counts["exact_copies"])))
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
-    lines += [("pairs", _pairs(run)), *_kinds(run)]
+    lines += [*_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
     if run["action"] != "group":
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
@@ -76,6 +76,19 @@ def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
     gone, stays = found["removed"], found["total"] - found["removed"]
     fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
     yield "not judged", f"{counted(found['total'], found['unit'])}: {kinds} ({fate})"
+
+
+def _base_text(run: Mapping[str, Any]) -> Iterator[Line]:
+    """The shingles that do not count, and how much of the documents they are."""
+    base = run.get("base_text")
+    if not base:
+        return
+    known = f"{counted(base['shingles'], 'shingle')} of {counted(base['documents'], 'base text')}"
+    learned = f"{counted(base['common'], 'common shingle')} of {number(base['of_documents'])} different documents"
+    sources = [known] * bool(base["inputs"]) + [learned] * bool(run["settings"].get("ignore_common"))
+    gone, before = base["shingles_before"] - base["shingles_after"], base["shingles_before"]
+    effect = f"{number(gone)} of {counted(before, 'shingle')} ({percent(gone, before)}) do not count"
+    yield "base text", f"{' and '.join(sources)}: {effect}, in {counted(base['documents_with'], 'document')}"
 
 
 def _kept(run: Mapping[str, Any]) -> str:

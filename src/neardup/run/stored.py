@@ -27,7 +27,7 @@ from neardup.io.readers.manifest import (
 )
 from neardup.run.stored_account import check_run, decoded
 from neardup.run.stored_tables import check_kinds, check_together, decode_table
-from neardup.tables import FORMAT_VERSION, RESULT_TABLES
+from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, RESULT_TABLES
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -54,7 +54,7 @@ def read_result(folder: Path) -> StoredResult:
         manifest = read_manifest(folder)
         read_whole(folder, RUN_FILE, manifest)
         search = check_run(run).search
-        names = [*RESULT_TABLES, *(["missed"] if "missed.parquet" in manifest.files else [])]
+        names = [*RESULT_TABLES, *(name for name in OPTIONAL_TABLES if f"{name}.parquet" in manifest.files)]
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
         check_together(tables, run["counts"], search)

@@ -54,6 +54,8 @@ _COLUMNS["not_judged"] = {
     "bytes": pa.int64(),
     "kept": pa.bool_(),
 }
+_COLUMNS["common"] = {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()}
+_FULL = ("full_size_a", "full_size_b")
 _CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
 _CARRIED["missed"] = _CARRIED["pairs"]
 _OPTIONAL = {
@@ -73,8 +75,9 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
         table = _with_present_names(table, MEASURES[search.measure])
         if "a_in_reference" in table.column_names:
             expected["a_in_reference"] = pa.bool_()
-    if name in ("pairs", "missed") and KIND in table.column_names:
-        expected[KIND] = pa.string()
+        expected.update({name: pa.int64() for name in _FULL if name in table.column_names})
+        if KIND in table.column_names:
+            expected[KIND] = pa.string()
     carried = _CARRIED.get(name, "")
     if carried and carried in table.column_names:
         expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
@@ -91,7 +94,7 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
     _check_ranks(ranks)
     _check_not_judged(tables["not_judged"])
     for name, table in tables.items():
-        if name == "not_judged":  # its documents are in no other table
+        if name in ("not_judged", "common"):  # their documents are in no other table, or not named
             continue
         for key in ("id", "id_a", "id_b", "group", "copy_of"):
             if key in table.column_names:

@@ -6,6 +6,7 @@ The command line, the reference page, the validation and their tests are derived
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
+    BaseTextSettings,
     Field,
     GroupSettings,
     Keep,
@@ -22,6 +23,7 @@ from neardup.settings.settings import Settings, ratio
 __all__ = [
     "FIELDS",
     "RECORDS",
+    "BaseTextSettings",
     "Field",
     "GroupSettings",
     "Keep",

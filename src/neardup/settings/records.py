@@ -84,6 +84,22 @@ class Shingles:
 
 
 @dataclass(frozen=True)
+class BaseTextSettings:
+    """Which shingles do not count."""
+
+    ignore_common: float = _setting(
+        0.0,
+        Rule(
+            "a number from 0 to 0.999999, with at most six decimals",
+            lambda value: 0 <= value < 1 and value == round(value, 6),
+            of_share,
+        ),
+        "Leave out shingles that are in more than this share of the different documents, and in at least three: "
+        "templates, footers, licences. common.parquet lists them. 0: off.",
+    )
+
+
+@dataclass(frozen=True)
 class Sketch:
     """How a set of shingles becomes a signature."""
 
@@ -296,6 +312,7 @@ class Work:
 
 RECORDS: Mapping[str, type] = {
     "shingles": Shingles,
+    "base": BaseTextSettings,
     "sketch": Sketch,
     "simhash": SimHashing,
     "search": SearchSettings,

@@ -15,6 +15,7 @@ from neardup.measures import MEASURES, aliases
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
+    BaseTextSettings,
     GroupSettings,
     Keep,
     ReadingSettings,
@@ -41,6 +42,7 @@ class Settings:
     """
 
     shingles: Shingles = Shingles()
+    base: BaseTextSettings = BaseTextSettings()
     sketch: Sketch = Sketch()
     simhash: SimHashing = SimHashing()
     search: SearchSettings = SearchSettings()

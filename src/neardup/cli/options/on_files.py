@@ -21,6 +21,7 @@ class DedupOptions:
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     against: list[str] = shared.AGAINST.field()
+    ignore: list[str] = shared.IGNORE.field()
     annotate: bool = option(
         "--annotate",
         False,
@@ -41,6 +42,7 @@ class GroupOptions:
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained"}))
     against: list[str] = shared.AGAINST.field()
+    ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
         "--from",
         None,
@@ -75,6 +77,7 @@ class CompareOptions:
         "Leave the stop words of a language (en, de, …) out of the vocabulary; needs neardup[stopwords].",
         "LANGUAGE",
     )
+    ignore: list[str] = shared.IGNORE.field()
     ignore_numbers: bool = option("--ignore-numbers", False, "Leave out tokens that consist of digits.")
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"
