@@ -20,7 +20,7 @@ ANNOTATIONS = ("group", "representative", "similarity")
 """The columns that ``--annotate`` adds."""
 
 
-class Added(Protocol):
+class AddedColumns(Protocol):
     """Columns to add to rows."""
 
     @property
@@ -41,9 +41,9 @@ def added_names(settings: Settings, format: Format, *, annotate: bool) -> tuple[
     return (*(ANNOTATIONS if annotate else ()), *counted)
 
 
-def added_to(run: Run, format: Format, *, annotate: bool) -> Added | None:
+def added_to(run: Run, format: Format, *, annotate: bool) -> AddedColumns | None:
     """The columns that a run adds to its kept rows, or None."""
-    found: list[Added] = [Annotations(run)] if annotate else []
+    found: list[AddedColumns] = [Annotations(run)] if annotate else []
     if run.represented is not None and format != "text":
         found.append(_Flat(run.represented) if format == "csv" else run.represented)
     return _Together(found) if found else None
@@ -97,7 +97,7 @@ class _Flat:
 class _Together:
     """The columns of several, side by side."""
 
-    def __init__(self, parts: Sequence[Added]) -> None:
+    def __init__(self, parts: Sequence[AddedColumns]) -> None:
         self._parts = parts
         self.schema = pa.schema([field for part in parts for field in part.schema])
 

@@ -17,7 +17,7 @@ from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
 from neardup.join.corpus import CorpusChunk
 from neardup.run.account import Action, Stages
-from neardup.run.added import Added, added_names, added_to
+from neardup.run.added import AddedColumns, added_names, added_to
 from neardup.run.find import Outcome
 from neardup.run.found import Found, write_result
 from neardup.runtime import Advance, Progress, Silent, ordered_map, peak_memory
@@ -132,7 +132,7 @@ def _native(chunk: Chunk) -> tuple[int, NativeRows]:
 
 
 def _write_piece(
-    writer: KeptWriter, piece: CorpusChunk, native: NativeRows, stays: Bools, added: Added | None
+    writer: KeptWriter, piece: CorpusChunk, native: NativeRows, stays: Bools, added: AddedColumns | None
 ) -> int:
     """Write the rows of a chunk that stay; return how many rows could not be written."""
     # a column that the first pass did not read may be damaged: its rows are missing in ``native``

@@ -233,7 +233,7 @@ class Relations:
         (),
         several(Rule("names of columns, each once", is_column)),
         "Compare only documents with the same value in this column, for example a language or a mailbox; others "
-        "are never pairs, copies, or in one group. Given several times: the same values in all of these columns.",
+        "are never pairs, copies, or in one group. Given several times: all these columns count.",
         many=True,
     )
     across: str = _setting(
@@ -251,7 +251,7 @@ class Keep:
     keep: str | tuple[str, ...] = _setting(
         "longest",
         Rule(
-            "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several of these, or none",
+            "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in order, or none",
             lambda value: _KEEP_EACH.holds(value) and keep_policies(value),
             lambda value: of_keep(value, (*KEEP_ORDERS, KEEP_NONE)),
         ),

@@ -83,7 +83,7 @@ def several(rule: Rule, least: int = 0) -> Rule:
     def hint(value: Any) -> str:
         given = list(map(repr, listed(value)))
         if len(set(given)) < len(given):
-            return "Give each of them once."
+            return "Give each one once."
         return next((said for one in listed(value) if (said := rule.hint(one))), "")
 
     return Rule(rule.allowed, holds, hint)
