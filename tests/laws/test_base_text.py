@@ -33,7 +33,7 @@ OF_TEXT = (
     ("chunk-longest", "literal"),
     ("chunk-union", "information"),
     ("lcs", "literal"),
-    ("bag-of-words", "literal"),
+    ("vocabulary", "literal"),
 )
 
 

@@ -16,7 +16,7 @@ __all__ = ["file"]
 OF_RUN = {
     "resemblance": "resemblance",
     "overlap": "overlap",
-    "bag-of-words": "bag_of_words",
+    "vocabulary": "vocabulary",
     "multiset": "multiset",
     "chunk-longest": "chunk_longest_literal",
     "chunk-union": "chunk_union_literal",
@@ -44,7 +44,7 @@ def test_a_comparison_has_the_numbers_of_the_run(measure: str, file: Path) -> No
 
 def test_measures_of_tokens_are_those_of_the_texts_cut_by_hand() -> None:
     cut = [" ".join(by_hand.without(words, base(), 5)) for words in units()]
-    names = ("chunk_union_information", "chunk_longest_literal", "lcs", "bag_of_words", "tokens_a", "tokens_b")
+    names = ("chunk_union_information", "chunk_longest_literal", "lcs", "vocabulary", "tokens_a", "tokens_b")
     pairs = [(a, b) for a in range(0, 60, 9) for b in range(a + 1, 60, 11) if cut[a] and cut[b]]
     for a, b in pairs:
         found = nd.compare(own()[a], own()[b], ignore=[template()]).measures
