@@ -19,6 +19,7 @@ from neardup.settings import FIELDS, RECORDS, Settings, ratio
 ALLOWED: dict[str, list[Any]] = {
     "unit": ["word", "char"],
     "length": [1, 5, 64],
+    "ignore_common": [0, 0.0, 0.01, 0.999999],
     "sketch": ["one-permutation", "classic", "simhash"],
     "slots": [1, 2, 128, 4096],
     "bits": [64, 128],
@@ -44,7 +45,6 @@ ALLOWED: dict[str, list[Any]] = {
     "pairs": ["needed", "all"],
     "keep": ["longest", "first", "last", "max:date", "min:x"],
     "only_contained": [0, 0.0, 0.9, 1],
-    "ignore_common": [0, 0.0, 0.01, 0.999999],
     "empty": ["keep", "drop", "one"],
     "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
@@ -53,6 +53,7 @@ ALLOWED: dict[str, list[Any]] = {
 REFUSED: dict[str, list[Any]] = {
     "unit": ["line", "", "Word", 5, None],
     "length": [0, -1, 65, 5.0, "5", True, None],
+    "ignore_common": [-0.1, 1, 5, 1e-7, float("nan"), "0.1", True],
     "sketch": ["minhash", "", 1],
     "slots": [0, 4097, 8192, -128, 128.0, True],
     "bits": [0, 32, 63, 256, 64.0, "64", True, None],
@@ -69,7 +70,6 @@ REFUSED: dict[str, list[Any]] = {
     "pairs": ["some", "", 1],
     "keep": ["shortest", "max:", "min:", "max", "", 3],
     "only_contained": [-0.1, 1.1, float("nan"), "1", True],
-    "ignore_common": [-0.1, 1, 5, 1e-7, float("nan"), "0.1", True],
     "empty": ["none", "", 1],
     "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
