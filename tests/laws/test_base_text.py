@@ -15,6 +15,7 @@ import pytest
 from test_determinism import of_tables, without_costs
 
 import neardup as nd
+from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import common_shingles
 from neardup.join.base_documents import open_base
@@ -288,3 +289,13 @@ def test_every_pair_has_its_counts_in_the_summary_of_the_run(file: Path) -> None
     assert said["documents_with"] == sum(bool(each & base()) for each in sets)
     assert said["shingles"] == len(base())
     assert len(list(combinations(sets, 2))) > found.pairs.num_rows
+
+
+def test_a_base_text_that_cannot_be_read_in_full_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"text": "one two three four five six"}\nnot json\n')
+    with pytest.raises(InputError, match=r"bad\.jsonl cannot be read in full"):
+        nd.find(["a text"], ignore=tmp_path / "bad.jsonl")
+    with pytest.raises(InputError, match="no file or folder"):
+        nd.find(["a text"], ignore=[tmp_path / "nowhere.txt"])
+    with pytest.raises(InputError, match="by a value of type bytes"):
+        nd.find(["a text"], ignore=[b"text"])

@@ -19,6 +19,7 @@ from neardup.settings import FIELDS, RECORDS, Settings, ratio
 ALLOWED: dict[str, list[Any]] = {
     "unit": ["word", "char"],
     "length": [1, 5, 64],
+    "ignore_common": [0, 0.0, 0.01, 0.999999],
     "sketch": ["one-permutation", "classic", "simhash"],
     "slots": [1, 2, 128, 4096],
     "bits": [64, 128],
@@ -60,6 +61,7 @@ ALLOWED: dict[str, list[Any]] = {
 REFUSED: dict[str, list[Any]] = {
     "unit": ["line", "", "Word", 5, None],
     "length": [0, -1, 65, 5.0, "5", True, None],
+    "ignore_common": [-0.1, 1, 5, 1e-7, float("nan"), "0.1", True],
     "sketch": ["minhash", "", 1],
     "slots": [0, 4097, 8192, -128, 128.0, True],
     "bits": [0, 32, 63, 256, 64.0, "64", True, None],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable
 from time import monotonic
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -68,6 +68,14 @@ class Comparison(ComparisonRecord):
         return self.text()
 
 
+class LeftOut(TypedDict, total=False):
+    """Text that :func:`compare` leaves out; by default none."""
+
+    stop_words: str | Collection[str] | None
+    ignore_numbers: bool
+    ignore: Collection[str] | None
+
+
 def compare(
     a: str,
     b: str,
@@ -75,10 +83,8 @@ def compare(
     length: int = 5,
     unit: str = "word",
     min_chunk: int | None = None,
-    stop_words: str | Collection[str] | None = None,
-    ignore_numbers: bool = False,
-    ignore: Collection[str] | None = None,
     seconds: float | None = None,
+    **left_out: Unpack[LeftOut],
 ) -> Comparison:
     """Compare two texts by every measure, with the evidence.
 
@@ -104,20 +110,31 @@ def compare(
     checked = Settings.of(length=length, unit=unit)
     if min_chunk is not None:
         matching.check_length("min_chunk", min_chunk)
-    left_out = stop_word_hashes(stop_words)
+    stop_words, ignore_numbers, ignore = _left_out(**left_out)
+    no_words = stop_word_hashes(stop_words)
     settings: dict[str, Any] = {
         "length": checked.shingles.length,
         "unit": checked.shingles.unit,
         "min_chunk": min_chunk or checked.shingles.length,
         "ignore_numbers": bool(ignore_numbers),
-        "stop_words": stop_words if isinstance(stop_words, str) else len(left_out),
+        "stop_words": stop_words if isinstance(stop_words, str) else len(no_words),
         **({"ignore": len(ignore)} if ignore else {}),
     }
     in_time = _Clock(seconds)
     readings = (in_time(read)(a, ignore_numbers=ignore_numbers), in_time(read)(b, ignore_numbers=ignore_numbers))
     form = settings["length"], settings["unit"]
     base = base_shingles(ignore, *form, ignore_numbers=ignore_numbers, key=readings[0].key)
-    return _compare(readings, settings, left_out, base, in_time)
+    return _compare(readings, settings, no_words, base, in_time)
+
+
+def _left_out(
+    *,
+    stop_words: str | Collection[str] | None = None,
+    ignore_numbers: bool = False,
+    ignore: Collection[str] | None = None,
+) -> tuple[str | Collection[str] | None, bool, Collection[str] | None]:
+    """Return the values of ``LeftOut`` with their defaults. Raises TypeError for another name."""
+    return stop_words, ignore_numbers, ignore
 
 
 class _Clock:
@@ -177,19 +194,7 @@ def _compare(
         "minhash": in_time(_minhash)((whole_a, whole_b), length, base),
         "simhash_distance": distance(*(in_time(of_codepoints)(reading.codepoints) for reading in readings)),
     }
-    measures = {
-        "tokens_a": len(a),
-        "tokens_b": len(b),
-        "shingles_a": shingles.size_a,
-        "shingles_b": shingles.size_b,
-        "shared": shingles.shared,
-        **_values(counts),
-        "common_literal": literal.common,
-        "common_literal_upper_bound": literal.upper_bound,
-        "common_information": information.common,
-        "chunks_literal": len(literal.tiles),
-        **of_sketches,
-    }
+    measures = {**_measured(counts, literal, information), **of_sketches}
     capped = literal.capped or shown[0].capped
     return Comparison(
         settings,
@@ -204,6 +209,23 @@ def _compare(
         tuple([TILING_CAP] * capped + [LCS_CAP] * lcs_capped),
         *(() if covered is None else map(runs_of, covered)),
     )
+
+
+def _measured(counts: _Counts, literal: matching.Literal, information: matching.Information) -> dict[str, Any]:
+    """Return every measure but the estimates of sketches, by name."""
+    (shared, shingles_a, shingles_b), (common, tokens_a, tokens_b) = counts["shingles"], counts["literal"]
+    return {
+        "tokens_a": tokens_a,
+        "tokens_b": tokens_b,
+        "shingles_a": shingles_a,
+        "shingles_b": shingles_b,
+        "shared": shared,
+        **_values(counts),
+        "common_literal": common,
+        "common_literal_upper_bound": literal.upper_bound,
+        "common_information": information.common,
+        "chunks_literal": len(literal.tiles),
+    }
 
 
 def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]:
