@@ -235,7 +235,7 @@ def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseTe
     published, texts = np.zeros(len(common.hashes), np.uint64), [""] * len(common.hashes)
     documents = np.unique(common.first)
 
-    def of_chunk(mine: Int64s, array: pa.Array, places: Int64s) -> list[tuple[str, Place]]:
+    def of_chunk(_: Int64s, places: Int64s, array: pa.Array) -> list[tuple[str, Place]]:
         return [(_text(array[place]), _place(array, place, settings, key, common.hashes)) for place in places]
 
     by_word, length = settings.shingles.unit == "word", settings.shingles.length
