@@ -72,11 +72,20 @@ class Measure:
         return self.features == "shingles"
 
     @property
+    def directed(self) -> bool:
+        """Whether the two documents of a pair may have different values.
+
+        >>> [name for name, measure in MEASURES.items() if measure.directed]
+        ['containment']
+        """
+        return any(value.from_b for value in self.values)
+
+    @property
     def column(self) -> str:
         """The column that it adds to the pairs; "" if they have its value anyway.
 
-        >>> MEASURES["bag-of-words"].column, MEASURES["containment"].column
-        ('bag_of_words', '')
+        >>> MEASURES["chunk-union"].column, MEASURES["containment"].column
+        ('chunk_union', '')
         """
         values = {value.name for value in self.values}
         return "" if values & set(ALWAYS) else self.name.replace("-", "_")
@@ -138,19 +147,19 @@ _ROWS = (
         ),
     ),
     Measure(
-        "bag-of-words",
+        "vocabulary",
         "words",
         RESEMBLANCE,
-        "vocabulary (bag-of-words): resemblance of the sets of words",
+        "vocabulary: resemblance of the sets of words",
         "different words",
         (
             Value(
-                "bag_of_words",
+                "vocabulary",
                 "Of the different words of either document, without stop words, the share in both.",
                 "words",
             ),
         ),
-        alias="vocabulary",
+        alias="bag-of-words",
     ),
     Measure(
         "multiset",
@@ -230,7 +239,7 @@ def aliases() -> dict[str, str]:
     """Return the further names that are accepted, and the names under which results store them.
 
     >>> aliases()
-    {'jaccard': 'resemblance', 'vocabulary': 'bag-of-words'}
+    {'jaccard': 'resemblance', 'bag-of-words': 'vocabulary'}
     """
     return {measure.alias: measure.name for measure in MEASURES.values() if measure.alias}
 

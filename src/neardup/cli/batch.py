@@ -89,7 +89,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     against = open_files(options.against, reading=settings.reading) if options.against else None
     ignore = open_base(options.ignore, columns, settings)
     if options.out is not None and not options.dry_run:
-        check_before(documents, options.out, action)
+        check_before(documents, options.out, action, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
             return run(documents, columns, settings, against, progress, action, ignore=ignore).found
@@ -153,7 +153,8 @@ def _show(found: Found, options: Options) -> None:
     written = "nothing (dry run)" if options.dry_run else f"{files['out']}: {', '.join(files['files'])}"
     show_summary(run, ("written", written))
     if run["counts"]["rejected"]:
-        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists them"))
+        them = "it" if run["counts"]["rejected"] == 1 else "them"
+        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists {them}"))
 
 
 def _rejected(found: Found, where: str) -> str:

@@ -1,6 +1,6 @@
 """Every measure of two documents, and the evidence: the common text, its places, and which numbers are estimates.
 
-*Resemblance*, *containment*, *overlap*, *vocabulary* (``bag_of_words``) and *multiset* compare sets.
+*Resemblance*, *containment*, *overlap*, *vocabulary* and *multiset* compare sets.
 *Chunk-longest* and *chunk-union* compare text that matches in runs of w or more tokens, each counted in two ways
 (``matching.py``). *Lcs* compares text in order. *Minhash* and *simhash* are the estimates of a sketch.
 """

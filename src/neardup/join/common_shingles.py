@@ -191,12 +191,12 @@ def _sign_again(
     if held is not None:
         left[rows.unique, 1] = held.sets.sizes
 
-    def of_chunk(mine: Int64s, texts: pa.Array, places: Int64s) -> tuple[Int64s, Int64s | None, UInt32s]:
+    def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> tuple[Int64s, Int64s | None, UInt32s]:
         signed = sign_left(texts, places, settings, base, slots) if slots else np.empty((len(mine), 0), np.uint32)
         return mine, None if held else count_left(texts, places, settings, key, base), signed
 
     if slots or held is None:
-        for mine, counts, signed in rows.corpus.with_texts(rows.unique[affected], of_chunk):
+        for mine, counts, signed in rows.corpus.with_chunks(rows.unique[affected], of_chunk):
             if counts is not None:
                 left[mine] = counts
             signatures[np.searchsorted(rows.unique, mine)] = signed
@@ -239,7 +239,7 @@ def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseTe
         return [(_text(array[place]), _place(array, place, settings, key, common.hashes)) for place in places]
 
     by_word, length = settings.shingles.unit == "word", settings.shingles.length
-    for found in rows.corpus.with_texts(rows.unique[documents], of_chunk):
+    for found in rows.corpus.with_chunks(rows.unique[documents], of_chunk):
         for text, (number, at, public) in found:
             published[number] = public
             units = read(text).units(by_word).strings

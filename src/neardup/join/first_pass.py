@@ -13,12 +13,15 @@ import pyarrow.compute as pc
 from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
+from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
-from neardup.join.corpus import Corpus, CorpusChunk, one_array
+from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array
+from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
+from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch.base_text import BaseText, count_left, sign_left
@@ -61,6 +64,10 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -
         left, signatures = _left(texts, corpus, base, slots)
     carried = carried_by(rows.table.column(ATTACHMENTS)) if ATTACHMENTS in part.columns else {}
     mix_in(keys, carried)
+    related = _related(rows.table, part, corpus.key)
+    for told in related:
+        if len(told):
+            keys ^= told
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
@@ -79,8 +86,23 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -
         invalid=int(invalid.sum()) + rows.replaced,
         nulls=texts.null_count,
         ids=one_array(rows.table.column(part.id)) if part.id else None,
-        extra=one_array(rows.table.column(part.extra)) if part.extra else None,
+        extra={name: one_array(rows.table.column(name)) for name in part.extra},
+        related=(related[0][:, 0], related[1][:, 0]),
     )
+
+
+def _related(table: pa.Table, part: Part, key: Key) -> tuple[UInt64s, UInt64s]:
+    """Keyed hashes of the values that rows have within and across, uint64[n, 2] each; [0, 2] where none count.
+
+    They become part of the stream keys: rows of different values are not exact copies.
+    """
+    asked, found = part.relations, []
+    for role, names in (("within", asked.within), ("across", (asked.across,) if asked.across else ())):
+        for name in names:
+            require_labels(table.schema.field(name).type, name, f"--{role}")
+        columns = [table.column(name) for name in names]
+        found.append(digests(columns, role, key) if names else np.empty((0, 2), np.uint64))
+    return found[0], found[1]
 
 
 def _left(texts: pa.Array, corpus: Corpus, base: BaseText, slots: int) -> tuple[Int64s, UInt32s]:
@@ -115,7 +137,8 @@ class _Read:
     invalid: int
     nulls: int
     ids: pa.Array | None
-    extra: pa.Array | None
+    extra: dict[str, pa.Array]
+    related: tuple[UInt64s, UInt64s]
 
     @property
     def bytes_read(self) -> int:
@@ -137,7 +160,8 @@ class _Growing:
         self._unique: list[Int64s] = []
         self._left: list[Int64s] = []
         self._ids: list[list[pa.Array]] = [[] for _ in corpus.parts]
-        self._extra: list[pa.Array] = []
+        self._extra: dict[str, list[pa.Array]] = {}
+        self._related: tuple[list[UInt64s], list[UInt64s]] = ([], [])
         self._problems = Problems()
         self._left_aside: list[tuple[int, Problem]] = []
         self._attachments: dict[int, tuple[Attachment, ...]] = {}
@@ -161,8 +185,10 @@ class _Growing:
         self._pieces.append(CorpusChunk(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
         if read.ids is not None:
             self._ids[read.part].append(read.ids)
-        if read.extra is not None:
-            self._extra.append(read.extra)
+        for name, values in read.extra.items():
+            self._extra.setdefault(name, []).append(values)
+        for told, hashes in zip(self._related, read.related, strict=True):
+            told.append(hashes)
         self._take_problems(read)
         self._attachments.update((first + place, found) for place, found in read.attachments.items())
         self._invalid += read.invalid
@@ -189,7 +215,8 @@ class _Growing:
             copy_of=copy_of,
             unique=_concatenated(self._unique),
             ids=tuple(_joined(arrays) for arrays in self._ids),
-            extra=_joined(self._extra) if self._extra else None,
+            extra={name: _joined(arrays) for name, arrays in self._extra.items()},
+            row_related=Related(*(np.concatenate([np.empty(0, np.uint64), *told]) for told in self._related)),
             problems=self._problems,
             left_aside=tuple(self._left_aside),
             attachments=self._attachments,

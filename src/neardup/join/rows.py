@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
 from neardup.join.corpus import Corpus
+from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
@@ -43,7 +46,8 @@ class Rows:
     copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
     unique: Int64s  # the row of each document
     ids: tuple[pa.Array, ...]  # per part: the id column, or an empty array where rows are named by number
-    extra: pa.Array | None
+    extra: Mapping[str, pa.Array] = field(default_factory=dict)  # columns of the new input, held whole
+    row_related: Related = EVERYONE  # of rows
     problems: Problems = field(default_factory=Problems)
     left_aside: tuple[tuple[int, Problem], ...] = ()  # (input, file that holds no known text)
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
@@ -54,6 +58,16 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.units)
+
+    @cached_property
+    def related(self) -> Related:
+        """Which documents may be pairs."""
+        return self.row_related.of(self.unique).simplified()
+
+    @property
+    def across(self) -> UInt64s:
+        """uint64[rows]: equal for rows that are not pairs because of ``across``; empty without it."""
+        return self.row_related.across
 
     @property
     def settings(self) -> Settings:

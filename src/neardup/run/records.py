@@ -122,8 +122,8 @@ class ResultRecord:
     """The tables of a result and its account.
 
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; another
-    measure adds its counts common, total_a, total_b, and a column named after it; with base text there are also
-    full_size_a and full_size_b, the shingles of the documents with their base text
+    measure adds its counts common, total_a, total_b, and a column named after it; ``kinds`` adds kind; with base
+    text there are also full_size_a and full_size_b, the shingles of the documents with their base text
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
     ``copies``  id, copy_of: exact copies
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None

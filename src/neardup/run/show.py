@@ -34,7 +34,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     lines += [("documents", _documents(counts)), *_not_judged(run)]
     lines.append(("exact copies", number(counts["exact_copies"])))
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
-    lines += [*_base_text(run), ("pairs", _pairs(run))]
+    lines += [*_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
     if run["action"] != "group":
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
@@ -104,6 +104,14 @@ def _pairs(run: Mapping[str, Any]) -> str:
     if run["choice"]["method"] == "exact" and not counts["verified"]:
         return f"{asked}, joined exactly"
     return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def _kinds(run: Mapping[str, Any]) -> Iterator[Line]:
+    """The kinds of difference that pairs have, the most frequent first."""
+    found = [(name, count) for name, count in run.get("kinds", {}).items() if count]
+    if found:
+        in_order = sorted(found, key=lambda item: -item[1])
+        yield "kinds", ", ".join(f"{name} {number(count)}" for name, count in in_order)
 
 
 def unit_of(settings: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from neardup.io.readers.manifest import (
     read_whole,
 )
 from neardup.run.stored_account import check_run, decoded
-from neardup.run.stored_tables import check_together, decode_table
+from neardup.run.stored_tables import check_kinds, check_together, decode_table
 from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, RESULT_TABLES
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
@@ -58,6 +58,7 @@ def read_result(folder: Path) -> StoredResult:
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
         check_together(tables, run["counts"], search)
+        check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")

@@ -74,7 +74,7 @@ class CompareOptions:
     stop_words: str | None = option(
         "--stop-words",
         None,
-        "Leave the stop words of a language (en, de, …) out of bag_of_words; needs neardup[stopwords].",
+        "Leave the stop words of a language (en, de, …) out of the vocabulary; needs neardup[stopwords].",
         "LANGUAGE",
     )
     ignore: list[str] = shared.IGNORE.field()

@@ -92,7 +92,8 @@ def as_text(
 
 def facts_of(found: ComparisonRecord, width: int) -> Iterator[str]:
     """Yield the amount of common text, the number of differences and any warnings; then every measure."""
-    facts = [("in common", common_sentence(found)), ("differences", differences_sentence(found.alignment))]
+    facts = [("kind", found.difference), ("in common", common_sentence(found))]
+    facts.append(("differences", differences_sentence(found.alignment)))
     facts += [("base text", base_sentence(found))] * found.ignores
     for text in aligned([*facts, *(("note", note) for note in notes_on(found))], width):
         yield from text.splitlines()

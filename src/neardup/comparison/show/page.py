@@ -137,7 +137,11 @@ class _Body:
         of = {name: value_of(value)[0] for name, value in self._found.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
         alike += f"{of['containment_b']} of B in A"
-        facts += [("Alike", alike), ("In common", escape(common_sentence(self._found)))]
+        facts += [
+            ("Kind", escape(self._found.difference)),
+            ("Alike", alike),
+            ("In common", escape(common_sentence(self._found))),
+        ]
         facts += [("Base text", escape(base_sentence(self._found)))] * self._found.ignores
         facts += [("Differences", escape(differences_sentence(self._alignment))), ("Compared by", read_as)]
         yield "<dl>" + "".join(f"<dt>{label}</dt><dd>{said}</dd>" for label, said in facts) + "</dl>"
@@ -204,7 +208,7 @@ class _Body:
 
     def _measures(self) -> Iterator[str]:
         yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
-        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "what it is"))
+        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "definition"))
         yield f'<table class="measures"><thead><tr>{head}</tr></thead><tbody>'
         for name, value, kind, sentence in self._found.described():
             said, interval = value_of(value)
