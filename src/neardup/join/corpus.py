@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -92,6 +93,23 @@ class Corpus:
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
         memory.
         """
+
+        def of_chunk(those: Int64s, places: Int64s, texts: pa.Array) -> Result:
+            return work(those, shingle_sets(texts, places, self.settings, self.key, features))
+
+        return self._with_chunks(rows, of_chunk)
+
+    def with_texts(self, rows: Int64s, work: Callable[[int, pa.Array], Result]) -> Iterator[Result]:
+        """Yield ``work(row, an array of its text alone)`` for each of ``rows`` (ascending), in worker threads."""
+
+        def of_chunk(those: Int64s, places: Int64s, texts: pa.Array) -> list[Result]:
+            pairs = zip(those.tolist(), places.tolist(), strict=True)
+            return [work(row, texts.slice(place, 1)) for row, place in pairs]
+
+        return chain.from_iterable(self._with_chunks(rows, of_chunk))
+
+    def _with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
+        """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
         wanted = {k: part for k, part in enumerate(parts) if len(part)}
@@ -100,8 +118,7 @@ class Corpus:
             piece, chunk = item
             part = self.parts[self.pieces[piece].part]
             texts = one_array(chunk.read([part.text]).table.column(0))
-            rows_there = wanted[piece] - firsts[piece]
-            return work(wanted[piece], shingle_sets(texts, rows_there, self.settings, self.key, features))
+            return work(wanted[piece], wanted[piece] - firsts[piece], texts)
 
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.decide import Decisions, classes, decide, leader_pairs, settle
+from neardup.group.decide import CopyClasses, Decisions, classes, decide, leader_pairs, settle
 from neardup.group.keep import keep_column, keep_rank, require_order
-from neardup.group.leaders import Grouped, group, merged
+from neardup.group.leaders import Grouped, group, merged, only_pairs
+from neardup.group.lost import Standing, standing, with_lost
+from neardup.group.passages import with_passages
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, find_column
@@ -33,6 +35,7 @@ from neardup.run.account import Action, Run, Stages, account
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.found import Found
+from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
 from neardup.runtime import Progress, Silent, release_memory
@@ -98,29 +101,29 @@ def run(
     evidence = search.prove(rows, proposal, stages)
     del search, proposal
     row_rank = keep_rank(settings.keep.keep, rows.units, rows.first_new, rows.extra)
-    decisions, groups = _decide(rows, evidence, row_rank, stages)
-    if action == "group":
-        decisions = decisions.all_kept()
+    made = _decide(rows, evidence, row_rank, stages)
+    decisions, groups = made.decisions, made.groups
+    decisions = decisions.all_kept() if action == "group" else _with_passages(made, rows, stages)
+    evidence = replace(evidence, held=None)  # the next stages need the memory
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
-    shingles = _on_shingles(rows, groups.pairs, stages)
     counted = None if audited is None else _on_shingles(rows, audited.missed, stages)
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
         measure, names = settings.search.measure, settings.search.in_words
-        pairs = pair_table(groups.pairs, shingles, rows, ids, measure)
-        of_groups = group_table(decisions, rows, ids, names)
+        pairs = pair_table(groups.pairs, made.shingles, rows, ids, measure)
+        of_groups = with_lost_columns(group_table(decisions, rows, ids, names), decisions)
         ranks = rank_table(rows, row_rank, groups.pairs, ids)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
         missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
-    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
-    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
+    done = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
+    told = account(action, done, ids, (*columns.notes, *of_ids, *noticed), lost_counts(of_groups))
     access = access_of(documents, against)
     found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
-    return Outcome(found, made)
+    return Outcome(found, done)
 
 
 def _read_notes(rows: Rows) -> list[str]:
@@ -166,10 +169,24 @@ def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
     return rows.unnamed(unnamed), notes
 
 
-def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) -> tuple[Decisions, Grouped]:
-    """The decisions about rows, and the groups they follow from."""
+@dataclass(frozen=True, eq=False)
+class _Decided:
+    """The decisions about rows, the groups they follow from, and the documents as they leave them.
+
+    ``shingles`` are the pairs of the groups, counted on shingles.
+    """
+
+    decisions: Decisions
+    groups: Grouped
+    documents: CopyClasses
+    standing: Standing
+    shingles: pa.Table
+
+
+def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) -> _Decided:
+    """Group the documents, and decide about their rows."""
     settings = rows.settings
-    criterion, least_contained = criterion_of(settings.search), settings.keep.only_contained
+    criterion = criterion_of(settings.search)
     first_new = rows.first_new_document
     with stages.stage("group", None, "documents"):
         documents = classes(rows, row_rank)
@@ -177,13 +194,23 @@ def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) ->
     far = _far_leaders(rows, groups, stages)
     scored = merged(groups.pairs, far)
     decisions = decide(rows, documents, row_rank, groups.leader, scored, criterion.measure)
-    shingles = _on_shingles(rows, scored, stages) if least_contained > 0 else scored
-    decisions = settle(decisions, rows, documents, shingles, least_contained)
+    shingles = _on_shingles(rows, scored, stages)
+    decisions = settle(decisions, rows, documents, shingles, settings.keep.only_contained)
     decisions = replace(decisions, dropped=dropped_rows(rows))
+    with stages.stage("lost text", None, "documents"):
+        before = standing(decisions, documents, groups.leader, first_new, shingles)
+        decisions, after = with_lost(decisions, documents, before, settings.keep.lose, rows.sets())
     # two documents of the reference set may follow one leader; their pair is not wanted
     wanted = at_least(far, criterion) & (column(far, "b") >= first_new)
     found = far.filter(pa.array(wanted))
-    return decisions, replace(groups, pairs=merged(groups.pairs, found))
+    groups = replace(groups, pairs=merged(groups.pairs, found))
+    return _Decided(decisions, groups, documents, after, only_pairs(shingles, groups.pairs))
+
+
+def _with_passages(made: _Decided, rows: Rows, stages: Stages) -> Decisions:
+    """The decisions with the passages that are lost."""
+    with stages.stage("lost text", None, "documents"):
+        return with_passages(made.decisions, made.documents, made.standing, rows)
 
 
 def _audit(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) -> Audit:

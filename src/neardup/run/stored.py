@@ -57,7 +57,7 @@ def read_result(folder: Path) -> StoredResult:
         names = [*RESULT_TABLES, *(["missed"] if "missed.parquet" in manifest.files else [])]
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
-        check_together(tables, run["counts"], search)
+        check_together(tables, run, search)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")

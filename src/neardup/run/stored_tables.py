@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES
+from neardup.run.lost import COLUMNS as LOST_COLUMNS
+from neardup.run.lost import lost_counts
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
 
@@ -35,6 +38,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("representative", "kept"), pa.bool_()),
         "similarity": pa.float64(),
         "reason": pa.string(),
+        **LOST_COLUMNS,
     },
     "copies": dict.fromkeys(("id", "copy_of"), _ID),
     "ranks": {
@@ -53,7 +57,7 @@ _COLUMNS["not_judged"] = {
 }
 _CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
 _CARRIED["missed"] = _CARRIED["pairs"]
-_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, *LOST_COLUMNS)
 
 
 def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
@@ -71,8 +75,9 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     return table
 
 
-def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: SearchSettings) -> None:
+def check_together(tables: dict[str, pa.Table], run: Mapping[str, Any], search: SearchSettings) -> None:
     """Raise ChangedError unless the tables and the counts are those of one run."""
+    counts: dict[str, int] = run["counts"]
     ranks, groups = tables["ranks"], tables["groups"]
     ids = ranks["id"]
     _check_ranks(ranks)
@@ -95,6 +100,7 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+    _check_lost(groups, run["lost"])
 
 
 def _of_measure(search: SearchSettings) -> dict[str, Any]:
@@ -167,6 +173,18 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
         leads = pc.equal(groups["id"], groups["group"])
         _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
         _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
+
+
+def _check_lost(groups: pa.Table, lost: dict[str, Any]) -> None:
+    """Refuse lost text of documents that stay, impossible counts, and totals that are not those of the table."""
+    stays = groups.filter(groups["kept"])
+    empty = all(stays[key].null_count == stays.num_rows for key in LOST_COLUMNS)
+    _require(empty, "groups has lost text of documents that stay")
+    for key in ("shingles", "lost_shingles", "lost_units"):
+        known = column(groups.filter(pc.is_valid(groups[key])), key)
+        _require(_within(known, 0, _MOST), f"{key} in groups is beyond bounds")
+    _require(not _any(pc.greater(groups["lost_shingles"], groups["shingles"])), "groups loses more than there is")
+    _require(lost == lost_counts(groups), "run.json counts another text that is lost than groups")
 
 
 def _check_not_judged(found: pa.Table) -> None:

@@ -250,4 +250,6 @@ def _spared(decisions: Decisions, said: Bools) -> pa.Array:
     spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
     unknown = "; kept, for it is not stored how much of it stands there"
     told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    if decisions.lost is not None:
+        told = np.where(decisions.lost.spared, "; kept, because too much of its text would be lost", told)
     return pa.array(np.where(spared, told, "").astype(str))

@@ -49,6 +49,15 @@ def similarity(low: float, words: str) -> Rule:
     return Rule(f"{words}, with at most six decimals", holds, of_share)
 
 
+def share(words: str) -> Rule:
+    """Return the rule for a share from 0 to 1: a ratio of whole numbers up to 1,000,000, like a threshold."""
+
+    def holds(value: float) -> bool:
+        return 0 <= value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
+
+    return Rule(f"{words}, with at most six decimals", holds, of_share)
+
+
 def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     """Return the rule for one of ``names``, or one of ``aliases``, which maps further names to them.
 
