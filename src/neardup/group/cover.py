@@ -21,7 +21,7 @@ def cover(candidates: Residue, group: Int64s, rank: Int64s, allowed: Int64s) -> 
 
     ``group`` and ``rank`` are those of the documents, and ``allowed`` the number of shingles that each may lose.
     """
-    found = _Shared.of(candidates, len(group))
+    found = _Shared.of(candidates, group)
     order = np.lexsort((rank, group))
     held = np.zeros(found.different, np.int64)
     stays = np.zeros(len(group), np.bool_)
@@ -69,10 +69,10 @@ class _Shared:
     firsts: Int64s
 
     @classmethod
-    def of(cls, residue: Residue, documents: int) -> _Shared:
-        """Number the shingles of a residue."""
-        keys, shingles = np.unique(residue.key, return_inverse=True)
-        starts = np.concatenate(([0], np.cumsum(residue.counts(documents))))
+    def of(cls, residue: Residue, group: Int64s) -> _Shared:
+        """Number the shingles of a residue; ``group`` is that of each document."""
+        keys, shingles = np.unique(residue.by_group(group), return_inverse=True)
+        starts = np.concatenate(([0], np.cumsum(residue.counts(len(group)))))
         firsts = np.concatenate(([0], np.cumsum(np.bincount(shingles, minlength=len(keys)))))
         owners = residue.owner[np.argsort(shingles, kind="stable")]
         return cls(len(keys), shingles, starts, owners, firsts)

@@ -11,16 +11,21 @@ import pyarrow.compute as pc
 from neardup.display import printable
 from neardup.group.decide import CopyClasses, Decisions, Passages
 from neardup.group.lost import Standing
-from neardup.group.residue import residue, salts
 from neardup.join.rows import Rows
+from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text.keyed import Key
 from neardup.settings import Shingles
 from neardup.tables import Int64s, UInt64s
 from neardup.text.units import Units, read
 
+SMALL = 1 << 21
+"""Units of a small run, in which the passages of up to MOST_DOCUMENTS removed documents are looked up."""
+
 MOST_DOCUMENTS = 1000
-"""The passages of at most this many removed documents are looked up: of those that lose most."""
+
+IN_LARGE_RUNS = 10
+"""The number in all other runs: reading the texts again would take too long there."""
 
 MOST_UNITS = 1 << 21
 """Units (tokens or characters) of these documents, and of the ones that stay in their groups, together."""
@@ -97,26 +102,35 @@ def _chosen(losing: Int64s, lost: Int64s, now: Standing, size: Int64s) -> Int64s
     cost = size[documents]
     _, first = np.unique(now.group[documents], return_index=True)
     cost[first] += staying[now.group[documents[first]]]
-    return np.sort(documents[np.cumsum(cost) <= MOST_UNITS][:MOST_DOCUMENTS])
+    most = MOST_DOCUMENTS if size.sum() <= SMALL else IN_LARGE_RUNS
+    return np.sort(documents[np.cumsum(cost) <= MOST_UNITS][:most])
 
 
 def _found(chosen: Int64s, now: Standing, rows: Rows) -> list[tuple[int, str | None]]:
     """The passages of the ``chosen`` documents (ascending), in that order."""
-    asked = np.zeros(len(now.group), np.bool_)
-    asked[now.group[chosen]] = True
-    documents = np.union1d(chosen, np.flatnonzero(now.stays & asked[now.group]))
-    left = residue(documents, now.group[documents], now.stays[documents], rows.sets())
-    place = np.searchsorted(documents, chosen)
-    cuts = np.searchsorted(left.owner, place), np.searchsorted(left.owner, place, side="right")
-    wanted, salt = rows.unique[chosen], salts(now.group[chosen])
+    lost = _lost_shingles(chosen, now, rows.sets())
+    wanted = rows.unique[chosen]
     key, form = rows.corpus.key, rows.settings.shingles
 
     def work(row: int, text: pa.Array) -> tuple[int, str | None]:
-        at = int(np.searchsorted(wanted, row))
-        lost = left.key[cuts[0][at] : cuts[1][at]] ^ salt[at]
-        return passage_of(_decoded(text), np.sort(lost), form, key)
+        return passage_of(_decoded(text), lost[int(np.searchsorted(wanted, row))], form, key)
 
     return list(rows.corpus.with_texts(wanted, work))
+
+
+def _lost_shingles(chosen: Int64s, now: Standing, store: ShingleStore) -> list[UInt64s]:
+    """The shingles (ascending) of each document that no document of its group holds that stays."""
+    asked = np.zeros(len(now.group), np.bool_)
+    asked[now.group[chosen]] = True
+    staying = np.flatnonzero(now.stays & asked[now.group])
+    found = store.get(np.union1d(chosen, staying))
+    held = {
+        int(group): found.only(staying[now.group[staying] == group]).sets.hashes
+        for group in np.unique(now.group[chosen])
+    }
+    sets = found.only(chosen).sets
+    each = np.split(sets.hashes, sets.offsets[1:-1])
+    return [np.setdiff1d(own, held[int(now.group[k])]) for k, own in zip(chosen, each, strict=True)]
 
 
 def _decoded(text: pa.Array) -> str:

@@ -55,7 +55,11 @@ def share(words: str) -> Rule:
     def holds(value: float) -> bool:
         return 0 <= value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
 
-    return Rule(f"{words}, with at most six decimals", holds, of_share)
+    def hint(value: object) -> str:
+        is_percent = isinstance(value, int | float) and not isinstance(value, bool) and 1 < value <= 100
+        return f"Did you mean {value / 100:g}?" if is_percent else ""  # type: ignore[operator]
+
+    return Rule(f"{words}, with at most six decimals", holds, hint)
 
 
 def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
