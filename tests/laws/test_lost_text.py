@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.run.lost import lost_text
+from neardup.run.lost_text import lost_text
 from support import reference, reference_lost, shared_data
 from support.reference_lost import Member, Shingles, by_group
 

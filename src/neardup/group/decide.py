@@ -62,7 +62,7 @@ class Passages:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostShingles:
     """The text that goes with each member of a group if it is removed: one entry per entry of the decisions.
 
     ``shingles`` are its different shingles, ``lost`` those that no document of its group holds that stays: 0 for a
@@ -90,7 +90,7 @@ class Decisions:
     exact: Bools  # the row has the same unit stream as its representative
     kept: Bools
     none_goes: bool = False  # nothing was meant to be removed, so staying needs no reason
-    lost: Lost | None = None
+    lost: LostShingles | None = None
     dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.cover import cover
-from neardup.group.decide import CopyClasses, Decisions, Lost, with_leader
+from neardup.group.decide import CopyClasses, Decisions, LostShingles, with_leader
 from neardup.group.residue import residue
 from neardup.join.shingle_store import ShingleStore
 from neardup.settings import ratio
@@ -89,7 +89,7 @@ def with_lost(
         removed = has_text & ~after.stays[own]
         shingles[removed], gone[removed] = after.shingles[of_row[removed]], lost[of_row[removed]]
         spared = has_text & spared_documents[own] & (documents.best_row[own] == decisions.rows)
-    return replace(decisions, kept=decisions.kept | spared, lost=Lost(shingles, gone, spared)), after
+    return replace(decisions, kept=decisions.kept | spared, lost=LostShingles(shingles, gone, spared)), after
 
 
 def lost_by_document(now: Standing, store: ShingleStore | None) -> Int64s:

@@ -104,7 +104,7 @@ class Found(ResultRecord):
         for row in rows:
             this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
-            gone = None if row["kept"] else lost.of_member(row, self.run["settings"])
+            gone = lost.of_member(row, self.run["settings"])
             members[row["group"]].append(Member(**values, pair=shared.get((this, other)), lost=gone))
         return [Group(id, _representative_first(found)) for id, found in members.items()]
 

@@ -1,16 +1,14 @@
-"""The text that removed documents take with them, as columns, as totals, and in sentences."""
+"""The text that removed documents take with them: the columns of the table of groups, and their totals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display import counted, number, percent, printable
 from neardup.group.decide import Decisions
 from neardup.run.records import MemberLost
 from neardup.tables import Int64s
@@ -27,57 +25,6 @@ LISTED = 10
 """Number of removed documents that ``run.json`` lists: those that lose most."""
 
 
-class Accounted(Protocol):
-    """A result with an account."""
-
-    @property
-    def run(self) -> Mapping[str, Any]:
-        """The content of ``run.json``."""
-
-
-@dataclass(frozen=True)
-class LostText:
-    """The text that the removed documents of a result take with them, in total.
-
-    Of the ``removed`` documents ``losing`` ones lose text; of ``unknown`` ones that is not known. Of the others
-    that are not exact copies of documents that stay, ``shingles`` is the total, and ``lost`` is the number that is
-    in no document of their group that stays.
-    """
-
-    removed: int
-    losing: int
-    unknown: int
-    shingles: int
-    lost: int
-
-    @property
-    def share(self) -> float:
-        """The share of the shingles of removed near copies that is lost."""
-        return self.lost / self.shingles if self.shingles else 0.0
-
-    def __str__(self) -> str:
-        if not self.removed:
-            return "none"
-        unknown = f"; unknown for {number(self.unknown)}" if self.unknown else ""
-        if not self.losing:
-            return ("none found" if self.unknown else "none: the documents that stay hold all of it") + unknown
-        return (
-            f"{number(self.losing)} of {counted(self.removed, 'removed document')} "
-            f"{'loses' if self.losing == 1 else 'lose'} some: {number(self.lost)} of {number(self.shingles)} "
-            f"shingles ({percent(self.lost, self.shingles)}){unknown}"
-        )
-
-
-def lost_text(found: Accounted) -> LostText:
-    """The total of the text that is lost by a result: that of a run, or ``found.at(threshold)`` of a sample.
-
-    At a stricter threshold it is known for groups of which only the representative stays; the other documents
-    count as ``unknown``.
-    """
-    names = ("removed", "losing", "unknown", "shingles", "lost")
-    return LostText(**{name: found.run["lost"][name] for name in names})
-
-
 def with_lost_columns(groups: pa.Table, decisions: Decisions) -> pa.Table:
     """The table of groups with the columns of COLUMNS, after its reasons; null for documents that stay."""
     at = groups.schema.get_field_index("reason") + 1
@@ -90,9 +37,8 @@ def _columns(decisions: Decisions) -> dict[str, pa.Array]:
     lost, entries = decisions.lost, len(decisions.rows)
     if lost is None:
         return {name: pa.nulls(entries, kind) for name, kind in COLUMNS.items()}
-    stays, unknown = decisions.kept, np.full(entries, -1, np.int64)
-    passages = lost.passages
-    units = unknown if passages is None else passages.units
+    stays, passages = decisions.kept, lost.passages
+    units = np.where(lost.lost == 0, 0, -1) if passages is None else passages.units
     longest = pa.nulls(entries, pa.string()) if passages is None else passages.longest
     numbers = [_known(values, stays | (values < 0)) for values in (_near(lost.shingles), lost.lost, units)]
     return dict(zip(COLUMNS, (*numbers, pc.if_else(pa.array(stays), None, longest)), strict=True))
@@ -124,18 +70,9 @@ def lost_counts(groups: pa.Table) -> dict[str, Any]:
     }
 
 
-def of_member(row: Mapping[str, Any], settings: Mapping[str, Any]) -> MemberLost:
-    """The loss in a row of the table of groups."""
+def of_member(row: Mapping[str, Any], settings: Mapping[str, Any]) -> MemberLost | None:
+    """The loss in a row of the table of groups; None for a document that stays, or without the columns."""
+    if row["kept"] or "lost_shingles" not in row:
+        return None
     shingles, lost, units, passage = (row[name] for name in COLUMNS)
     return MemberLost(shingles, lost, units, passage, "token" if settings["unit"] == "word" else "character")
-
-
-def shown(lost: Mapping[str, Any]) -> str:
-    """The totals in a sentence, with the document that loses most."""
-    said = str(LostText(**{name: lost[name] for name in LostText.__annotations__}))
-    if not lost["most"]:
-        return said
-    worst = lost["most"][0]
-    passage = "" if worst["lost_passage"] is None else f", for example “{printable(worst['lost_passage'])}”"
-    which = f"; most: {printable(worst['id'])}, " if lost["losing"] > 1 else ": "
-    return f"{said}{which}{number(worst['lost_shingles'])} of {number(worst['shingles'])}{passage}"
