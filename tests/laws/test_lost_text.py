@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import neardup as nd
+from neardup.errors import InputError
 from neardup.run.lost_text import lost_text
 from support import reference, reference_lost, shared_data
 from support.reference_lost import Member, Shingles, by_group
+from support.sealed import seal
 
 CERTAIN = 0.999999
 HOWS = ("principal", "components", "complete")
@@ -271,6 +275,17 @@ def test_a_stored_result_with_lose_removes_only_what_a_run_removes(share: float,
     spared = [row for row in stored.groups.to_pylist() if row["reason"].endswith("text would be lost")]
     said = [text for text in stored.run["warnings"] if "what the documents that stay hold of them" in text]
     assert len(said) == bool(spared or stored.run["lost"]["unknown"])
+
+
+def test_forged_totals_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "stored"
+    nd.find(texts_of("own")[:120], threshold=0.5).save(folder)
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run["lost"]["lost"] += 1
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    seal(folder)
+    with pytest.raises(InputError, match="counts another text that is lost"):
+        nd.load(folder)
 
 
 PUBLISHED = {
