@@ -69,6 +69,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("explain", ["explain", "--example", "--family", "all"]),
         ("other", to("dedup", SAMPLE, "--method", "lsh", "--audit", 20)),
         ("other", to("dedup", SAMPLE, "--against", MEMOS[0])),
+        ("other", to("dedup", SAMPLE, "--threshold", 0.4, "--lose", 0)),
         ("other", to("dedup", SAMPLE, "--unit", "char", "--length", 9)),
         ("other", to("dedup", SAMPLE, "--method", "lsh", "--ignore", MEMOS[0])),
         ("other", to("dedup", SAMPLE, "--ignore-common", 0.01)),

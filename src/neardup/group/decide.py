@@ -58,11 +58,34 @@ class CopyClasses:
 
 
 @dataclass(frozen=True)
+class Passages:
+    """The passages that members lose: their ``units``, −1 if not looked up, and the text of the ``longest``."""
+
+    units: Int64s
+    longest: pa.Array  # of strings, null without a passage
+
+
+@dataclass(frozen=True)
+class LostShingles:
+    """The text that goes with each member of a group if it is removed: one entry per entry of the decisions.
+
+    ``shingles`` are its different shingles, ``lost`` those that no document of its group holds that stays: 0 for a
+    member that stays and for its exact copies, −1 where unknown. ``spared`` marks members that stay because too
+    much would be lost.
+    """
+
+    shingles: Int64s
+    lost: Int64s
+    spared: Bools
+    passages: Passages | None = None
+
+
+@dataclass(frozen=True)
 class Decisions:
     """One entry per member of a group, ordered by group, representative first, then input order.
 
     ``similarity`` is NaN where the similarity to the representative is unknown, which happens only in components
-    made from stored scores.
+    made from stored scores. ``lost`` is None until the lost text is counted.
     """
 
     rows: Int64s
@@ -71,6 +94,7 @@ class Decisions:
     exact: Bools  # the row has the same unit stream as its representative
     kept: Bools
     none_goes: bool = False  # nothing was meant to be removed, so staying needs no reason
+    lost: LostShingles | None = None
     dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
 
     @property
@@ -82,7 +106,7 @@ class Decisions:
     def all_kept(self) -> Decisions:
         """The same groups with every member kept."""
         nothing = np.empty(0, np.int64)
-        return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing)
+        return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing, lost=None)
 
     def none_kept(self, first_new: int) -> Decisions:
         """The same groups with every member removed, except those of the reference set, before ``first_new``."""
@@ -128,7 +152,7 @@ def decide(
     order = np.lexsort((grouped, grouped != head, head))
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
-    shared, own, other = _with_leader(documents, grouped, head, exact, pairs)
+    shared, own, other = with_leader(documents, grouped, head, exact, pairs)
     known = np.where(shared < 0, np.nan, similarity_of(shared, own, other, measure))
     similarity = np.where(exact, 1.0, known)
     kept = (grouped == head) | same_side(rows, grouped, head)
@@ -175,7 +199,7 @@ def only_contained(decisions: Decisions, documents: CopyClasses, pairs: pa.Table
     For a pair that is not in ``pairs`` the containment counts as unknown, and the document is kept.
     """
     heads = decisions.representative_row
-    shared, size, _ = _with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
+    shared, size, _ = with_leader(documents, decisions.rows, heads, decisions.exact, pairs)
     numerator, denominator = ratio(least)
     spared = ~decisions.exact & (shared * denominator < numerator * size)
     return replace(decisions, kept=decisions.kept | spared)
@@ -221,7 +245,7 @@ def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:
     return heads
 
 
-def _with_leader(
+def with_leader(
     documents: CopyClasses, rows: Int64s, heads: Int64s, exact: Bools, pairs: pa.Table
 ) -> tuple[Int64s, Int64s, Int64s]:
     """(shared, own size, size of the representative) for each row and its representative; 0 for exact copies.

@@ -166,3 +166,11 @@ def merged(*tables: pa.Table) -> pa.Table:
     _, once = np.unique((a << 32) | b, return_index=True)
     kept = together.take(pa.array(once))
     return verified_table(*(column(kept, name) for name in kept.column_names))
+
+
+def only_pairs(pairs: pa.Table, wanted: pa.Table) -> pa.Table:
+    """The rows of a VERIFIED table for the ``wanted`` pairs, all of which it has."""
+    if pairs.num_rows == wanted.num_rows:
+        return pairs
+    keys, wanted_keys = ((column(table, "a") << 32) | column(table, "b") for table in (pairs, wanted))
+    return pairs.filter(pa.array(np.isin(keys, wanted_keys)))

@@ -44,7 +44,8 @@ class Evidence:
     ``missing`` is the estimate of missed pairs from all found pairs except those of two documents of the index.
     Both are None if nothing can be missed; ``missing`` is also None for a search by SimHash. ``in_buckets``
     (int64) are the documents of large buckets; the documents of the index are these and the ones that closing
-    adds. With a measure of common text, ``compared`` candidates were counted, ``capped`` of them not in full.
+    adds. ``held`` are sets that verification has read, in memory for the stages that follow. With a measure of
+    common text, ``compared`` candidates were counted, ``capped`` of them not in full.
     """
 
     choice: Choice
@@ -58,6 +59,7 @@ class Evidence:
     closed: Closed | None = None
     missing: Missing | None = None
     in_buckets: Int64s | None = None
+    held: DocumentSets | None = None
 
 
 class Search(Protocol):

@@ -139,7 +139,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
     with ExitStack() as held:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-            held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
+            verified = held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
             pairs = verify(proposed.pairs, store, criterion_of(settings.search), settings.work.threads, advance)
         closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related)
         missing = None
@@ -157,6 +157,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         closed=closed,
         missing=missing,
         in_buckets=proposed.hub,
+        held=verified,
     )
 
 

@@ -105,8 +105,8 @@ class Run:
         return self.rows.settings
 
 
-def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...]) -> dict[str, Any]:
-    """The content of ``run.json`` so far; writing adds its seconds."""
+def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
     return {
         "neardup": version("neardup"),
@@ -122,6 +122,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...]) -> dict[
         "counts": _counts(run),
         "not_judged": _not_judged(run),
         "bytes": _bytes(run),
+        "lost": dict(lost),
         "choice": evidence.choice.as_dict(),
         "plan": evidence.plan.as_dict(),
         "recall": _recall(run),

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.decide import Decisions, classes, decide, leader_pairs, settle
+from neardup.group.decide import CopyClasses, Decisions, classes, decide, leader_pairs, settle
 from neardup.group.keep import keep_rank, never_listed
-from neardup.group.leaders import Grouped, group, merged
+from neardup.group.leaders import Grouped, group, merged, only_pairs
+from neardup.group.lost import Standing, standing, with_lost
+from neardup.group.passages import with_passages
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
@@ -37,6 +39,7 @@ from neardup.run.audit.outcome import Audit, audit
 from neardup.run.base_text import with_base, with_common, with_full_sizes
 from neardup.run.found import Found
 from neardup.run.kinds import counts_of, with_kinds
+from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
@@ -112,33 +115,39 @@ def run(
     del search, proposal
     base = base.without_sets()
     row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
-    decisions, groups = _decide(rows, evidence, row_rank, stages)
+    made = _decide(rows, evidence, row_rank, stages)
+    decisions, groups = made.decisions, made.groups
     counted_copies = _represented(decisions, rows) if settings.keep.count else None
-    if action == "group":
-        decisions = decisions.all_kept()
+    decisions = decisions.all_kept() if action == "group" else _with_passages(made, rows, stages)
+    evidence = replace(evidence, held=None)  # the next stages need the memory
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
         of_groups = group_table(decisions, rows, ids, settings.search.in_words, counted_copies)
+        of_groups = with_lost_columns(of_groups, decisions)
         ranks = rank_table(rows, row_rank, groups.pairs, ids)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
-    pairs = _pairs_with_ids(groups.pairs, rows, ids, stages)
-    missed = None if audited is None else _pairs_with_ids(audited.missed, rows, ids, stages)
+    pairs = _pairs_with_ids(groups.pairs, made.shingles, rows, ids, stages)
+    missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
-    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
-    told = {**account(action, made, ids, (*columns.notes, *of_ids, *noticed, *base.notes)), **counts_of(pairs)}
-    told |= base.as_dict(rows)
+    done = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
+    notes = (*columns.notes, *of_ids, *noticed, *base.notes)
+    told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
     access = access_of(documents, against, None if ignore is None else ignore.documents)
     found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access, base.common)
-    return Outcome(found, made)
+    return Outcome(found, done)
 
 
-def _pairs_with_ids(pairs: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
-    """The table of pairs for users, from pairs by document number (VERIFIED)."""
-    shingles = _on_shingles(rows, pairs, stages)
+def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
+    """The table for users of the pairs that an audit found missing."""
+    return _pairs_with_ids(missed, _on_shingles(rows, missed, stages), rows, ids, stages)
+
+
+def _pairs_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
+    """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles."""
     with stages.stage("tables", None, "rows"):
         table = pair_table(pairs, shingles, rows, ids, rows.settings.search.measure)
         table = with_full_sizes(table, pairs, rows)
@@ -168,10 +177,24 @@ def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
     return rows.unnamed(unnamed), notes
 
 
-def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) -> tuple[Decisions, Grouped]:
-    """The decisions about rows, and the groups they follow from."""
+@dataclass(frozen=True, eq=False)
+class _Decided:
+    """The decisions about rows, the groups they follow from, and the documents as they leave them.
+
+    ``shingles`` are the pairs of the groups, counted on shingles.
+    """
+
+    decisions: Decisions
+    groups: Grouped
+    documents: CopyClasses
+    standing: Standing
+    shingles: pa.Table
+
+
+def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) -> _Decided:
+    """Group the documents, and decide about their rows."""
     settings = rows.settings
-    criterion, least_contained = criterion_of(settings.search), settings.keep.only_contained
+    criterion = criterion_of(settings.search)
     first_new = rows.first_new_document
     with stages.stage("group", None, "documents"):
         documents = classes(rows, row_rank)
@@ -179,16 +202,29 @@ def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) ->
     far = _far_leaders(rows, groups, stages)
     scored = merged(groups.pairs, far)
     decisions = decide(rows, documents, row_rank, groups.leader, scored, criterion.measure)
-    shingles = _on_shingles(rows, scored, stages) if least_contained > 0 else scored
-    decisions = settle(decisions, rows, documents, shingles, least_contained)
-    if settings.keep.keep == KEEP_NONE:
-        decisions = decisions.none_kept(rows.first_new)
+    shingles = _on_shingles(rows, scored, stages)
+    decisions = settle(decisions, rows, documents, shingles, settings.keep.only_contained)
     decisions = replace(decisions, dropped=dropped_rows(rows))
+    after = standing(decisions, documents, groups.leader, first_new, shingles)
+    if settings.keep.keep == KEEP_NONE:  # all text of a family goes
+        decisions = decisions.none_kept(rows.first_new)
+    else:
+        with stages.stage("lost text", None, "documents"):
+            decisions, after = with_lost(decisions, documents, after, settings.keep.lose, rows.sets())
     # two documents of the reference set may follow one leader; their pair is not wanted
     ends = column(far, "a"), column(far, "b")
     wanted = at_least(far, criterion) & (ends[1] >= first_new) & rows.related.may_pair(*ends)
     found = far.filter(pa.array(wanted))
-    return decisions, replace(groups, pairs=merged(groups.pairs, found))
+    groups = replace(groups, pairs=merged(groups.pairs, found))
+    return _Decided(decisions, groups, documents, after, only_pairs(shingles, groups.pairs))
+
+
+def _with_passages(made: _Decided, rows: Rows, stages: Stages) -> Decisions:
+    """The decisions with the passages that are lost."""
+    if made.decisions.lost is None:
+        return made.decisions
+    with stages.stage("lost text", None, "documents"):
+        return with_passages(made.decisions, made.documents, made.standing, rows)
 
 
 def _represented(decisions: Decisions, rows: Rows) -> Represented:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
-from neardup.run import show
+from neardup.run import lost, show
 from neardup.run.records import SHINGLES, Decision, Group, Id, Member, NotJudged, ResultRecord, Shared, unknown_id
 from neardup.run.regroup import regroup
 from neardup.run.stored import read_result
@@ -110,7 +110,8 @@ class Found(ResultRecord):
         for row in rows:
             this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
-            members[row["group"]].append(Member(**values, pair=shared.get((this, other))))
+            gone = lost.of_member(row, self.run["settings"])
+            members[row["group"]].append(Member(**values, pair=shared.get((this, other)), lost=gone))
         return [Group(id, _representative_first(found)) for id, found in members.items()]
 
     def _copied(self, ids: list[Id]) -> dict[Id, Id]:

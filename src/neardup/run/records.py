@@ -46,10 +46,40 @@ class Shared:
 
 
 @dataclass(frozen=True)
+class MemberLost:
+    """The text that goes with one removed document; fields are None where it is not known.
+
+    ``lost`` of its ``shingles`` are in no document of its group that stays. Only these shingles cover its
+    ``units`` (tokens or characters) in passages; ``passage`` is the beginning of the longest one, with escapes.
+    """
+
+    shingles: int | None
+    lost: int | None
+    units: int | None = None
+    passage: str | None = None
+    unit: str = "token"
+
+    def sentence(self) -> str:
+        """Describe the loss in a sentence."""
+        if self.lost is None:
+            return "How much text is lost with it is not stored."
+        if not self.lost or self.shingles is None:
+            return "No text is lost with it: the documents that stay hold all of its shingles."
+        share = display.percent(self.shingles - self.lost, self.shingles)
+        verb = "is" if self.lost == 1 else "are"
+        said = f"Of its text {share} stays; {self.lost:,} of its {self.shingles:,} shingles {verb} lost"
+        if self.units is None:
+            return f"{said}."
+        if self.passage is None:
+            return f"{said}, but no {self.unit}: only the order of its text."
+        return f"{said}, and {display.counted(self.units, self.unit)}. The longest passage lost: “{self.passage}”."
+
+
+@dataclass(frozen=True)
 class Member:
     """One document of a group; ``pair`` holds the counts it shares with the representative, if they were stored.
 
-    ``similarity`` is None if :meth:`Found.at` cannot know it.
+    ``similarity`` is None if :meth:`Found.at` cannot know it. ``lost`` is None for a document that stays.
     """
 
     id: Id
@@ -58,6 +88,7 @@ class Member:
     kept: bool
     reason: str
     pair: Shared | None
+    lost: MemberLost | None = None
 
     @property
     def fate(self) -> str:
@@ -114,6 +145,8 @@ class Decision:
         pair = self.member.pair
         if pair is not None and self.group is not None and not self.member.representative:
             lines.append(pair.sentence(self.id, self.group))
+        if self.member.lost is not None:
+            lines.append(self.member.lost.sentence())
         return lines
 
 
@@ -124,7 +157,8 @@ class ResultRecord:
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; another
     measure adds its counts common, total_a, total_b, and a column named after it; ``kinds`` adds kind; with base
     text there are also full_size_a and full_size_b, the shingles of the documents with their base text
-    ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
+    ``groups``  id, group (the id of the representative), representative, similarity, kept, reason, shingles,
+    lost_shingles, lost_units, lost_passage, size
     ``copies``  id, copy_of: exact copies
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
     ``run``     settings, counts, plan, recall, warnings, seconds: the content of ``run.json``

@@ -19,6 +19,7 @@ from neardup.display import counted
 from neardup.errors import InputError, SettingError
 from neardup.group.decide import CopyClasses, Decisions, classes, decide, settle
 from neardup.group.leaders import Grouped, group, merged
+from neardup.group.lost import standing, with_lost
 from neardup.io.attachments import Carried, stored
 from neardup.join.criterion import at_least, criterion_of, shared_by
 from neardup.join.missing import missed_with, of_pairs
@@ -27,6 +28,7 @@ from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
 from neardup.run.account import Stages, decided, judgement, not_in_full
 from neardup.run.kinds import counts_of
+from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
@@ -150,7 +152,8 @@ def regroup(found: Result, threshold: float) -> Result:
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = rows.ranks.take(pa.array(involved(rows, made.groups.pairs)))
         groups = group_table(made.decisions, rows, rows, now.search.in_words, counted_copies)
-        run = _account(found, made, near.num_rows, was)
+        groups = with_lost_columns(groups, made.decisions)
+        run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
 
@@ -227,7 +230,9 @@ def _regrouped(
     held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
     decisions = settle(decisions, rows, rows.documents, held, least_contained)
     if settings.keep.keep == KEEP_NONE:
-        decisions = decisions.none_kept(rows.first_new)
+        return Regrouped(settings, rows, grouped, decisions.none_kept(rows.first_new))
+    before = standing(decisions, rows.documents, grouped.leader, first_new, held)
+    decisions, _ = with_lost(decisions, rows.documents, before, settings.keep.lose, None)
     return Regrouped(settings, rows, grouped, decisions)
 
 
@@ -285,6 +290,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
         "warnings": [
             *_left_out(source),
             *_not_stored(made.decisions),
+            *_lost_unknown(made),
             *said["warnings"],
             *not_in_full(run["counts"].get("capped", 0), was.search.measure),
             *why_nothing_goes(settings, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
@@ -335,5 +341,23 @@ def _not_stored(decisions: Decisions) -> list[str]:
     return [
         f"similarity to the representative is unknown for {counted(documents, 'document')}: {which} linked only "
         "through a chain of pairs at this threshold, and the similarity is null in the table of groups. Run "
+        "neardup on the documents where that matters"
+    ]
+
+
+def _lost_unknown(made: Regrouped) -> list[str]:
+    """Warn about documents whose lost text the stored pairs do not show."""
+    lost, decisions = made.decisions.lost, made.decisions
+    if lost is None or decisions.none_goes:
+        return []
+    unknown, spared = int((lost.lost[~decisions.kept] < 0).sum()), int(lost.spared.sum())
+    said = [f"the text lost is unknown for {counted(unknown, 'document')}"] if unknown else []
+    if spared:
+        stay = "stays" if spared == 1 else "stay"
+        said.append(f"{counted(spared, 'document')} {stay} for lose, perhaps without need")
+    if not said:
+        return []
+    return [
+        f"{' and '.join(said)}: the stored pairs do not show what the documents that stay hold of them. Run "
         "neardup on the documents where that matters"
     ]

@@ -18,6 +18,7 @@ from neardup.display import (
     size,
 )
 from neardup.measures import LITERAL, MEASURES
+from neardup.run import lost_text
 
 if TYPE_CHECKING:
     from neardup.run.records import Group, Member
@@ -38,7 +39,8 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     if run["action"] != "group":
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
-        lines += [(removed, _removed(run)), ("kept", _kept(run))]
+        lost = [("text lost", lost_text.shown(run["lost"]))] if "lost" in run else []
+        lines += [(removed, _removed(run)), *lost, ("kept", _kept(run))]
     lines.append(("method", printable(_method(run["choice"]))))
     lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
     total = sum(run["seconds"].values())

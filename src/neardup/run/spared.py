@@ -27,6 +27,9 @@ def why_nothing_goes(
     if settings.keep.only_contained > 0 and len(decisions.rows):
         share = f"{settings.keep.only_contained:g}"
         why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
+    elif settings.keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
+        share = f"{settings.keep.lose:g}"
+        why = f"each document would lose more than {share} of its shingles (lose)"
     elif directed and first_new:
         why = (
             "documents of the reference set are contained in new ones, and a document goes if it is itself "

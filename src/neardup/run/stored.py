@@ -57,7 +57,7 @@ def read_result(folder: Path) -> StoredResult:
         names = [*RESULT_TABLES, *(name for name in OPTIONAL_TABLES if f"{name}.parquet" in manifest.files)]
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
-        check_together(tables, run["counts"], search)
+        check_together(tables, run, search)
         check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:

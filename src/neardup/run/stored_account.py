@@ -50,6 +50,22 @@ class _Bytes(TypedDict):
     removed_text: Count
 
 
+class _LostMost(TypedDict):
+    id: Id
+    shingles: Count
+    lost_shingles: Count
+    lost_passage: str | None
+
+
+class _Lost(TypedDict):
+    removed: Count
+    losing: Count
+    unknown: Count
+    shingles: Count
+    lost: Count
+    most: list[_LostMost]
+
+
 class _Choice(TypedDict):
     method: Literal["exact", "lsh", "simhash"]
     why: str
@@ -119,6 +135,7 @@ class _Run(TypedDict):
     counts: _Counts
     not_judged: _NotJudged
     bytes: _Bytes
+    lost: _Lost
     choice: _Choice
     plan: dict[str, Any]
     recall: _Recall

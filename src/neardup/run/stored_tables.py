@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES, Measure
 from neardup.run.kinds import KIND, counts_of
+from neardup.run.lost import COLUMNS as LOST_COLUMNS
+from neardup.run.lost import lost_counts
 from neardup.run.represented import COUNTED, SOURCES
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
@@ -37,6 +40,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("representative", "kept"), pa.bool_()),
         "similarity": pa.float64(),
         "reason": pa.string(),
+        **LOST_COLUMNS,
         "size": pa.int64(),
     },
     "copies": dict.fromkeys(("id", "copy_of"), _ID),
@@ -63,7 +67,7 @@ _OPTIONAL = {
     "ranks": {"across": pa.int64(), "source": pa.large_string()},
 }
 """Columns that a table has only under some settings."""
-_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND, *_OPTIONAL["groups"], "source")
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND, *LOST_COLUMNS, *_OPTIONAL["groups"], "source")
 
 
 def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
@@ -87,8 +91,9 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     return table
 
 
-def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: SearchSettings) -> None:
+def check_together(tables: dict[str, pa.Table], run: Mapping[str, Any], search: SearchSettings) -> None:
     """Raise ChangedError unless the tables and the counts are those of one run."""
+    counts: dict[str, int] = run["counts"]
     ranks, groups = tables["ranks"], tables["groups"]
     ids = ranks["id"]
     _check_ranks(ranks)
@@ -111,6 +116,7 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+    _check_lost(groups, run["lost"])
 
 
 def check_kinds(pairs: pa.Table, run: dict[str, Any]) -> None:
@@ -205,6 +211,18 @@ def _check_sizes(groups: pa.Table) -> None:
     _require(
         bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups"
     )
+
+
+def _check_lost(groups: pa.Table, lost: dict[str, Any]) -> None:
+    """Refuse lost text of documents that stay, impossible counts, and totals that are not those of the table."""
+    stays = groups.filter(groups["kept"])
+    empty = all(stays[key].null_count == stays.num_rows for key in LOST_COLUMNS)
+    _require(empty, "groups has lost text of documents that stay")
+    for key in ("shingles", "lost_shingles", "lost_units"):
+        known = column(groups.filter(pc.is_valid(groups[key])), key)
+        _require(_within(known, 0, _MOST), f"{key} in groups is beyond bounds")
+    _require(not _any(pc.greater(groups["lost_shingles"], groups["shingles"])), "groups loses more than there is")
+    _require(lost == lost_counts(groups), "run.json counts another text that is lost than groups")
 
 
 def _check_not_judged(found: pa.Table) -> None:

@@ -293,4 +293,6 @@ def _spared(decisions: Decisions, said: Bools) -> pa.Array:
     spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
     unknown = "; kept: its share in the representative is not stored"
     told = np.where(np.isnan(decisions.similarity), unknown, "; kept: the representative holds too little of it")
+    if decisions.lost is not None:
+        told = np.where(decisions.lost.spared, "; kept: too much of its text would be lost", told)
     return pa.array(np.where(spared, told, "").astype(str))

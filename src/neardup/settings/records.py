@@ -28,6 +28,7 @@ from neardup.settings.rules import (
     of_share,
     one_of,
     several,
+    share,
     similarity,
 )
 from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
@@ -265,6 +266,12 @@ class Keep:
         0.0,
         Rule("a number from 0 to 1", lambda value: 0 <= value <= 1, of_share),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
+    )
+    lose: float = _setting(
+        1.0,
+        share("a number from 0 to 1"),
+        "Remove a near copy only if at most this share of its shingles is lost, that is, in no document of its "
+        "group that stays; 0: lose nothing; 1: off.",
     )
     empty: str = _setting(
         "keep",

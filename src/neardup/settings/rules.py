@@ -51,6 +51,19 @@ def similarity(low: float, words: str) -> Rule:
     return Rule(f"{words}, with at most six decimals", holds, of_share)
 
 
+def share(words: str) -> Rule:
+    """Return the rule for a share from 0 to 1: a ratio of whole numbers up to 1,000,000, like a threshold."""
+
+    def holds(value: float) -> bool:
+        return 0 <= value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
+
+    def hint(value: object) -> str:
+        is_percent = isinstance(value, int | float) and not isinstance(value, bool) and 1 < value <= 100
+        return f"Did you mean {value / 100:g}?" if is_percent else ""  # type: ignore[operator]
+
+    return Rule(f"{words}, with at most six decimals", holds, hint)
+
+
 def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     """Return the rule for one of ``names``, or one of ``aliases``, which maps further names to them.
 

@@ -157,6 +157,12 @@ def _refuse_choices_apart(made: Settings) -> None:
             "Leave out one of the two",
         ),
         (
+            none and keep.lose < 1,
+            f"lose is {keep.lose:g} and keep is 'none'",
+            "With keep none, lose 1: all text of a family goes",
+            "Leave out one of the two",
+        ),
+        (
             keep.empty == "one" and (none or bool(across)),
             f"empty is 'one' and {'keep is ' + repr(KEEP_NONE) if none else 'across is ' + repr(across)}",
             "Then empty keep or drop: documents without text are not compared",

@@ -40,7 +40,7 @@ class GroupOptions:
     out: Path | None = shared.OUT.field()
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
-    settings: SettingOptions = all_settings(without=frozenset({"only_contained"}))
+    settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
     against: list[str] = shared.AGAINST.field()
     ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
