@@ -38,6 +38,9 @@ def fingerprint_schema(slots: int) -> pa.Schema:
 RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 """The tables of a result; their files have the same names."""
 
+PLACE_TABLES = ("places", "located")
+"""The tables of a result that say where its documents are; results of documents in memory lack them."""
+
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
 """Document numbers of a candidate pair, a < b; sorted and distinct."""
 

@@ -35,6 +35,7 @@ from neardup.run.audit.outcome import Audit, audit
 from neardup.run.found import Found
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
+from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
@@ -119,7 +120,8 @@ def run(
     made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
     told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
     access = access_of(documents, against)
-    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access)
+    texts = InputTexts(rows.corpus)
+    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access, texts)
     return Outcome(found, made)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +15,26 @@ from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import show
-from neardup.run.records import SHINGLES, Decision, Group, Id, Member, NotJudged, ResultRecord, Shared, unknown_id
+from neardup.run.looking import looked
+from neardup.run.recorded import stored_texts
+from neardup.run.records import (
+    SHINGLES,
+    Decision,
+    Group,
+    Id,
+    Looked,
+    Member,
+    NotJudged,
+    ResultRecord,
+    Shared,
+    unknown_id,
+)
 from neardup.run.regroup import regroup
 from neardup.run.stored import read_result
-from neardup.tables import RESULT_TABLES
+from neardup.tables import RESULT_TABLES, column
+
+if TYPE_CHECKING:
+    from neardup.comparison.compare import Comparison
 
 SHOWN_GROUPS = 10
 
@@ -58,6 +76,30 @@ class Found(ResultRecord):
         group = self._groups_of(member_of["group"].combine_chunks())[0]
         member = next(member for member in group.members if member.id == id)
         return Decision(id, group.id, copy_of, member)
+
+    def look(self, id: Id) -> Looked:
+        """Read a document again: its text, and where it is. Any document of the input can be read, kept or not.
+
+        Raises InputError for an unknown id, for an input that has changed or moved (``load`` accepts its new
+        place), and for a stored result of documents that were in memory.
+        """
+        return looked(self, id)
+
+    def compare(self, a: Id, b: Id, **how: Any) -> Comparison:
+        """Compare two documents of the input by every measure, as :func:`neardup.compare` does.
+
+        ``how`` are its keywords; ``length`` and ``unit`` are those of the run unless given. Raises InputError as
+        :meth:`look` does.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today"], threshold=0.6).compare(0, 1).measures["resemblance"]
+        0.9
+        """
+        from neardup.comparison.compare import compare  # other results need not wait for its kernels
+
+        settings = {name: self.run["settings"][name] for name in ("length", "unit")}
+        return compare(self.look(a).text, self.look(b).text, **{**settings, **how})
 
     def at(self, threshold: float) -> Found:
         """Return the result at a stricter threshold, from the stored pairs; no document is read again.
@@ -147,8 +189,11 @@ class Found(ResultRecord):
         raise InputError(unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
 
 
-def load(folder: str | Path) -> Found:
+def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None = None) -> Found:
     """Load the result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
+
+    ``inputs`` are the files and folders of the run where they are now, if they have moved; they are read only by
+    :meth:`Found.look` and :meth:`Found.compare`.
 
     Raises InputError for a folder without a result, and FormatError for one of another format version.
 
@@ -158,7 +203,8 @@ def load(folder: str | Path) -> Found:
     """
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])
-    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access)
+    texts = stored_texts(stored, [inputs] if isinstance(inputs, str | Path) else inputs or ())
+    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access, texts=texts)
 
 
 def write_result(found: Found, folder: OutputFolder) -> None:
@@ -168,6 +214,9 @@ def write_result(found: Found, folder: OutputFolder) -> None:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
+    if found.texts is not None:
+        for name, table in found.texts.tables(column(found.ranks, "row")).items():
+            folder.write_table(f"{name}.parquet", table)
     folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
 

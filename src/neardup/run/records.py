@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from neardup import display
 from neardup.io.readers.base import Problem
 from neardup.run.not_judged import no_table
+from neardup.tables import Int64s
 
 Id: TypeAlias = str | int
 """An id as it is in the user's column."""
@@ -117,6 +118,26 @@ class Decision:
         return lines
 
 
+@dataclass(frozen=True)
+class Looked:
+    """A document that was read again: its text, its size in bytes, and where it is."""
+
+    id: Id
+    text: str
+    size: int
+    where: str
+
+
+class Texts(Protocol):
+    """A way to read the documents of a result again."""
+
+    def look(self, id: Id, row: int | None) -> Looked | None:
+        """Return the document of a row of the run, or find it by its id; None if there is none of this id."""
+
+    def tables(self, rows: Int64s) -> dict[str, pa.Table]:
+        """Return the tables ``places`` and ``located`` to store with a result; none for texts in memory."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultRecord:
     """The tables of a result and its account.
@@ -129,6 +150,7 @@ class ResultRecord:
     ``run``     settings, counts, plan, recall, warnings, seconds: the content of ``run.json``
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for ``Found.at``
     ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
+    ``texts``   a way to read the documents again, for ``Found.compare``; None in results that record no places
     ``access``  the permission bits that all files of the input have, for ``Found.save``
     """
 
@@ -141,6 +163,7 @@ class ResultRecord:
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
     not_judged: pa.Table = field(default_factory=no_table)
     access: int = 0o666
+    texts: Texts | None = None
 
 
 def unknown_id(id: Id) -> str:

@@ -21,13 +21,14 @@ from neardup.io.readers.manifest import (
     ChangedError,
     Manifest,
     damaged,
+    decoded_table,
     read_manifest,
     read_regular,
     read_whole,
 )
 from neardup.run.stored_account import check_run, decoded
 from neardup.run.stored_tables import check_together, decode_table
-from neardup.tables import FORMAT_VERSION, RESULT_TABLES
+from neardup.tables import FORMAT_VERSION, PLACE_TABLES, RESULT_TABLES
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -39,9 +40,11 @@ _MOST_BYTES = 1 << 30
 class StoredResult:
     """The content of the folder except documents: each table by its name, ``run.json``, the rejected rows."""
 
+    folder: Path
     tables: dict[str, pa.Table]
     run: dict[str, Any]
     problems: tuple[Problem, ...]
+    places: dict[str, pa.Table]
 
 
 def read_result(folder: Path) -> StoredResult:
@@ -58,12 +61,17 @@ def read_result(folder: Path) -> StoredResult:
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
         check_together(tables, run["counts"], search)
+        places = {
+            name: decoded_table(name, read_whole(folder, f"{name}.parquet", manifest))
+            for name in PLACE_TABLES
+            if f"{name}.parquet" in manifest.files
+        }
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
-    return StoredResult(tables, run, problems)
+    return StoredResult(folder, tables, run, problems, places)
 
 
 def _run(folder: Path) -> dict[str, Any]:

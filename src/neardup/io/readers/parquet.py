@@ -175,6 +175,10 @@ class _GroupsChunk:
     def source(self) -> str:
         return self.owner.names[self.position]
 
+    @property
+    def first_row(self) -> int:
+        return self.part.first_row
+
     def read(self, columns: Sequence[str]) -> ReadRows:
         table, row_numbers, problems = self._decode(self.owner.in_file(columns))
         rows = self.owner.rows(self.position, table, row_numbers, columns)
