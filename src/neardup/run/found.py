@@ -15,7 +15,7 @@ from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import show
-from neardup.run.looking import looked
+from neardup.run.looking import Outside, looked, outside
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
     SHINGLES,
@@ -64,6 +64,11 @@ class Found(ResultRecord):
         ids = pc.unique(self.groups["group"])
         return self._groups_of(ids if limit is None else ids[:limit])
 
+    def group(self, id: Id) -> Group | None:
+        """Return the group with this id, which is the id of its representative; None if there is none."""
+        groups = self._groups_of(pa.array([id], self.groups.schema.field("group").type))
+        return groups[0] if groups and groups[0].members else None
+
     def why(self, id: Id) -> Decision:
         """Return the evidence for one document. Raises InputError for an id that is not in this result."""
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
@@ -100,6 +105,25 @@ class Found(ResultRecord):
 
         settings = {name: self.run["settings"][name] for name in ("length", "unit")}
         return compare(self.look(a).text, self.look(b).text, **{**settings, **how})
+
+    def pair(self, a: Id, b: Id) -> Shared | None:
+        """Return the counts of a pair, seen from ``a``; None if none is stored. Exact copies have the same pairs.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> print(find([text, text + " today"], threshold=0.6).pair(1, 0))
+        shared 9 of 10 + 9 shingles
+        """
+        first_of = self._copied([a, b])
+        ends = first_of.get(a, a), first_of.get(b, b)
+        return self._shared(set(ends)).get(ends)
+
+    def outside(self, id: Id, limit: int = SHOWN_GROUPS) -> tuple[Outside, ...]:
+        """Return the nearest documents outside the group of a document, by the stored pairs of its members.
+
+        Pairs below the threshold are not stored. An exact copy is represented by the first of its kind.
+        """
+        return outside(self, id, limit)
 
     def at(self, threshold: float) -> Found:
         """Return the result at a stricter threshold, from the stored pairs; no document is read again.

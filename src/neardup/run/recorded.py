@@ -78,7 +78,7 @@ class StoredTexts:
         found = read_row(file, row, self._reading)
         if found.id is not None and str(found.id) != str(id):
             raise changed(file, f"row {row:,} is the document {printable(found.id)}, not {printable(id)}")
-        return _looked(id, found, _place(file, row))
+        return _looked(id, found, file, row)
 
     def _elsewhere(self, id: Id) -> Looked | None:
         """Find a document that is in no pair: by the row in its id, else by reading the ids of the input."""
@@ -103,7 +103,7 @@ class StoredTexts:
             if len(found):
                 at = int(found[0])
                 read = Read(as_bytes(rows.table.column(0)[at].as_py()))
-                return _looked(id, read, _place(file, int(rows.row_numbers[at])))
+                return _looked(id, read, file, int(rows.row_numbers[at]))
         return None
 
     def _verified(self, number: int) -> Recorded:
@@ -171,12 +171,9 @@ def _refused(file: Recorded, why: str) -> InputError:
     )
 
 
-def _looked(id: Id, read: Read, where: str) -> Looked:
-    return Looked(id, read.text.decode("utf-8", "replace"), len(read.text), where)
-
-
-def _place(file: Recorded, row: int) -> str:
-    return file.path if file.format == "text" else f"row {row:,} of {file.path}"
+def _looked(id: Id, read: Read, file: Recorded, row: int) -> Looked:
+    text = read.text.decode("utf-8", "replace")
+    return Looked(id, text, len(read.text), file.path, None if file.format == "text" else row)
 
 
 def _last_part(name: str) -> str:

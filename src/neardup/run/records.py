@@ -120,12 +120,23 @@ class Decision:
 
 @dataclass(frozen=True)
 class Looked:
-    """A document that was read again: its text, its size in bytes, and where it is."""
+    """A document that was read again: its text, its size in bytes, and its place.
+
+    ``path`` is the file, "" for documents in memory; ``row`` is None for a file that is one document.
+    """
 
     id: Id
     text: str
     size: int
-    where: str
+    path: str
+    row: int | None
+
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        if self.row is None:
+            return self.path
+        return f"row {self.row:,} of {self.path or 'the input in memory'}"
 
 
 class Texts(Protocol):

@@ -70,8 +70,10 @@ class InputTexts:
         part = self._parts[piece.part]
         chunk = next(iter(part.documents.chunks({piece.chunk}, [part.text])))
         text = as_bytes(chunk.read([part.text]).table.column(0)[row - piece.first].as_py())
-        where = _where(part.documents, piece.source, int(piece.at(np.array([row]))[0]))
-        return Looked(id, text.decode("utf-8", "replace"), len(text), where)
+        number = int(piece.at(np.array([row]))[0])
+        path = _path(part.documents, piece.source, number)
+        number_or_none = None if part.documents.format == "text" else number
+        return Looked(id, text.decode("utf-8", "replace"), len(text), path, number_or_none)
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return where the files are, and the places of ``rows`` in them."""
@@ -138,10 +140,8 @@ def places_of_id(ids: pa.ChunkedArray, id: Id) -> Int64s:
     return np.flatnonzero(pc.fill_null(pc.equal(values, str(id)), False).to_numpy())
 
 
-def _where(documents: Documents, source: str, number: int) -> str:
+def _path(documents: Documents, source: str, number: int) -> str:
     sources = getattr(documents, "sources", ())
-    if documents.format == "text":
-        return str(sources[number].path)
     if not sources:
-        return f"row {number:,} of the input in memory"
-    return f"row {number:,} of {sources[documents.names.index(source)].path}"
+        return ""
+    return str(sources[number if documents.format == "text" else documents.names.index(source)].path)

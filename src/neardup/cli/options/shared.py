@@ -16,6 +16,12 @@ OUT = Declared(
 )
 TEXT = Declared(("--text",), None, "Column with the text; by default one with a usual name.", "COLUMN")
 ID = Declared(("--id",), None, "Column with the ids of the documents; by default source#row.", "COLUMN")
+MOVED = Declared(
+    ("--inputs",),
+    (),
+    "With a result: its input where it is now, if that has moved. May be repeated.",
+    "FILE",
+)
 AGAINST = Declared(
     ("--against",),
     (),

@@ -23,8 +23,8 @@ PLACES = pa.schema(
         ("offset", pa.int64()),
     ]
 )
-"""The files of an input, numbered, with the columns used from them. A row is a stretch of a file: its first row, and
-the offset of that row in bytes, null where a file can only be read from its start. ``id`` is null where documents
+"""The files of an input, numbered, with the columns used from them. A row is a stretch of a file: its first row
+and the offset of that row in bytes, null where a file can only be read from its start. ``id`` is null if documents
 are named by source and row number; ``digest`` is null for files that are not on this system."""
 
 
