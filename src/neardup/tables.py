@@ -41,6 +41,9 @@ RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 PLACE_TABLES = ("places", "located")
 """The tables of a result that say where its documents are; results of documents in memory lack them."""
 
+TEXTS_FILE = "texts.parquet"
+"""The texts of the documents in pairs and copies, if they are stored with the result."""
+
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
 """Document numbers of a candidate pair, a < b; sorted and distinct."""
 

@@ -15,7 +15,7 @@ from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import show
-from neardup.run.looking import Outside, looked, outside
+from neardup.run.looking import Outside, looked, no_places, outside
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
     SHINGLES,
@@ -31,7 +31,7 @@ from neardup.run.records import (
 )
 from neardup.run.regroup import regroup
 from neardup.run.stored import read_result
-from neardup.tables import RESULT_TABLES, column
+from neardup.tables import RESULT_TABLES, TEXTS_FILE, column
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -141,13 +141,15 @@ class Found(ResultRecord):
         """
         return regroup(self, threshold)
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> None:
+    def save(self, out: str | Path, *, overwrite: bool = False, store_texts: bool = False) -> None:
         """Write the tables and ``run.json``, but no documents, into the folder ``out``; :func:`load` reads them.
 
-        Raises OutputError if the folder cannot be written, or if it exists and ``overwrite`` is not set.
+        With ``store_texts`` the texts of all documents in pairs and copies are written too, so that :meth:`look`
+        and :meth:`compare` need no input. Raises OutputError if the folder cannot be written, or if it exists and
+        ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
-            write_result(self, folder)
+            write_result(self, folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -231,16 +233,24 @@ def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None
     return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access, texts=texts)
 
 
-def write_result(found: Found, folder: OutputFolder) -> None:
-    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input."""
+def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = False) -> None:
+    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input.
+
+    Texts are stored if that is asked for, or if ``found`` is a result that has them.
+    """
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
+    if store_texts and found.texts is None:
+        raise no_places()
     if found.texts is not None:
-        for name, table in found.texts.tables(column(found.ranks, "row")).items():
+        rows = column(found.ranks, "row")
+        for name, table in found.texts.tables(rows).items():
             folder.write_table(f"{name}.parquet", table)
+        if store_texts or found.texts.kept:
+            folder.write_texts(TEXTS_FILE, found.texts.each(rows))
     folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
 

@@ -21,11 +21,7 @@ from neardup.tables import Floats, Int64s, column
 def looked(found: ResultRecord, id: Id) -> Looked:
     """Return a document of the input. Raises InputError if it cannot be read as it was."""
     if found.texts is None:
-        raise InputError(
-            "The result does not record where its documents are",
-            "A result of documents in files, made by this version of neardup",
-            "Make the result again from files",
-        )
+        raise no_places()
     row, size = _recorded(found, id)
     document = found.texts.look(id, row)
     if document is None:
@@ -38,6 +34,15 @@ def looked(found: ResultRecord, id: Id) -> Looked:
             "Make the result again",
         )
     return document
+
+
+def no_places() -> InputError:
+    """Return the error for a result without places and texts."""
+    return InputError(
+        "The result does not record where its documents are: they were in memory, or an earlier version made it",
+        "A result of documents in files, or one with stored texts",
+        "Make the result again from files, or with --store-texts (save(store_texts=True) in Python)",
+    )
 
 
 def _recorded(found: ResultRecord, id: Id) -> tuple[int | None, int | None]:
@@ -117,6 +122,9 @@ def fate(found: ResultRecord, id: Id) -> str:
 
 def _is(table: pa.Table, id: Id) -> pa.ChunkedArray:
     """Return which rows of a table have an id."""
+    kind = table["id"].type
+    if isinstance(id, str) and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return pc.equal(table["id"], pa.scalar(id, kind))
     return pc.equal(pc.cast(table["id"], pa.large_string()), str(id))
 
 

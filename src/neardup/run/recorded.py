@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.readers import AUTO
+from neardup.io.readers.base import Documents
 from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.discover import find_files
-from neardup.io.readers.lookup import Read, as_bytes, opened, read_row
+from neardup.io.readers.lookup import Read, as_bytes, opened, read_row, row_of
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import Recorded, recorded_files
 from neardup.io.readers.sources import Source
@@ -22,32 +24,74 @@ from neardup.run.records import Id, Looked
 from neardup.run.stored import StoredResult
 from neardup.run.texts import LOCATED, places_of_id, split_id
 from neardup.settings import ReadingSettings, Settings
-from neardup.tables import PLACE_TABLES, Int64s, column
+from neardup.tables import PLACE_TABLES, TEXTS_FILE, Int64s, column
 
 
 def stored_texts(stored: StoredResult, inputs: Sequence[str | Path]) -> StoredTexts | None:
-    """Return the texts of a stored result; None if it records no places. Raises InputError for impossible ones."""
-    if stored.places.keys() < set(PLACE_TABLES):
+    """Return the texts of a stored result; None if it has neither places nor texts.
+
+    Raises InputError for impossible places.
+    """
+    if not stored.texts and stored.places.keys() < set(PLACE_TABLES):
         return None
-    located = stored.places["located"]
-    try:
-        files = recorded_files(stored.places["places"])
-        if located.schema.names != LOCATED.names or located.schema.types != LOCATED.types:
-            raise ValueError("the columns of located are others")
-        file = column(located, "file")
-        if not np.isin(file, list(files)).all() or (np.diff(column(located, "row")) <= 0).any():
-            raise ValueError("located names files that places does not")
-    except ValueError as error:
-        raise damaged(stored.folder, f"its places cannot be used: {error}") from error
+    files: dict[int, Recorded] = {}
+    if stored.places:
+        try:
+            files = _checked(stored.places)
+        except (ValueError, KeyError) as error:
+            raise damaged(stored.folder, f"its places cannot be used: {error}") from error
+    kept = _KeptTexts(stored.folder, column(stored.tables["ranks"], "row")) if stored.texts else None
     reading = Settings.of(**stored.run["settings"]).reading
-    return StoredTexts(files, stored.places, reading, [str(name) for name in inputs])
+    return StoredTexts(files, stored.places, reading, [str(name) for name in inputs], kept)
+
+
+def _checked(places: dict[str, pa.Table]) -> dict[int, Recorded]:
+    """Return the recorded files. Raises ValueError if the two tables cannot be those of a result."""
+    files, located = recorded_files(places["places"]), places["located"]
+    if located.schema.names != LOCATED.names or located.schema.types != LOCATED.types:
+        raise ValueError("the columns of located are others")
+    if any(column.null_count for column in located.columns):
+        raise ValueError("values are missing in located")
+    file, row, number = (column(located, name) for name in ("file", "row", "number"))
+    if not np.isin(file, list(files)).all():
+        raise ValueError("located names files that places does not")
+    if (np.diff(row) <= 0).any() or (number < 0).any():
+        raise ValueError("the rows of located are not in order")
+    return files
+
+
+class _KeptTexts:
+    """The texts in the folder of a result; ``rows`` are the rows of the run that they belong to."""
+
+    def __init__(self, folder: Path, rows: Int64s) -> None:
+        self._folder, self._rows = folder, rows
+
+    @cached_property
+    def file(self) -> Recorded:
+        """The file, as the readers open it."""
+        path = str(self._folder / TEXTS_FILE)
+        return Recorded(False, "parquet", "text", "row", path, path, None, None, ((0, None),))
+
+    @cached_property
+    def _documents(self) -> Documents:
+        return opened(self.file, AUTO)
+
+    def read(self, row: int) -> Read | None:
+        """Return the text of a row of the run; None if it is not stored."""
+        at = int(np.searchsorted(self._rows, row))
+        if at == len(self._rows) or self._rows[at] != row:
+            return None
+        found = row_of(self._documents, at, ["text", "row"])
+        if found["row"][0].as_py() != row:
+            raise damaged(self._folder, f"{TEXTS_FILE} has the texts of other documents")
+        return Read(as_bytes(found["text"][0].as_py()))
 
 
 class StoredTexts:
-    """The texts of a result in a folder, read from the recorded places of the input.
+    """The texts of a result in a folder: those stored in it, and those at the recorded places of the input.
 
-    A recorded file is read only if its size and digest are the recorded ones: the folder may come from anybody.
-    Files that the caller names (``inputs``) replace recorded paths.
+    A recorded file is read only if its digest is the recorded one: the folder may come from anybody. Files that
+    the caller names (``inputs``) replace recorded paths.
     """
 
     def __init__(
@@ -55,19 +99,54 @@ class StoredTexts:
         files: dict[int, Recorded],
         tables: dict[str, pa.Table],
         reading: ReadingSettings,
-        inputs: Sequence[str] = (),
+        inputs: Sequence[str],
+        kept: _KeptTexts | None,
     ) -> None:
         self._files, self._tables, self._reading = files, tables, reading
-        self._inputs = tuple(inputs)
+        self._inputs, self._kept = tuple(inputs), kept
         self._checked: dict[int, Recorded] = {}
 
     def look(self, id: Id, row: int | None) -> Looked | None:
-        """Read the row at its recorded place."""
-        located = self._tables["located"]
-        at = -1 if row is None else int(np.searchsorted(column(located, "row"), row))
-        if row is not None and at < located.num_rows and located["row"][at].as_py() == row:
-            return self._read(id, located["file"][at].as_py(), located["number"][at].as_py())
+        """Return the stored text, or read the row at its recorded place."""
+        number, file_row = self._located(row)
+        kept = None if self._kept is None or row is None else self._kept.read(row)
+        if self._kept is not None and kept is not None:
+            file = self._kept.file if number is None else self._files[number]
+            return _looked(id, kept, file, row if number is None else file_row)
+        if number is not None:
+            return self._read(id, number, file_row)
+        if not self._files:
+            raise InputError(
+                f"The text of {printable(id)} is not stored",
+                "Documents in pairs and copies: the others were in memory and are gone",
+            )
         return self._elsewhere(id)
+
+    def _located(self, row: int | None) -> tuple[int | None, int]:
+        """Return the number of the file of a row of the run, and its row in it; (None, 0) if not recorded."""
+        if row is None or not self._tables:
+            return None, 0
+        located = self._tables["located"]
+        at = int(np.searchsorted(column(located, "row"), row))
+        if at == located.num_rows or located["row"][at].as_py() != row:
+            return None, 0
+        return located["file"][at].as_py(), located["number"][at].as_py()
+
+    @property
+    def kept(self) -> bool:
+        """Whether the texts are in the folder."""
+        return self._kept is not None
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield the texts of ``rows``."""
+        for row in rows.tolist():
+            kept = None if self._kept is None else self._kept.read(row)
+            if kept is None:
+                number, file_row = self._located(row)
+                if number is None:
+                    raise InputError("The texts of the result are not all known", "A result that is whole")
+                kept = read_row(self._verified(number), file_row, self._reading)
+            yield row, kept.text
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the recorded places again."""
@@ -171,7 +250,7 @@ def _refused(file: Recorded, why: str) -> InputError:
     )
 
 
-def _looked(id: Id, read: Read, file: Recorded, row: int) -> Looked:
+def _looked(id: Id, read: Read, file: Recorded, row: int | None) -> Looked:
     text = read.text.decode("utf-8", "replace")
     return Looked(id, text, len(read.text), file.path, None if file.format == "text" else row)
 

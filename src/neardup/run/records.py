@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -144,6 +144,13 @@ class Texts(Protocol):
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Return the document of a row of the run, or find it by its id; None if there is none of this id."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the texts are stored in the result itself."""
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield rows of the run, ascending, with their texts in UTF-8."""
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the tables ``places`` and ``located`` to store with a result; none for texts in memory."""

@@ -6,6 +6,7 @@ read, not mapped; and all their content is checked before it is used.
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from neardup.io.readers.manifest import (
 )
 from neardup.run.stored_account import check_run, decoded
 from neardup.run.stored_tables import check_together, decode_table
-from neardup.tables import FORMAT_VERSION, PLACE_TABLES, RESULT_TABLES
+from neardup.tables import FORMAT_VERSION, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -45,6 +46,7 @@ class StoredResult:
     run: dict[str, Any]
     problems: tuple[Problem, ...]
     places: dict[str, pa.Table]
+    texts: bool
 
 
 def read_result(folder: Path) -> StoredResult:
@@ -66,12 +68,13 @@ def read_result(folder: Path) -> StoredResult:
             for name in PLACE_TABLES
             if f"{name}.parquet" in manifest.files
         }
+        texts = has_texts(folder, manifest)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
-    return StoredResult(folder, tables, run, problems, places)
+    return StoredResult(folder, tables, run, problems, places, texts)
 
 
 def _run(folder: Path) -> dict[str, Any]:
@@ -94,6 +97,20 @@ def _run(folder: Path) -> dict[str, Any]:
             "Make the result again with this program",
         )
     return run
+
+
+def has_texts(folder: Path, manifest: Manifest) -> bool:
+    """Return whether the folder has stored texts. Raises ChangedError if they are not as long as those written."""
+    written = manifest.files.get(TEXTS_FILE)
+    if written is None:
+        return False
+    try:
+        found = (folder / TEXTS_FILE).lstat()
+    except OSError:
+        raise ChangedError(f"{TEXTS_FILE} is not there") from None
+    if not stat.S_ISREG(found.st_mode) or found.st_size != written.bytes:
+        raise ChangedError(f"{TEXTS_FILE} has {found.st_size:,} bytes, and {written.bytes:,} were written")
+    return True
 
 
 def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,22 @@ class InputTexts:
         path = _path(part.documents, piece.source, number)
         number_or_none = None if part.documents.format == "text" else number
         return Looked(id, text.decode("utf-8", "replace"), len(text), path, number_or_none)
+
+    @property
+    def kept(self) -> bool:
+        """No: these are the texts of the input."""
+        return False
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Read the chunks with ``rows`` (ascending) in one pass over each input."""
+        owner = np.searchsorted(self._firsts, rows, side="right") - 1
+        for number, part in enumerate(self._parts):
+            mine = {self._pieces[k].chunk: k for k in np.unique(owner).tolist() if self._pieces[k].part == number}
+            for chunk in part.documents.chunks(mine.keys(), [part.text]) if mine else ():
+                k = mine[chunk.index]
+                texts = chunk.read([part.text]).table.column(0)
+                for row in rows[owner == k].tolist():
+                    yield row, as_bytes(texts[row - self._pieces[k].first].as_py())
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return where the files are, and the places of ``rows`` in them."""

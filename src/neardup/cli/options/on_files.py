@@ -26,6 +26,7 @@ class DedupOptions:
         False,
         "Remove nothing: write every document, with the columns group, representative and similarity.",
     )
+    store_texts: bool = shared.STORE_TEXTS.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -48,6 +49,7 @@ class GroupOptions:
         "with -o, --threshold, --dry-run, --json and --overwrite.",
         "DIR",
     )
+    store_texts: bool = shared.STORE_TEXTS.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()

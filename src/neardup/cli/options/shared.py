@@ -32,6 +32,12 @@ AGAINST = Declared(
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
+STORE_TEXTS = Declared(
+    ("--store-texts",),
+    False,
+    "Also store the texts of all documents in pairs and copies, compressed, to show and compare them without "
+    "the input.",
+)
 LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.")
 COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
 NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")

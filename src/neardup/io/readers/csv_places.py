@@ -1,4 +1,4 @@
-"""The places of CSV records: a scan that finds, about once a megabyte, where a record begins."""
+"""The places of CSV records: a scan that finds, about four times a megabyte, where a record begins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from neardup.io.readers.dialect import Dialect
 from neardup.io.readers.limits import ROW_BYTES
 from neardup.io.readers.lines import BYTE_ORDER_MARK, Stream
 
-_READ_BYTES = 1 << 20
+_READ_BYTES = 256 << 10
 _LINE_ENDS = (0x0A, 0x0D)
 
 

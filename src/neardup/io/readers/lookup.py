@@ -21,12 +21,12 @@ from neardup.io.readers.discover import Discovered
 from neardup.io.readers.json_records import Parser
 from neardup.io.readers.limits import ROW_BYTES, too_long
 from neardup.io.readers.lines import BYTE_ORDER_MARK
+from neardup.io.readers.parquet import ParquetDocuments
 from neardup.io.readers.places import Recorded
 from neardup.settings import ReadingSettings
 
 _HEAD_BYTES, _BLOCK_BYTES = 64 << 10, 1 << 20
-_MOST_BYTES = 2 * ROW_BYTES
-"""The largest stretch to load at once; a file that neardup recorded has no longer one."""
+_READ_BYTES = 256 << 10
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,12 @@ def row_of(documents: Documents, row: int, names: Sequence[str], source: str | N
 
     Raises InputError for a row that is not there, or that was rejected, with the reason.
     """
+    if isinstance(documents, ParquetDocuments) and len(documents.sources) == 1:
+        single = documents.row(row, names)
+        if single is not None and len(single.row_numbers):
+            return single.table
+        if single is not None:
+            raise rejected(documents.names[0], row, single.problems[0].reason)
     held: Chunk | None = None
     lost: FailedChunk | None = None
     for chunk in documents.chunks(None, names):
@@ -152,10 +158,12 @@ def _bytes(path: str, offset: int, end: int | None, most: int) -> bytes:
 def _line(stretch: _Stretch, row: int) -> pa.Table:
     """Read a row of JSONL: the line that many line ends after the start of its stretch."""
     file, number = stretch.file, row - stretch.first
-    block = _bytes(file.path, stretch.offset, stretch.end, _MOST_BYTES)
-    line = _nth_line(block.removeprefix(BYTE_ORDER_MARK) if stretch.first == 0 else block, number)
+    with closing(_Part(file.path, stretch.offset, stretch.end)) as part:
+        line, lines = _nth_line(part, number)
     if line is None:
-        raise stretch.absent(row, block.count(b"\n") - block.endswith(b"\n"))
+        raise stretch.absent(row, lines - 1)
+    if row == 0:
+        line = line.removeprefix(BYTE_ORDER_MARK)
     if len(line) > ROW_BYTES:
         raise rejected(file.name, row, too_long("the line"))
     parsed = Parser((), file.text, file.id).parse(line, ())
@@ -164,12 +172,23 @@ def _line(stretch: _Stretch, row: int) -> pa.Table:
     return pa.table({name: parsed.column(name) for name in stretch.columns})
 
 
-def _nth_line(block: bytes, number: int) -> bytes | None:
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 0x0A)
-    if number > len(ends) or (number == len(ends) and block.endswith(b"\n")):
-        return None
-    start = 0 if number == 0 else int(ends[number - 1]) + 1
-    return block[start : int(ends[number]) if number < len(ends) else len(block)]
+def _nth_line(part: _Part, number: int) -> tuple[bytes | None, int]:
+    """Return a line, cut behind the limit of a row, or None and the number of lines; reads no further."""
+    before, held = 0, b""
+    while block := part.read(_READ_BYTES):
+        ends = block.count(b"\n")
+        if before + ends >= number:
+            start = 0
+            for _ in range(number - before):
+                start = block.index(b"\n", start) + 1
+            held = block[start:]
+            while b"\n" not in held and len(held) <= ROW_BYTES and (more := part.read(_READ_BYTES)):
+                held += more
+            return (held.partition(b"\n")[0], 0) if held else (None, number)
+        before += ends
+        open_line = not block.endswith(b"\n")
+        held = block[-1:] if open_line else b""
+    return None, before + bool(held)
 
 
 def _record(stretch: _Stretch, row: int, reading: ReadingSettings) -> pa.Table:
@@ -179,7 +198,8 @@ def _record(stretch: _Stretch, row: int, reading: ReadingSettings) -> pa.Table:
     head = _bytes(file.path, 0, header_end, ROW_BYTES)
     dialect = dialect_of(file.source, _bytes(file.path, 0, None, _HEAD_BYTES), reading.delimiter)
     opened: Any = partial(_Part, file.path, stretch.offset, stretch.end, head)
-    stream = CsvStream(opened, dialect, header_of(opened, dialect), stretch.columns, _BLOCK_BYTES)
+    header = header_of(partial(_Part, file.path, 0, 0, head), dialect)  # type: ignore[arg-type]
+    stream = CsvStream(opened, dialect, header, stretch.columns, _BLOCK_BYTES)
     for batch in stream.batches():
         last = batch.first + batch.records - 1
         if last < wanted:

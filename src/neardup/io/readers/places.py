@@ -48,6 +48,9 @@ class Recorded:
         return Source(self.name, self.path, self.size)
 
 
+TEXTS = pa.schema([("row", pa.int64()), ("text", pa.large_binary())])
+"""The texts of a result in its folder: rows of the run, ascending, and their texts in UTF-8."""
+
 FORMATS = ("parquet", "jsonl", "csv", "ipc", "text")
 """The formats of files."""
 

@@ -16,6 +16,7 @@ from neardup.errors import OutputError
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
 from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.place import WorkingPlace, flush
+from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
 
 
@@ -77,6 +78,13 @@ class OutputFolder:
             # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
             pq.write_table(table, self.path(name), compression="zstd")
             self._digested.add(name)
+        except OSError as error:
+            raise _failed(self.target / name, error) from error
+
+    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes]]) -> None:
+        """Write texts by the row of the run; without a digest in the manifest, since they may be gigabytes."""
+        try:
+            write_texts(self.path(name), texts)
         except OSError as error:
             raise _failed(self.target / name, error) from error
 
