@@ -40,6 +40,12 @@ def pair_of(options: CompareOptions) -> Pair:
         return Pair((options.a, options.b), LITERAL)
     if options.other is not None:
         place, ids = Path(options.a), (options.b, options.other)
+        if not place.exists():
+            raise InputError(
+                f"There is no result or collection {place}",
+                "A result folder or the file of a collection",
+                "Check the name",
+            )
         return _of_collection(place, ids) if place.is_file() else _of_result(place, ids, options.inputs)
     refuse_second_input((options.a, options.b))
     names = (_name(options.a), _name(options.b))

@@ -55,7 +55,7 @@ class _Shown:
 
     def __init__(self, options: ShowOptions, found: Found, id: Id) -> None:
         self._options, self._found, self._id = options, found, id
-        self._why = ""
+        self._error: InputError | None = None
         self._document = self._looked()
         self._decision = self._decided()
         self._group = self._group_of()
@@ -65,17 +65,17 @@ class _Shown:
         try:
             return self._found.look(self._id)
         except InputError as error:
-            self._why = error.given
             if self._options.inputs:
                 raise
+            self._error = error
             return None
 
     def _decided(self) -> Decision | None:
         try:
             return self._found.why(self._id)
         except InputError:
-            if self._document is None:
-                raise
+            if self._error is not None:  # neither the result nor the input knows it
+                raise self._error from None
             return None  # it is in no group
 
     def _group_of(self) -> Group | None:
@@ -85,8 +85,10 @@ class _Shown:
     def lines(self) -> Iterator[display.Line]:
         """Yield labelled lines."""
         yield "document", display.printable(self._id)
-        yield "where", display.printable(self._document.where if self._document else f"not read: {self._why}")
+        if self._error is not None:
+            yield "not read", display.printable(". ".join(filter(None, (self._error.given, self._error.do))))
         if self._document is not None:
+            yield "where", display.printable(self._document.where)
             yield "text", self._beginning(self._document.text)
         yield "fate", self._fate()
         if self._group is not None:
@@ -156,7 +158,7 @@ class _Shown:
             "path": document.path if document else None,
             "row": document.row if document else None,
             "text": document.text if document else None,
-            "not_read": self._why or None,
+            "not_read": None if self._error is None else self._error.given,
             "fate": self._fate(),
             "group": None if group is None else group.id,
             "members": [
