@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from neardup import display
 from neardup.cli.documents import naming, refuse_second_input
 from neardup.cli.options.on_files import CompareOptions
+from neardup.cli.shown import unbroken
 from neardup.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -135,6 +136,6 @@ def _name(typed: str) -> str:
 def about(pair: Pair, width: int) -> Iterator[str]:
     """Yield the lines about the documents, and an empty one after them."""
     if pair.facts:
-        for text in display.aligned(pair.facts, width):
+        for text in unbroken(pair.facts, width):
             yield from text.splitlines()
         yield ""

@@ -15,7 +15,7 @@ import typer
 from neardup import display
 from neardup.cli.messages import DONE
 from neardup.cli.options.on_files import ShowOptions
-from neardup.cli.shown import WIDTH
+from neardup.cli.shown import WIDTH, unbroken
 from neardup.errors import InputError, SettingError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def show(options: ShowOptions) -> int:
         return DONE
     width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
     encoding = sys.stdout.encoding or "utf-8"
-    for line in display.aligned(list(shown.lines()), width):
+    for line in unbroken(list(shown.lines()), width):
         typer.echo(line.encode(encoding, "backslashreplace").decode(encoding))
     return DONE
 

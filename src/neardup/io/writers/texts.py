@@ -15,9 +15,9 @@ _GROUP_BYTES = 4 << 20
 
 def write_texts(path: Path, texts: Iterable[tuple[int, bytes]]) -> None:
     """Write pairs (row of the run, text in UTF-8), ascending; holds a few megabytes at a time. Raises OSError."""
-    with pq.ParquetWriter(
-        path, TEXTS, compression="zstd", use_dictionary=False, write_page_checksum=True
-    ) as writer:
+    # statistics would repeat whole texts, uncompressed
+    options = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+    with pq.ParquetWriter(path, TEXTS, write_page_checksum=True, **options) as writer:
         rows: list[int] = []
         held: list[bytes] = []
         size = 0
