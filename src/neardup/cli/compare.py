@@ -15,7 +15,7 @@ import typer
 from neardup import display
 from neardup.cli.messages import warn
 from neardup.cli.options.on_files import CompareOptions
-from neardup.cli.pairs import Pair, about, pair_of
+from neardup.cli.pairs import TwoTexts, about, pair_of
 from neardup.cli.shown import WIDTH
 from neardup.errors import OutputError
 
@@ -47,7 +47,7 @@ def compare(options: CompareOptions) -> int:
     return 0
 
 
-def _compared(pair: Pair, options: CompareOptions) -> Comparison:
+def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
 
     stored = {name: value for name, value in pair.settings.items() if name not in options.explicit}
@@ -73,7 +73,7 @@ def _refuse_overwriting_input(options: CompareOptions) -> None:
             )
 
 
-def _show(found: Comparison, pair: Pair, options: CompareOptions) -> None:
+def _show(found: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
     from neardup.comparison.show import as_text, facts_of, notes_on
 
     colour = _has_colour()

@@ -23,7 +23,7 @@ LITERAL = ("A", "B")
 
 
 @dataclass(frozen=True)
-class Pair:
+class TwoTexts:
     """Two texts, their names, and lines about them; ``settings`` are those of the result or the collection."""
 
     texts: tuple[str, str]
@@ -34,11 +34,11 @@ class Pair:
     described: dict[str, Any] = field(default_factory=dict)
 
 
-def pair_of(options: CompareOptions) -> Pair:
+def pair_of(options: CompareOptions) -> TwoTexts:
     """Read the two documents. Raises InputError for names that are not documents."""
     _refuse_other_options(options)
     if options.literal:
-        return Pair((options.a, options.b), LITERAL)
+        return TwoTexts((options.a, options.b), LITERAL)
     if options.other is not None:
         place, ids = Path(options.a), (options.b, options.other)
         if not place.exists():
@@ -51,7 +51,7 @@ def pair_of(options: CompareOptions) -> Pair:
     refuse_second_input((options.a, options.b))
     names = (_name(options.a), _name(options.b))
     texts = (_read(options.a, options), _read(options.b, options))
-    return Pair(texts, names, files=tuple(name for name in (options.a, options.b) if name != "-"))
+    return TwoTexts(texts, names, files=tuple(name for name in (options.a, options.b) if name != "-"))
 
 
 def _refuse_other_options(options: CompareOptions) -> None:
@@ -63,7 +63,7 @@ def _refuse_other_options(options: CompareOptions) -> None:
         raise SettingError("--inputs was given without a result", "A result folder and two ids", "Leave it out")
 
 
-def _of_result(folder: Path, ids: tuple[str, str], inputs: list[str]) -> Pair:
+def _of_result(folder: Path, ids: tuple[str, str], inputs: list[str]) -> TwoTexts:
     from neardup.run.found import load
     from neardup.run.looking import fate, typed_id
 
@@ -81,7 +81,7 @@ def _of_result(folder: Path, ids: tuple[str, str], inputs: list[str]) -> Pair:
         for letter, document in zip(("document_a", "document_b"), looked, strict=True)
     }
     files = (str(folder), *(document.path for document in looked))
-    return Pair((looked[0].text, looked[1].text), (str(a), str(b)), tuple(facts), settings, files, described)
+    return TwoTexts((looked[0].text, looked[1].text), (str(a), str(b)), tuple(facts), settings, files, described)
 
 
 def _stored(found: Found, a: str | int, b: str | int) -> str:
@@ -94,13 +94,13 @@ def _stored(found: Found, a: str | int, b: str | int) -> str:
     return f"{measure} {display.similarity(similarity_of_pair(found, pair))}, {pair}"
 
 
-def _of_collection(path: Path, ids: tuple[str, str]) -> Pair:
+def _of_collection(path: Path, ids: tuple[str, str]) -> TwoTexts:
     from neardup.collection import Collection
 
     with Collection(path, readonly=True) as collection:
         a, b = (collection.get(id) for id in ids)
         settings = {"length": collection.settings.length}
-    return Pair((a.text, b.text), (a.id, b.id), settings=settings, files=(str(path),))
+    return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=(str(path),))
 
 
 def _read(name: str, options: CompareOptions) -> str:
@@ -133,7 +133,7 @@ def _name(typed: str) -> str:
     return "standard input" if typed == "-" else os.fsencode(typed).decode("utf-8", "replace")
 
 
-def about(pair: Pair, width: int) -> Iterator[str]:
+def about(pair: TwoTexts, width: int) -> Iterator[str]:
     """Yield the lines about the documents, and an empty one after them."""
     if pair.facts:
         for text in unbroken(pair.facts, width):

@@ -14,7 +14,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Documents, FailedChunk, ReadRows
-from neardup.io.readers.csv_stream import CsvStream, header_of
+from neardup.io.readers.csv_stream import Batch, CsvStream, header_in
 from neardup.io.readers.dialect import dialect_of
 from neardup.io.readers.digests import open_regular
 from neardup.io.readers.discover import Discovered
@@ -198,18 +198,26 @@ def _record(stretch: _Stretch, row: int, reading: ReadingSettings) -> pa.Table:
     head = _bytes(file.path, 0, header_end, ROW_BYTES)
     dialect = dialect_of(file.source, _bytes(file.path, 0, None, _HEAD_BYTES), reading.delimiter)
     opened: Any = partial(_Part, file.path, stretch.offset, stretch.end, head)
-    header = header_of(partial(_Part, file.path, 0, 0, head), dialect)  # type: ignore[arg-type]
-    stream = CsvStream(opened, dialect, header, stretch.columns, _BLOCK_BYTES)
+    stream = CsvStream(opened, dialect, header_in(head, dialect), stretch.columns, _BLOCK_BYTES)
+    found: pa.Table | None = None
     for batch in stream.batches():
+        if last < wanted < batch.first + batch.records:
+            found = _in_batch(batch, wanted, file.name, row)
+            if stretch.end is None:
+                break
+        # Arrow reads ahead in a thread that calls Python: a stretch is read to its end, so that nothing goes on
         last = batch.first + batch.records - 1
-        if last < wanted:
-            continue
-        for bad in batch.rejected:
-            if bad.record == wanted:
-                raise rejected(file.name, row, bad.reason)
-        place = wanted - batch.first - sum(bad.record < wanted for bad in batch.rejected)
-        return batch.table.slice(place, 1)
-    raise stretch.absent(row, last)
+    if found is None:
+        raise stretch.absent(row, last)
+    return found
+
+
+def _in_batch(batch: Batch, wanted: int, name: str, row: int) -> pa.Table:
+    for bad in batch.rejected:
+        if bad.record == wanted:
+            raise rejected(name, row, bad.reason)
+    place = wanted - batch.first - sum(bad.record < wanted for bad in batch.rejected)
+    return batch.table.slice(place, 1)
 
 
 def as_bytes(text: Any) -> bytes:
