@@ -18,6 +18,9 @@ from neardup.errors import InputError, SettingError
 if TYPE_CHECKING:
     from neardup.run.found import Found
 
+MOST_DIGITS = 18
+"""Digits of a row number; more do not fit into 64 bits."""
+
 LITERAL = ("A", "B")
 """Names of typed texts."""
 
@@ -109,7 +112,8 @@ def _read(name: str, options: CompareOptions) -> str:
     if name == "-":
         return read_stream(sys.stdin.buffer)
     file, mark, row = name.rpartition("#")
-    if mark and row.isascii() and row.isdecimal() and not os.path.exists(name) and "://" not in name:
+    is_number = bool(mark) and row.isascii() and row.isdecimal() and len(row) <= MOST_DIGITS
+    if is_number and not os.path.exists(name) and "://" not in name:
         return _row(file, row, options)
     if os.path.isfile(os.path.join(name, "run.json")):
         raise InputError(

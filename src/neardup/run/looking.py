@@ -131,7 +131,10 @@ def _is(table: pa.Table, id: Id) -> pa.ChunkedArray:
 def typed_id(found: ResultRecord, typed: str) -> Id:
     """Return an id that was typed as the result has it: a number where its ids are numbers."""
     number = pa.types.is_integer(found.ranks.schema.field("id").type)
-    return int(typed) if number and typed.lstrip("-").isdecimal() and len(typed) <= MOST_DIGITS else typed
+    digits = typed.removeprefix("-")
+    return (
+        int(typed) if number and digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS else typed
+    )
 
 
 def _groups_of(found: ResultRecord) -> dict[Id, Id]:

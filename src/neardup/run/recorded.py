@@ -18,7 +18,7 @@ from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.discover import find_files
 from neardup.io.readers.lookup import Read, as_bytes, opened, read_row, row_of
 from neardup.io.readers.manifest import damaged
-from neardup.io.readers.places import Recorded, recorded_files
+from neardup.io.readers.places import PLACES, Recorded, RecordedFiles
 from neardup.io.readers.sources import Source
 from neardup.run.records import Id, Looked
 from neardup.run.stored import StoredResult
@@ -34,7 +34,7 @@ def stored_texts(stored: StoredResult, inputs: Sequence[str | Path]) -> StoredTe
     """
     if not stored.texts and stored.places.keys() < set(PLACE_TABLES):
         return None
-    files: dict[int, Recorded] = {}
+    files = RecordedFiles(PLACES.empty_table())
     if stored.places:
         try:
             files = _checked(stored.places)
@@ -45,15 +45,15 @@ def stored_texts(stored: StoredResult, inputs: Sequence[str | Path]) -> StoredTe
     return StoredTexts(files, stored.places, reading, [str(name) for name in inputs], kept)
 
 
-def _checked(places: dict[str, pa.Table]) -> dict[int, Recorded]:
+def _checked(places: dict[str, pa.Table]) -> RecordedFiles:
     """Return the recorded files. Raises ValueError if the two tables cannot be those of a result."""
-    files, located = recorded_files(places["places"]), places["located"]
+    files, located = RecordedFiles(places["places"]), places["located"]
     if located.schema.names != LOCATED.names or located.schema.types != LOCATED.types:
         raise ValueError("the columns of located are others")
     if any(column.null_count for column in located.columns):
         raise ValueError("values are missing in located")
     file, row, number = (column(located, name) for name in ("file", "row", "number"))
-    if not np.isin(file, list(files)).all():
+    if not np.isin(file, files.numbers).all():
         raise ValueError("located names files that places does not")
     if (np.diff(row) <= 0).any() or (number < 0).any():
         raise ValueError("the rows of located are not in order")
@@ -96,7 +96,7 @@ class StoredTexts:
 
     def __init__(
         self,
-        files: dict[int, Recorded],
+        files: RecordedFiles,
         tables: dict[str, pa.Table],
         reading: ReadingSettings,
         inputs: Sequence[str],
@@ -115,7 +115,7 @@ class StoredTexts:
             return _looked(id, kept, file, row if number is None else file_row)
         if number is not None:
             return self._read(id, number, file_row)
-        if not self._files:
+        if not len(self._files):
             raise InputError(
                 f"The text of {printable(id)} is not stored",
                 "Documents in pairs and copies: the others were in memory and are gone",
@@ -161,16 +161,16 @@ class StoredTexts:
 
     def _elsewhere(self, id: Id) -> Looked | None:
         """Find a document that is in no pair: by the row in its id, else by reading the ids of the input."""
+        for number in self._files.documents_named(str(id)):
+            return self._read(id, number, self._files[number].stretches[0][0])
         source, row = (None, None) if isinstance(id, int) else split_id(id)
-        for number, file in sorted(self._files.items(), key=lambda item: item[1].reference):
-            if file.format == "text":
-                if id == file.name and file.id is not None:
-                    return self._read(id, number, file.stretches[0][0])
-            elif file.id is None:
-                if row is not None and source == file.name:
-                    return self._read(id, number, row)
-            elif (found := self._scanned(id, number)) is not None:
-                return found
+        for number in self._files.data_files():
+            file = self._files[number]
+            if file.id is not None:
+                if (found := self._scanned(id, number)) is not None:
+                    return found
+            elif row is not None and source == file.name:
+                return self._read(id, number, row)
         return None
 
     def _scanned(self, id: Id, number: int) -> Looked | None:

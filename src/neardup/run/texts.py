@@ -106,13 +106,14 @@ class InputTexts:
         return {"places": pa.concat_tables(places), "located": self._located(rows, first_files)}
 
     def _located(self, rows: Int64s, first_files: list[int]) -> pa.Table:
+        number_of = [{name: number for number, name in enumerate(part.documents.names)} for part in self._parts]
         owner = np.searchsorted(self._firsts, rows, side="right") - 1
         files, numbers = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         for k in np.unique(owner):
             mine, piece = owner == k, self._pieces[k]
             documents = self._parts[piece.part].documents
             numbers[mine] = piece.at(rows[mine])
-            of_file = numbers[mine] if documents.format == "text" else documents.names.index(piece.source)
+            of_file = numbers[mine] if documents.format == "text" else number_of[piece.part][piece.source]
             files[mine] = first_files[piece.part] + of_file
         return pa.table([rows, files, numbers], schema=LOCATED)
 

@@ -15,7 +15,7 @@ from neardup.io.readers import choose_columns, csv_places, open_files
 from neardup.io.readers.dialect import Dialect
 from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_bytes, digest_of_file, open_regular
 from neardup.io.readers.lookup import read_row
-from neardup.io.readers.places import Recorded, places_of, recorded_files
+from neardup.io.readers.places import Recorded, RecordedFiles, places_of
 from neardup.io.readers.rows import read_file_row
 from neardup.settings import ReadingSettings
 
@@ -41,8 +41,9 @@ def recorded(
         texts.update(
             zip(rows.row_numbers.tolist(), (value.decode("utf-8", "replace") for value in values), strict=True)
         )
-    [file] = recorded_files(places_of(documents, columns.text, columns.id, reference=False)).values()
-    return file, texts
+    files = RecordedFiles(places_of(documents, columns.text, columns.id, reference=False))
+    assert len(files) == 1
+    return files[0], texts
 
 
 def check_all(file: Recorded, texts: dict[int, str], reading: ReadingSettings = AUTO) -> None:
@@ -102,7 +103,7 @@ def recorded_files_of(path: Path) -> tuple[Recorded, Any]:
     columns = choose_columns(documents, "text", "id")
     list(documents.chunks())
     places = places_of(documents, columns.text, columns.id, reference=False)
-    return recorded_files(places)[0], documents
+    return RecordedFiles(places)[0], documents
 
 
 # --- CSV

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.io.readers.base import Documents, Format
 from neardup.io.readers.digests import DIGEST_BYTES, digest_of_file
@@ -51,6 +52,8 @@ class Recorded:
 TEXTS = pa.schema([("row", pa.int64()), ("text", pa.large_binary())])
 """The texts of a result in its folder: rows of the run, ascending, and their texts in UTF-8."""
 
+_NULLABLE = ("id", "size", "digest", "offset")
+
 FORMATS = ("parquet", "jsonl", "csv", "ipc", "text")
 """The formats of files."""
 
@@ -91,23 +94,51 @@ def _digest_and_stretches(
     return digest, places if places and places[0][0] == 0 else [(0, None), *places]
 
 
-def recorded_files(places: pa.Table) -> dict[int, Recorded]:
-    """Return the files of a table of PLACES by their numbers. Raises ValueError for an impossible table."""
-    if places.schema.names != PLACES.names or places.schema.types != PLACES.types:
-        raise ValueError("its columns are others")
-    number, row = (places[name].to_numpy() for name in ("file", "row"))
-    same = np.diff(number) == 0
-    if (row < 0).any() or (np.diff(number) < 0).any() or (np.diff(row)[same] < 0).any():
-        raise ValueError("its rows are not in order")
-    files: dict[int, Recorded] = {}
-    starts = np.flatnonzero(np.concatenate(([True], ~same))) if len(number) else np.empty(0, np.int64)
-    heads = places.take(pa.array(starts)).to_pylist()
-    for head, start, end in zip(heads, starts, [*starts[1:], len(number)], strict=True):
-        part = places.slice(start, end - start)
-        stretches = tuple(zip(part["row"].to_pylist(), part["offset"].to_pylist(), strict=True))
-        usable = None not in [head[name] for name in ("reference", "format", "text", "name", "path")]
-        if not usable or head["format"] not in FORMATS or any((offset or 0) < 0 for _, offset in stretches):
+class RecordedFiles:
+    """The files of a table of PLACES, by their numbers; a file is made into a record when it is looked up.
+
+    ``numbers`` has those of the new input before those of the reference set. Raises ValueError for an impossible
+    table.
+    """
+
+    def __init__(self, places: pa.Table) -> None:
+        if places.schema.names != PLACES.names or places.schema.types != PLACES.types:
+            raise ValueError("its columns are others")
+        if any(places[name].null_count for name in PLACES.names if name not in _NULLABLE):
+            raise ValueError("values are missing")
+        self._places, self._files = places, places["file"].to_numpy()
+        row, same = places["row"].to_numpy(), np.diff(self._files) == 0
+        if (row < 0).any() or (np.diff(self._files) < 0).any() or (np.diff(row)[same] < 0).any():
+            raise ValueError("its rows are not in order")
+        formats = pc.is_in(places["format"], value_set=pa.array(FORMATS))
+        if not pc.all(formats, min_count=0).as_py() or (pc.min(places["offset"]).as_py() or 0) < 0:
             raise ValueError("its values are impossible")
+        firsts = np.flatnonzero(np.concatenate(([True], ~same))) if len(row) else np.empty(0, np.int64)
+        of_reference = places["reference"].to_numpy()[firsts]
+        self.numbers = self._files[firsts][np.argsort(of_reference, kind="stable")]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, number: int) -> Recorded:
+        begin, end = (int(np.searchsorted(self._files, number, side)) for side in ("left", "right"))
+        rows = self._places.slice(begin, end - begin)
+        head = rows.slice(0, 1).to_pylist()[0]
+        stretches = tuple(zip(rows["row"].to_pylist(), rows["offset"].to_pylist(), strict=True))
         values = {name: head[name] for name in PLACES.names if name not in ("file", "row", "offset")}
-        files[head["file"]] = Recorded(**values, stretches=stretches)
-    return files
+        return Recorded(**values, stretches=stretches)
+
+    def documents_named(self, name: str) -> list[int]:
+        """Return the numbers of the files of this name that are one document each, the new input first."""
+        return self._numbers_where(pc.and_(self._is_document(), pc.equal(self._places["name"], name)))
+
+    def data_files(self) -> list[int]:
+        """Return the numbers of the files with rows, the new input first."""
+        return self._numbers_where(pc.invert(self._is_document()))
+
+    def _is_document(self) -> pa.ChunkedArray:
+        return pc.equal(self._places["format"], "text")
+
+    def _numbers_where(self, rows: pa.ChunkedArray) -> list[int]:
+        found = self._files[rows.to_numpy()]
+        return [int(number) for number in self.numbers[np.isin(self.numbers, found)]]
