@@ -8,7 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from neardup.kernels.warming import LATER
+from neardup.measures import MEASURES
+from neardup.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "src" / "neardup" / "kernels" / "entries.txt"
@@ -40,7 +41,6 @@ SERVE = """
     with Collection({path!r}) as collection:
         warm(collection)
 """
-MEASURES = ("containment", "overlap", "bag-of-words", "multiset", "chunk-longest", "chunk-union", "lcs")
 
 
 def scenarios(folder: Path) -> list[tuple[str, str]]:
@@ -70,23 +70,20 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("other", to("dedup", SAMPLE, "--method", "lsh", "--audit", 20)),
         ("other", to("dedup", SAMPLE, "--against", MEMOS[0])),
         ("other", to("dedup", SAMPLE, "--unit", "char", "--length", 9)),
+        ("other", to("dedup", SAMPLE, "--method", "lsh", "--ignore", MEMOS[0])),
+        ("other", to("dedup", SAMPLE, "--ignore-common", 0.01)),
         ("other", to("group", SAMPLE, "--sketch", "simhash", "--distance", 3)),
-        *(("other", to("group", SAMPLE, "--measure", measure)) for measure in MEASURES),
+        *(
+            ("other", to("group", SAMPLE, "--measure", measure))
+            for measure in MEASURES
+            if measure != Settings().search.measure
+        ),
         ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
-        (LATER, ["compare", *map(str, _large(folder))]),
         ("other", ["check", str(store)]),
         ("other", ["compact", str(store)]),
     ]
     runs = [(command, COMMAND.format(arguments=arguments)) for command, arguments in lines]
     return [*runs, ("serve", SERVE.format(path=str(folder / "c.neardup")))]
-
-
-def _large(folder: Path) -> tuple[Path, Path]:
-    """Two texts that repeat so much that chunks are found in phases."""
-    made = folder / "large_a.txt", folder / "large_b.txt"
-    for path, last in zip(made, ("now", "then"), strict=True):
-        path.write_text("the office is closed on Friday until noon\n" * 400 + last, encoding="utf-8")
-    return made
 
 
 def is_ours(line: str) -> bool:
@@ -110,8 +107,6 @@ def main() -> None:
                     commands = used.setdefault(line, [])
                     commands.extend([command] * (command not in commands))
             print(f"{command}: {len(used)} kernels", flush=True)
-    for commands in used.values():
-        commands[:] = [command for command in commands if command != LATER] or [LATER]
     lines = [f"{','.join(commands)}\t{line}\n" for line, commands in used.items()]
     LIST.write_text("".join(lines), encoding="utf-8")
 

@@ -66,8 +66,10 @@ def default(option: Option) -> str:
     """The default as it would be typed."""
     if option.default is REQUIRED:
         return "required"
-    if option.type is bool or option.default in (None, ()):
+    if option.type is bool or option.default in (None, (), ""):
         return ""
+    if isinstance(option.default, list):
+        return ", ".join(f"`{value}`" for value in option.default)
     return f"`{option.default}`"
 
 
@@ -125,7 +127,7 @@ def settings_page() -> str:
             if field.record == record:
                 row = (
                     f"`{field.name}`",
-                    f"`{field.default}`",
+                    f"`{field.default}`" if field.default not in ("", ()) else "",
                     field.rule.allowed,
                     field.help,
                     users_of(field),

@@ -15,6 +15,7 @@ Line = tuple[str, str]
 
 
 WITHOUT_TEXT = "without text"
+BASE_TEXT_ONLY = "base text only"
 """The label for documents without a token."""
 
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")

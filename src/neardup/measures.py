@@ -14,9 +14,10 @@ from typing import Literal, NamedTuple
 
 from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
 
-Features = Literal["shingles", "words", "occurrences", "bag", "tokens"]
+Features = Literal["shingles", "words", "occurrences", "bag", "tokens", "runs"]
 """The features of a text that a measure compares: its distinct shingles, its distinct words, its shingles with
-repeats, its tokens with repeats, its tokens in order."""
+repeats, its tokens with repeats, its tokens in order, the distinct shingles of these. The last are its shingles
+unless there is base text (``sketch/base_text.py``)."""
 
 CountedAs = Literal["set", "chunks", "order"]
 """How common features are counted: as those of a set, in matching chunks (the setting ``matching``), in order."""
@@ -61,16 +62,30 @@ class Measure:
         return self.features == "tokens"
 
     @property
+    def of_units(self) -> bool:
+        """Whether it counts tokens or characters, each by itself, and not shingles."""
+        return self.features in ("words", "bag", "tokens")
+
+    @property
     def of_shingles(self) -> bool:
         """Whether its counts are those of the shingles, which every run has."""
         return self.features == "shingles"
 
     @property
+    def directed(self) -> bool:
+        """Whether the two documents of a pair may have different values.
+
+        >>> [name for name, measure in MEASURES.items() if measure.directed]
+        ['containment']
+        """
+        return any(value.from_b for value in self.values)
+
+    @property
     def column(self) -> str:
         """The column that it adds to the pairs; "" if they have its value anyway.
 
-        >>> MEASURES["bag-of-words"].column, MEASURES["containment"].column
-        ('bag_of_words', '')
+        >>> MEASURES["chunk-union"].column, MEASURES["containment"].column
+        ('chunk_union', '')
         """
         values = {value.name for value in self.values}
         return "" if values & set(ALWAYS) else self.name.replace("-", "_")
@@ -132,19 +147,19 @@ _ROWS = (
         ),
     ),
     Measure(
-        "bag-of-words",
+        "vocabulary",
         "words",
         RESEMBLANCE,
-        "vocabulary (bag-of-words): resemblance of the sets of words",
+        "vocabulary: resemblance of the sets of words",
         "different words",
         (
             Value(
-                "bag_of_words",
+                "vocabulary",
                 "Of the different words of either document, without stop words, the share in both.",
                 "words",
             ),
         ),
-        alias="vocabulary",
+        alias="bag-of-words",
     ),
     Measure(
         "multiset",
@@ -224,7 +239,7 @@ def aliases() -> dict[str, str]:
     """Return the further names that are accepted, and the names under which results store them.
 
     >>> aliases()
-    {'jaccard': 'resemblance', 'vocabulary': 'bag-of-words'}
+    {'jaccard': 'resemblance', 'bag-of-words': 'vocabulary'}
     """
     return {measure.alias: measure.name for measure in MEASURES.values() if measure.alias}
 

@@ -44,6 +44,9 @@ PLACE_TABLES = ("places", "located")
 TEXTS_FILE = "texts.parquet"
 """The texts of the documents in pairs and copies, if they are stored with the result."""
 
+OPTIONAL_TABLES = ("missed", "common")
+"""The tables that only some settings make."""
+
 CANDIDATES = pa.schema([("a", pa.uint32()), ("b", pa.uint32())])
 """Document numbers of a candidate pair, a < b; sorted and distinct."""
 

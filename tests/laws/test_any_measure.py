@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,11 @@ def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, ma
         assert measure in found.run["recall"]["statement"]
 
 
+@cache
 def shared_sizes(name: str) -> Any:
+    """Return a function from a pair to the counts of its shingle sets; all thresholds share it."""
     sets = [set(reference_measured.reference_shingles(tokens)) for tokens in different_tokens(name)]
-    return lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b]))
+    return cache(lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b])))
 
 
 @EVERY
@@ -216,7 +219,7 @@ def test_only_what_the_kept_document_contains_goes() -> None:
     words = Writer(seed=83).words(60)
     moved = words[30:] + words[:30]
     texts = [" ".join([*words, "end"]), " ".join(moved)]
-    form: dict[str, Any] = {"measure": "bag-of-words", "threshold": 0.9}
+    form: dict[str, Any] = {"measure": "vocabulary", "threshold": 0.9}
     assert nd.find(texts, **form).removed["id"].to_pylist() == [1]
     assert nd.find(texts, **form, only_contained=0.9).removed["id"].to_pylist() == [1]
     assert nd.find(texts, **form, only_contained=0.99).removed["id"].to_pylist() == []
@@ -238,7 +241,7 @@ def test_boilerplate_that_is_not_enough_proposes_nothing() -> None:
     assert nd.find(texts, measure="chunk-longest", threshold=0.6).pairs.num_rows == 300 * 299 // 2
 
 
-@pytest.mark.parametrize("measure", ["bag-of-words", "multiset"])
+@pytest.mark.parametrize("measure", ["vocabulary", "multiset"])
 def test_an_audit_of_sets_finds_nothing_missed(measure: str) -> None:
     found = nd.find(
         different(shared_data.or_own("django_docs")), measure=measure, threshold=0.5, audit=1000, pairs="all"
@@ -293,7 +296,7 @@ def test_what_is_not_counted_in_full_is_said(monkeypatch: pytest.MonkeyPatch) ->
         ({"measure": "chunk-longest", "audit": 10}, "every pair is found anyway"),
         ({"measure": "lcs", "audit": 10}, "every pair is found anyway"),
         ({"measure": "lcs", "method": "lsh"}, "measure resemblance"),
-        ({"measure": "bag-of-words", "unit": "char"}, "Choose unit word"),
+        ({"measure": "vocabulary", "unit": "char"}, "Choose unit word"),
     ],
 )
 def test_what_does_not_go_together_is_refused(values: dict[str, Any], said: str) -> None:

@@ -53,7 +53,9 @@ def test_no_pair_is_lost_and_none_is_made_up(
 ) -> None:
     hubs = joined(sets, threshold, measure)
     n = len(sets)
-    search = HubSearch(np.zeros(n, np.bool_), np.zeros(n, np.int64), None, old)
+    search = HubSearch(
+        made_sets.criterion(threshold, measure), np.zeros(n, np.bool_), np.zeros(n, np.int64), None, old
+    )
     table, _ = hub_pairs_of(hubs, search, 2)
     made_sets.pairs_of(table, sets)  # the integers are those of the sets
     ends = zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True)
@@ -136,7 +138,9 @@ def test_pairs_exactly_at_the_threshold(least: Fraction) -> None:
     without = large - {0}
     for sets in ([small, large], [large, small], [small, without], [without, small]):
         hashed = made_sets.hashed(sets, lambda value: value * 0x9E3779B97F4A7C15 % (1 << 64))
-        search = HubSearch(np.zeros(2, np.bool_), np.zeros(2, np.int64), None, 0)
+        search = HubSearch(
+            made_sets.criterion(least, OVERLAP), np.zeros(2, np.bool_), np.zeros(2, np.int64), None, 0
+        )
         table, _ = hub_pairs_of(joined(hashed, least, OVERLAP), search, 1)
         assert table.num_rows == (without not in sets)
 

@@ -52,7 +52,7 @@ def test_exact_copies_are_not_made_of_colliding_tokens() -> None:
 
 def test_a_comparison_sees_that_nothing_is_in_common() -> None:
     measures = nd.compare(*twins()).measures
-    exact = ("resemblance", "containment_a", "overlap", "bag_of_words", "multiset", "lcs", "chunk_union_literal")
+    exact = ("resemblance", "containment_a", "overlap", "vocabulary", "multiset", "lcs", "chunk_union_literal")
     assert {name: measures[name] for name in exact} == dict.fromkeys(exact, 0.0)
     assert measures["minhash"]["estimate"] == 1  # what signatures say; they are published, and only estimates
 

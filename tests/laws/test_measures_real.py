@@ -83,7 +83,7 @@ def test_moved_functions_are_all_there_but_not_in_order() -> None:
     assert min(copy["chunk_longest_literal"], copy["lcs"], copy["resemblance"]) > 0.99
     assert found["chunk_longest_literal"] > 0.9
     assert found["lcs"] < found["chunk_longest_literal"]
-    assert found["bag_of_words"] == 1
+    assert found["vocabulary"] == 1
 
 
 def test_what_is_contained_is_read_by_who_reads_the_longer_one() -> None:

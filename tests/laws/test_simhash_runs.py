@@ -164,7 +164,7 @@ def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: py
     assert pairs_of(found.found) == closed(within(true, apart(name, 64, "char:4"), 12) | joined, true) != set()
 
 
-@pytest.mark.parametrize("measure", ["bag-of-words", "multiset"])
+@pytest.mark.parametrize("measure", ["vocabulary", "multiset"])
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,14 +340,16 @@ def test_the_recall_says_what_is_known_and_no_more() -> None:
         "missed": None,
         "at_threshold": None,
         "at_least": False,
-        "statement": "not planned: of the pairs at resemblance 0.8 or above all within 3 of 64 bits are "
-        "found, and those that chains of them join; "
-        "expected there: half of those whose features (char:4) have resemblance 0.968, fewer below; "
-        "--audit N measures what was missed",
+        "statement": "not planned: every pair at resemblance 0.8 or above within 3 of 64 bits is "
+        "found, and the pairs that chains of them join; "
+        "expected there: half of the pairs whose features (char:4) have resemblance 0.968, fewer below; "
+        "--audit N counts the missed pairs",
     }
     own = nd.find(texts, sketch="simhash", features="shingle:5", distance=10).run["recall"]
     assert own["at_threshold"] == nd.hamming_plan(1, 64, 10).probability(0.8)
-    assert "expected there: 0.6247 of those at resemblance 0.8, half of those at 0.765; " in own["statement"]
+    assert (
+        "expected there: 0.6247 of the pairs at resemblance 0.8, half of the pairs at 0.765; " in own["statement"]
+    )
     others: list[dict[str, Any]] = [
         {"length": 4},
         {"measure": "overlap"},

@@ -18,10 +18,10 @@ import numpy as np
 import neardup as nd
 from neardup.comparison.matching import chunk_measures
 from support import reference, shared_data
-from support.reference_order import lcs_of_long
+from support.reference_order import lcs_with, places_of
 
 MEASURES = (
-    ("bag-of-words", "literal"),
+    ("vocabulary", "literal"),
     ("multiset", "literal"),
     ("chunk-longest", "literal"),
     ("chunk-longest", "information"),
@@ -83,17 +83,14 @@ def different_tokens(name: str) -> list[list[str]]:
 def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
     """Return the integers of all pairs of ``different`` texts that have anything in common, 5-token shingles.
 
-    ``kind`` is bag-of-words, multiset, literal, information or lcs.
+    ``kind`` is vocabulary, multiset, literal, information or lcs.
     """
     documents = different_tokens(name)
     if kind == "lcs":
-        return {
-            (a, b): Integers(lcs_of_long(documents[a], documents[b]), len(documents[a]), len(documents[b]))
-            for a, b in combinations(range(len(documents)), 2)
-        }
+        return _subsequences(documents)
     if kind in ("literal", "information"):
         return {pair: counts for pair, counts in _chunks(name)[kind].items() if counts.common}
-    if kind == "bag-of-words":
+    if kind == "vocabulary":
         counters = [Counter(set(tokens)) for tokens in documents]
     else:
         counters = [Counter(reference_shingles(tokens)) for tokens in documents]
@@ -105,6 +102,20 @@ def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
         if common:
             found[a, b] = Integers(common, totals[a], totals[b])
     return found
+
+
+def _subsequences(documents: Sequence[Sequence[str]]) -> dict[Pair, Integers]:
+    """Return the longest common subsequence of every pair; the places of the longer text are found once."""
+    sizes = list(map(len, documents))
+    order = sorted(range(len(documents)), key=lambda number: (-sizes[number], number))
+    found = {}
+    for at, longer in enumerate(order):
+        places = places_of(documents[longer])
+        for shorter in order[at + 1 :]:
+            common = lcs_with(places, sizes[longer], documents[shorter])
+            a, b = sorted((longer, shorter))
+            found[a, b] = Integers(common, sizes[a], sizes[b])
+    return dict(sorted(found.items()))
 
 
 def reference_shingles(tokens: Sequence[str], length: int = 5) -> list[tuple[str, ...]]:

@@ -13,21 +13,31 @@ Tokens = Sequence[Any]
 
 
 def lcs_of_long(a: Tokens, b: Tokens) -> int:
-    """Return the length of the longest common subsequence: the table row by row as one long Python integer.
+    """Return the length of the longest common subsequence."""
+    return lcs_with(places_of(a), len(a), b)
 
-    Bit i of ``row`` is 0 where the table has one more at a[i] than at a[i − 1] (Hyyrö 2004).
-    """
+
+def places_of(a: Tokens) -> dict[Any, int]:
+    """Return the places of each token of ``a`` as the bits of a long Python integer."""
     places: dict[Any, int] = {}
     for i, token in enumerate(a):
         places[token] = places.get(token, 0) | 1 << i
-    every = (1 << len(a)) - 1
+    return places
+
+
+def lcs_with(places: dict[Any, int], length: int, b: Tokens) -> int:
+    """Return the same with the places of the tokens of a text of this length: the table row by row as an integer.
+
+    Bit i of ``row`` is 0 where the table has one more at a[i] than at a[i − 1] (Hyyrö 2004).
+    """
+    every = (1 << length) - 1
     row = every
     for token in b:
         if token not in places:  # the row stays as it is
             continue
         matches = row & places[token]
         row = (row + matches | row - matches) & every
-    return len(a) - row.bit_count()
+    return length - row.bit_count()
 
 
 def lcs_in_band(a: Tokens, b: Tokens, before: int, after: int) -> int:

@@ -25,7 +25,13 @@ def test_examples_of_a_module(name: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/reference/python.md", "docs/reference/query.md", "docs/explanation/simhash.md"],
+    [
+        "README.md",
+        "docs/reference/python.md",
+        "docs/reference/query.md",
+        "docs/explanation/kinds.md",
+        "docs/explanation/simhash.md",
+    ],
 )
 def test_examples_of_a_page(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8").replace("\n```", "\n\n```")

@@ -69,7 +69,7 @@ def test_unknown_column_that_resembles_none_suggests_the_option(run: Run, tmp_pa
     rows = write_rows(tmp_path / "mails.jsonl", [{"id": "a", "subject": "x", "body": "y"}])
     result = run("dedup", rows, "--dry-run", "--text", "xyzzy")
     assert "Did you mean" not in result.err
-    assert result.err.endswith("Allowed: One of id, subject, body\n       Try: Choose one of these with --text\n")
+    assert result.err.endswith("Allowed: One of id, subject, body\n       Try: Choose one with --text\n")
 
 
 def test_no_column_looks_like_text(run: Run, tmp_path: Path) -> None:

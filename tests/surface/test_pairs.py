@@ -48,7 +48,7 @@ def test_documents_that_are_in_no_pair_are_found_by_their_ids(run: Run, result: 
     said = run("compare", result, "d", "c")
     assert "d: row 3 of" in said.out
     assert "kept: it is in no group" in said.out.replace("\n        ", " ")
-    assert "no pair of these two is stored; pairs have resemblance 0.600 or above" in said.out
+    assert "they are not a stored pair; pairs have resemblance 0.600 or above" in said.out
 
 
 def test_json_has_the_places_and_the_fates(run: Run, result: Path, mails: Path) -> None:

@@ -29,7 +29,7 @@ ALLOWED: dict[str, list[Any]] = {
         "resemblance",
         "containment",
         "overlap",
-        "bag-of-words",
+        "vocabulary",
         "multiset",
         "chunk-longest",
         "chunk-union",
@@ -42,9 +42,17 @@ ALLOWED: dict[str, list[Any]] = {
     "audit": [0, 1, 2000, 1_000_000],
     "groups": ["principal", "components", "complete"],
     "pairs": ["needed", "all"],
-    "keep": ["longest", "first", "last", "max:date", "min:x"],
+    "kinds": [False, True],
+    "within": [["lang"], ["lang", "mailbox"]],
+    "across": ["split"],
+    "keep": [
+        *("longest", "first", "last", "max:date", "min:x"),
+        *("order:split=test", "order:a=b,c,d", ["max:date", "longest"], ["order:a=b", "min:x", "last"]),
+    ],
     "only_contained": [0, 0.0, 0.9, 1],
     "empty": ["keep", "drop", "one"],
+    "count": [True],
+    "sources": ["site"],
     "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
     "threads": [0, 1, 1024],
@@ -66,16 +74,28 @@ REFUSED: dict[str, list[Any]] = {
     "audit": [-1, 1_000_001, 0.5, "10", True, None],
     "groups": ["center", "", None],
     "pairs": ["some", "", 1],
-    "keep": ["shortest", "max:", "min:", "max", "", 3],
+    "kinds": [0, 1, "yes", "", None],
+    "within": ["", ["a", ""], ["a", "a"], 3, None, [None], True],
+    "across": [3, None, True, ["a"]],
+    "keep": [
+        *("shortest", "max:", "min:", "max", "", 3, None, [], ["longest", 3]),
+        *("order", "order:", "order:a", "order:=b", "order:a=", "order:a=b,", "order:a=b,b"),
+        *(["first", "longest"], ["last", "max:a"], ["none", "longest"], ["max:a", "max:a"]),
+    ],
     "only_contained": [-0.1, 1.1, float("nan"), "1", True],
     "empty": ["none", "", 1],
+    "count": [1, 0, "yes", None],
+    "sources": [3, None, True, ["a"]],
     "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 
 
-WITH = {name: {"sketch": "simhash"} for name in ("bits", "features", "distance")}
+WITH: dict[str, dict[str, Any]] = {
+    **{name: {"sketch": "simhash"} for name in ("bits", "features", "distance")},
+    "sources": {"count": True},
+}
 """What else must be set for a setting to mean anything."""
 
 
@@ -94,8 +114,8 @@ def test_allowed(name: str, value: Any) -> None:
     context = WITH.get(name, {})
     made = Settings.of(**{name: value}, **context)
     held = getattr(getattr(made, FIELDS[name].record), name)
-    assert held == value
-    assert type(held) is FIELDS[name].type
+    assert held == (tuple(value) if isinstance(value, list) else value)
+    assert FIELDS[name].right_type(held)
     assert made.as_dict() == Settings().as_dict() | context | {name: value}
 
 
@@ -112,10 +132,13 @@ def test_refused(name: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "hint"),
     [
-        (
-            {"keep": "none"},
-            "One document of each group always stays; to remove nothing, use neardup",
-        ),
+        ({"keep": "all"}, "To remove nothing, use neardup group or --dry-run."),
+        ({"keep": ["max:date", "longst"]}, "Did you mean 'longest'?"),
+        ({"keep": ["first", "longest"]}, "Give first last: it leaves no ties for the policies after it."),
+        ({"keep": ["none", "longest"]}, "Give none alone: no document of a group stays"),
+        ({"keep": ["max:a", "max:a"]}, "Give each policy once."),
+        ({"keep": "order:split"}, "Name each value of the column once, the preferred one first"),
+        ({"keep": "order"}, "Name the column and its values, the preferred one first: order:COLUMN=a,b,c."),
         ({"keep": "newest"}, "To keep the newest one, name the column of dates: max:COLUMN."),
         ({"keep": "max"}, "Name the column: max:COLUMN."),
         ({"keep": "longst"}, "Did you mean 'longest'?"),
@@ -130,7 +153,7 @@ def test_refused(name: str, value: Any) -> None:
         ({"recall": 99}, "Did you mean 0.99?"),
         ({"treshold": 0.8}, "Did you mean 'threshold'?"),
         ({"only-contained": 0.8}, "Did you mean 'only_contained'?"),
-        ({"keep": "best"}, "Allowed: longest, first, last, max:COLUMN or min:COLUMN."),
+        ({"keep": "best"}, "Allowed: longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c,"),
         ({"method": "minhash"}, "Allowed: one of auto, lsh, exact."),
     ],
 )
@@ -141,7 +164,7 @@ def test_near_misses_get_a_hint(values: dict[str, Any], hint: str) -> None:
     assert "None" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("alias", "measure"), [("jaccard", "resemblance"), ("vocabulary", "bag-of-words")])
+@pytest.mark.parametrize(("alias", "measure"), [("jaccard", "resemblance"), ("bag-of-words", "vocabulary")])
 def test_an_alias_of_a_measure_is_stored_under_its_name(alias: str, measure: str) -> None:
     made = Settings.of(measure=alias)
     assert made.search.measure == measure
@@ -151,8 +174,8 @@ def test_an_alias_of_a_measure_is_stored_under_its_name(alias: str, measure: str
 
 
 def test_an_alias_meets_the_rules_of_its_measure() -> None:
-    with pytest.raises(SettingError, match="unit is 'char' and measure is 'bag-of-words'"):
-        Settings.of(measure="vocabulary", unit="char")
+    with pytest.raises(SettingError, match="unit is 'char' and measure is 'vocabulary'"):
+        Settings.of(measure="bag-of-words", unit="char")
     with pytest.raises(SettingError, match="Did you mean 'jaccard'"):
         Settings.of(measure="Jaccard")
 
@@ -231,7 +254,7 @@ def test_what_simhash_does_not_go_together_with(values: dict[str, Any], said: st
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "bag-of-words", "multiset"])
+@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "vocabulary", "multiset"])
 def test_what_simhash_goes_together_with(measure: str) -> None:
     made = Settings.of(sketch="simhash", measure=measure, distance=32, bits=128, audit=5, slots=128, recall=0.99)
     assert made.by_simhash
@@ -245,7 +268,7 @@ def test_all_mistakes_at_once() -> None:
         "length is 0. Allowed: a number from 1 to 64 tokens or characters.",
         f"There is no setting 'treshold'. Allowed: {', '.join(FIELDS)}. Did you mean 'threshold'?",
         "slots is 5000. Allowed: a number from 1 to 4,096.",
-        "keep is 'best'. Allowed: longest, first, last, max:COLUMN or min:COLUMN.",
+        f"keep is 'best'. Allowed: {FIELDS['keep'].rule.allowed}.",
     ]
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, NeardupError)
@@ -256,8 +279,9 @@ def test_the_table_of_fields() -> None:
     in_records = [(record, field) for record, kind in RECORDS.items() for field in dataclasses.fields(kind)]
     assert [(field.record, field.name) for field in FIELDS.values()] == [(r, f.name) for r, f in in_records]
     for name, field in FIELDS.items():
-        assert type(field.default) is field.type
+        assert field.right_type(field.default)
         assert field.rule.holds(field.default)
+        assert field.canonical(field.default) == field.default
         assert field.help.endswith(".")
         assert field.option == "--" + name.replace("_", "-")
     assert [field.name for field in dataclasses.fields(Settings)] == list(RECORDS)
@@ -265,8 +289,40 @@ def test_the_table_of_fields() -> None:
 
 def test_defaults() -> None:
     assert Settings.of() == Settings()
-    assert Settings().as_dict() == {name: field.default for name, field in FIELDS.items()}
+    assert Settings().as_dict() == {name: field.default for name, field in FIELDS.items()} | {"within": []}
     assert list(Settings().as_dict()) == list(FIELDS)
+
+
+@pytest.mark.parametrize("one", ["max:date", ["max:date"], ("max:date",)])
+def test_one_of_several_is_the_same_as_that_one(one: Any) -> None:
+    assert Settings.of(keep=one) == Settings.of(keep="max:date")
+    assert Settings.of(keep=one).as_dict()["keep"] == "max:date"
+    assert Settings.of(within=one) == Settings.of(within=["max:date"])
+    several = Settings.of(keep=["max:date", "longest"]).as_dict()["keep"]
+    assert json.loads(json.dumps(several)) == several == ["max:date", "longest"]
+
+
+def test_none_asks_for_whole_families() -> None:
+    assert Settings.of(keep="none").grouping.groups == "components"
+    assert Settings.of(keep="none", groups="principal") == Settings.of(keep="none", groups="components")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"keep": "none", "groups": "complete"}, "groups is 'complete' and keep is 'none'"),
+        ({"keep": "none", "only_contained": 0.9}, "only_contained is 0.9 and keep is 'none'"),
+        ({"keep": "none", "empty": "one"}, "empty is 'one' and keep is 'none'"),
+        ({"across": "split", "empty": "one"}, "empty is 'one' and across is 'split'"),
+        ({"across": "a", "within": ["b", "a"]}, "across and within both name 'a'"),
+        ({"sources": "site"}, "sources is 'site' without count"),
+    ],
+)
+def test_choices_that_contradict_each_other(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings.of(**values)
+    assert str(caught.value).startswith(f"{said}. Allowed: ")
+    assert "Try: " in str(caught.value)
 
 
 def test_settings_are_frozen() -> None:

@@ -80,21 +80,23 @@ def _refuse_unusable_out(options: Options) -> None:
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.join.base_documents import open_base
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
 
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
     against = open_files(options.against, reading=settings.reading) if options.against else None
+    ignore = open_base(options.ignore, columns, settings)
     if options.out is not None and not options.dry_run:
-        check_before(documents, options.out, action)
+        check_before(documents, options.out, action, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
-            return run(documents, columns, settings, against, progress, action).found
+            return run(documents, columns, settings, against, progress, action, ignore=ignore).found
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
-            folder.restrict(common_access((*options.inputs, *options.against)))  # folders, too
-            outcome = run(documents, columns, settings, against, progress, action)
+            folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
+            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore)
             found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
 
@@ -151,7 +153,8 @@ def _show(found: Found, options: Options) -> None:
     written = "nothing (dry run)" if options.dry_run else f"{files['out']}: {', '.join(files['files'])}"
     show_summary(run, ("written", written))
     if run["counts"]["rejected"]:
-        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists them"))
+        them = "it" if run["counts"]["rejected"] == 1 else "them"
+        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists {them}"))
 
 
 def _rejected(found: Found, where: str) -> str:

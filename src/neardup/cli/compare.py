@@ -49,6 +49,7 @@ def compare(options: CompareOptions) -> int:
 
 def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
+    from neardup.join.base_documents import base_texts
 
     stored = {name: value for name, value in pair.settings.items() if name not in options.explicit}
     return compared(
@@ -58,6 +59,7 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
         min_chunk=options.min_chunk,
         stop_words=options.stop_words,
         ignore_numbers=options.ignore_numbers,
+        ignore=base_texts(options.ignore),
     )
 
 

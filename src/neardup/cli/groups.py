@@ -15,7 +15,7 @@ from neardup.cli.options.on_collections import DecideOptions, GroupsOptions
 from neardup.errors import SettingError
 
 if TYPE_CHECKING:
-    from neardup.collection import Group
+    from neardup.collection import StoredGroup
     from neardup.collection.groups.contract import Verdict
 
 _SHOWN = 20
@@ -61,7 +61,7 @@ def decide(options: DecideOptions) -> int:
     return DONE
 
 
-def _lines(group: Group) -> Iterator[str]:
+def _lines(group: StoredGroup) -> Iterator[str]:
     yield f"group {group.id}: {display.counted(group.size, 'document')}, threshold {group.threshold:g}"
     for member in group.members[:_SHOWN]:
         held = member.held_by if member.held_by == "representative" else display.similarity(member.resemblance, 4)

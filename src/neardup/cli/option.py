@@ -18,10 +18,12 @@ import typer
 
 from neardup.settings import (
     FIELDS,
+    BaseTextSettings,
     Field,
     GroupSettings,
     Keep,
     ReadingSettings,
+    Relations,
     SearchSettings,
     Settings,
     Shingles,
@@ -33,6 +35,8 @@ from neardup.settings import (
 REQUIRED = inspect.Parameter.empty
 
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
+NAMED = {"keep": "POLICY", **dict.fromkeys(("within", "across", "sources"), "COLUMN")}
+"""Settings whose values are not plain names."""
 
 T = TypeVar("T")
 
@@ -49,8 +53,9 @@ class Declared:
     @classmethod
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
-        text = f"{field.help} Allowed: {field.rule.allowed}."
-        return cls((field.option,), field.default, text, METAVARS[field.type])
+        text = field.help if field.type is bool else f"{field.help} Allowed: {field.rule.allowed}."
+        default = [field.default] if field.many and field.default else field.default
+        return cls((field.option,), default, text, NAMED.get(field.name, METAVARS.get(field.type)))
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""
@@ -78,7 +83,18 @@ def setting(name: str, **changed: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SettingOptions(Shingles, Sketch, SimHashing, SearchSettings, GroupSettings, Keep, ReadingSettings, Work):
+class SettingOptions(
+    Shingles,
+    BaseTextSettings,
+    Sketch,
+    SimHashing,
+    SearchSettings,
+    GroupSettings,
+    Relations,
+    Keep,
+    ReadingSettings,
+    Work,
+):
     """The options of all settings as they were given, not yet checked."""
 
     def checked(self) -> Settings:
@@ -138,7 +154,8 @@ def _options(record: type) -> Iterator[Option]:
         if declared := field.metadata.get("declared"):
             yield Option.of(field.name, types[field.name], declared)
         for name in field.metadata.get("settings", ()):
-            yield Option.of(name, FIELDS[name].type, Declared.of_field(FIELDS[name]))
+            one = FIELDS[name].type
+            yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
 
 
 def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:

@@ -93,7 +93,7 @@ def _stored(found: Found, a: str | int, b: str | int) -> str:
     measure, threshold = (found.run["settings"][name] for name in ("measure", "threshold"))
     pair = found.pair(a, b)
     if pair is None:
-        return f"no pair of these two is stored; pairs have {measure} {display.similarity(threshold)} or above"
+        return f"they are not a stored pair; pairs have {measure} {display.similarity(threshold)} or above"
     return f"{measure} {display.similarity(similarity_of_pair(found, pair))}, {pair}"
 
 

@@ -2,18 +2,18 @@
 
 from neardup.collection.added import Added, NearCopy
 from neardup.collection.collection import Collection, Document
-from neardup.collection.groups.records import Change, Decision, Group, GroupPage, Member
+from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
 from neardup.collection.near import Near
 
 __all__ = [
     "Added",
     "Change",
     "Collection",
-    "Decision",
     "Document",
-    "Group",
     "GroupPage",
-    "Member",
     "Near",
     "NearCopy",
+    "PairDecision",
+    "StoredGroup",
+    "StoredMember",
 ]

@@ -194,7 +194,7 @@ def entries_named(
 def _unfit(name: str, fault: str) -> InputError:
     return InputError(
         f"The document {name[:80]!r} cannot be kept: {fault}",
-        "What docs/reference/collection.md lists under Limits; nothing was stored",
+        "The limits in docs/reference/collection.md; nothing was stored",
         "Split it, or leave some of it out",
     )
 

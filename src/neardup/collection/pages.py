@@ -39,7 +39,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class HitEvidence:
     """The counts from the texts: A is the query document, B the document found.
 
     ``clause`` is the fingerprint clause that the evidence belongs to; ``score`` is its measure, which sorts the
@@ -74,7 +74,7 @@ class Hit:
     """A document that matches. ``evidence`` is None if no fingerprint clause holds for it."""
 
     id: str
-    evidence: Evidence | None
+    evidence: HitEvidence | None
 
     def __repr__(self) -> str:
         found = self.evidence

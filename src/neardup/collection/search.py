@@ -6,7 +6,7 @@ import numpy as np
 
 from neardup.collection.evaluate import Counts, Evaluation
 from neardup.collection.lookups import Lookups
-from neardup.collection.pages import Cursor, Evidence, Hit, Page, Passage, read_token, search_digest
+from neardup.collection.pages import Cursor, Hit, HitEvidence, Page, Passage, read_token, search_digest
 from neardup.collection.query import Query, parse
 from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan
 from neardup.collection.query.syntax import clause_text
@@ -102,7 +102,7 @@ class _Ranking:
             holds &= counts.documents != step.target.number
         return np.where(holds, counts.shared / whole, 0.0)
 
-    def evidence(self, k: int) -> Evidence | None:
+    def evidence(self, k: int) -> HitEvidence | None:
         """The evidence for document k: the counts for its best clause, and the longest common passage."""
         if not self.best[k]:
             return None
@@ -110,7 +110,7 @@ class _Ranking:
         step, counts = self.steps[best], self.counts[best]
         passage = longest_passage(step, self.lookups.text(int(self.documents[k])))
         shared, size = int(counts.shared[k]), int(counts.sizes[k])
-        return Evidence(self.clauses[best], float(self.scores[k]), shared, step.target.n, size, passage)
+        return HitEvidence(self.clauses[best], float(self.scores[k]), shared, step.target.n, size, passage)
 
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:

@@ -1,6 +1,6 @@
 """Every measure of two documents, and the evidence: the common text, its places, and which numbers are estimates.
 
-*Resemblance*, *containment*, *overlap*, *vocabulary* (``bag_of_words``) and *multiset* compare sets.
+*Resemblance*, *containment*, *overlap*, *vocabulary* and *multiset* compare sets.
 *Chunk-longest* and *chunk-union* compare text that matches in runs of w or more tokens, each counted in two ways
 (``matching.py``). *Lcs* compares text in order. *Minhash* and *simhash* are the estimates of a sketch.
 """
@@ -14,12 +14,19 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from neardup.comparison import matching
+from neardup.comparison.base_text import (
+    BaseShingles,
+    base_shingles,
+    only,
+    published_shingles,
+    runs_of,
+    words_that_count,
+)
 from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
 from neardup.comparison.show import as_fragment, as_page, as_text
 from neardup.errors import LimitError
 from neardup.kernels import sets
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
-from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
 from neardup.measures import MEASURES
@@ -29,7 +36,6 @@ from neardup.sketch.coefficients import classic_coefficients
 from neardup.sketch.estimates import estimate
 from neardup.sketch.simhash import distance, of_codepoints
 from neardup.tables import UInt64s
-from neardup.text.keys import PUBLIC
 from neardup.text.stop_words import stop_word_hashes
 from neardup.text.units import Reading, Units, read
 
@@ -71,6 +77,7 @@ def compare(
     min_chunk: int | None = None,
     stop_words: str | Collection[str] | None = None,
     ignore_numbers: bool = False,
+    ignore: Collection[str] | None = None,
     seconds: float | None = None,
 ) -> Comparison:
     """Compare two texts by every measure, with the evidence.
@@ -78,8 +85,9 @@ def compare(
     A shingle is ``length`` units (``word``: tokens; ``char``: characters). A matching chunk has at least
     ``min_chunk`` units (default: ``length``). ``stop_words``, a language code ("en") or a collection of words, are
     excluded from the vocabulary, which always consists of words. ``ignore_numbers`` drops tokens that consist of
-    digits only, before anything else. Two texts without a token are equal; a text without a token resembles no
-    other text.
+    digits only, before anything else. ``ignore`` are base texts, such as templates, whose shingles count in no
+    measure; ``base_a`` and ``base_b`` are their places. Two texts without a token are equal; a text without a
+    token resembles no other text.
 
     Raises SettingError for an invalid setting, InputError if a text is not a str, and LimitError if the comparison
     takes longer than ``seconds``. The time is checked before each of fourteen steps.
@@ -103,10 +111,13 @@ def compare(
         "min_chunk": min_chunk or checked.shingles.length,
         "ignore_numbers": bool(ignore_numbers),
         "stop_words": stop_words if isinstance(stop_words, str) else len(left_out),
+        **({"ignore": len(ignore)} if ignore else {}),
     }
     in_time = _Clock(seconds)
     readings = (in_time(read)(a, ignore_numbers=ignore_numbers), in_time(read)(b, ignore_numbers=ignore_numbers))
-    return _compare(*readings, settings, left_out, in_time)
+    form = settings["length"], settings["unit"]
+    base = base_shingles(ignore, *form, ignore_numbers=ignore_numbers, key=readings[0].key)
+    return _compare(readings, settings, left_out, base, in_time)
 
 
 class _Clock:
@@ -128,23 +139,43 @@ class _Clock:
 
 
 def _compare(
-    reading_a: Reading, reading_b: Reading, settings: dict[str, Any], left_out: UInt64s, in_time: _Clock
+    readings: tuple[Reading, Reading],
+    settings: dict[str, Any],
+    left_out: UInt64s,
+    base: BaseShingles | None,
+    in_time: _Clock,
 ) -> Comparison:
     length, min_chunk, by_word = settings["length"], settings["min_chunk"], settings["unit"] == "word"
-    a, b = (in_time(Reading.units)(reading, by_word) for reading in (reading_a, reading_b))
-    pair = in_time(matching.pair_of)(a.hashes, b.hashes, (a.rank, b.rank))
+    whole_a, whole_b = (in_time(Reading.units)(reading, by_word) for reading in readings)
+    pair = in_time(matching.pair_of)(whole_a.hashes, whole_b.hashes, (whole_a.rank, whole_b.rank))
     in_time(pair.windows)(min_chunk)
-    literal = in_time(matching.literal)(pair, min_chunk)
-    information = in_time(matching.information)(pair, min_chunk)
+    shown = in_time(matching.literal)(pair, min_chunk), in_time(matching.information)(pair, min_chunk)
+    matched, a, b, covered = shown, whole_a, whole_b, None
+    if base is not None:
+        covered = in_time(base.covered)(whole_a), in_time(base.covered)(whole_b)
+        a, b = only(whole_a, ~covered[0]), only(whole_b, ~covered[1])
+        pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
+        matched = in_time(matching.literal)(pair, min_chunk), in_time(matching.information)(pair, min_chunk)
+    literal, information = matched
     in_order, lcs_capped = in_time(matching.lcs)(pair, literal.tiles)
-    shingles = in_time(matching.shingle_counts)(pair, length)
+    if base is None or covered is None:
+        shingles = in_time(matching.shingle_counts)(pair, length)
+        totals = tuple(max(len(units) - length + 1, min(len(units), 1)) for units in (a, b))
+        bags = [reading.token_hashes for reading in readings]
+    else:
+        shingles, totals = in_time(base.counts)(whole_a, whole_b)
+        bags = list(map(words_that_count, readings, (whole_a, whole_b), covered))
     counts: _Counts = {
         "shingles": (shingles.shared, shingles.size_a, shingles.size_b),
-        "occurrences": (shingles.least, *(max(len(units) - length + 1, min(len(units), 1)) for units in (a, b))),
-        "words": in_time(_words)(reading_a, reading_b, left_out),
+        "occurrences": (shingles.least, *totals),
+        "words": in_time(_words)(bags, left_out),
         "literal": (literal.common, len(a), len(b)),
         "information": (information.common, information.new_a, information.new_b),
         "order": (in_order, len(a), len(b)),
+    }
+    of_sketches = {
+        "minhash": in_time(_minhash)((whole_a, whole_b), length, base),
+        "simhash_distance": distance(*(in_time(of_codepoints)(reading.codepoints) for reading in readings)),
     }
     measures = {
         "tokens_a": len(a),
@@ -157,20 +188,21 @@ def _compare(
         "common_literal_upper_bound": literal.upper_bound,
         "common_information": information.common,
         "chunks_literal": len(literal.tiles),
-        "minhash": in_time(_minhash)(a, b, length),
-        "simhash_distance": distance(*(in_time(of_codepoints)(r.codepoints) for r in (reading_a, reading_b))),
+        **of_sketches,
     }
+    capped = literal.capped or shown[0].capped
     return Comparison(
         settings,
         {name: measures[name] for name in DESCRIPTIONS},
-        a,
-        b,
-        literal.tiles,
-        information.redundant_a,
-        information.redundant_b,
-        information.covered_a & ~information.redundant_a,
-        information.covered_b & ~information.redundant_b,
-        tuple([TILING_CAP] * literal.capped + [LCS_CAP] * lcs_capped),
+        whole_a,
+        whole_b,
+        shown[0].tiles,
+        shown[1].redundant_a,
+        shown[1].redundant_b,
+        shown[1].covered_a & ~shown[1].redundant_a,
+        shown[1].covered_b & ~shown[1].redundant_b,
+        tuple([TILING_CAP] * capped + [LCS_CAP] * lcs_capped),
+        *(() if covered is None else map(runs_of, covered)),
     )
 
 
@@ -211,10 +243,10 @@ def _value(formula: int, shared: int, size: int, other: int) -> float:
     return sets.part(shared, formula) / whole if whole else float(size == other == 0)
 
 
-def _words(a: Reading, b: Reading, left_out: UInt64s) -> tuple[int, int, int]:
+def _words(words: Iterable[UInt64s], left_out: UInt64s) -> tuple[int, int, int]:
     bags = []
-    for reading in (a, b):
-        hashes = reading.token_hashes.copy()
+    for every in words:
+        hashes = every.copy()
         distinct = hashes[: sort_distinct(hashes, len(hashes), np.empty_like(hashes))]
         bags.append(distinct[~np.isin(distinct, left_out)] if len(left_out) else distinct)
     sizes = [len(bag) for bag in bags]
@@ -222,15 +254,12 @@ def _words(a: Reading, b: Reading, left_out: UInt64s) -> tuple[int, int, int]:
     return int(shared), sizes[0], sizes[1]
 
 
-def _minhash(a: Units, b: Units, length: int) -> dict[str, Any]:
+def _minhash(texts: tuple[Units, Units], length: int, base: BaseShingles | None) -> dict[str, Any]:
     """Return the estimate from the signatures of ``MinHash(slots=128, length=…)``; 0 or 1 if a text is empty."""
-    made = []
-    for units in (a, b):
-        hashes = np.empty(max(len(units), 1), np.uint64)
-        made.append(hashes[: shingle_hashes(units.published, len(units), length, PUBLIC.shingles, hashes)])
+    made = [base.others(units) if base else published_shingles(units, length) for units in texts]
     offsets = np.array([0, len(made[0]), len(made[0]) + len(made[1])], np.int64)
     signatures, chosen = np.empty((2, SLOTS), np.uint32), np.empty((2, SLOTS), np.bool_)
     sketch_sets(np.concatenate(made), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
-    matches = int((signatures[0] == signatures[1]).sum()) if bool(len(a)) == bool(len(b)) else 0
+    matches = int((signatures[0] == signatures[1]).sum()) if bool(len(made[0])) == bool(len(made[1])) else 0
     found = estimate(matches, SLOTS)
     return {"estimate": found.value, "low": found.low, "high": found.high, "slots": SLOTS}

@@ -148,13 +148,12 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
         limits = kernels.WorkLimits(most_runs, MOST_STEPS, salt())
-        tiles, whole = kernels.tile_few(pair.tokens, m, min_chunk, names, n_names, covered, limits)
-        if not whole:
-            tiles, capped = kernels.tile_many(pair.tokens, m, min_chunk, covered, limits)
+        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, covered, limits)
     starts = pair.in_order(tiles[:, 0], tiles[:, 1])
     tiles = np.column_stack((*starts, tiles[:, 2]))
     tiles = tiles[np.argsort(tiles[:, 0])]
-    return Literal(tiles, int(tiles[:, 2].sum()), bound, bool(capped))
+    common = int(tiles[:, 2].sum())
+    return Literal(tiles, common, bound, bool(capped) and common < bound)
 
 
 def information(pair: TokenPair, min_chunk: int = 5) -> Information:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from neardup.comparison.alignment import Alignment, align
+from neardup.comparison.kinds.decide import Kind, kind_of
+from neardup.comparison.kinds.said import sentence
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
 from neardup.measures import LITERAL, CountedAs, values
 from neardup.tables import Bools, Int64s
-from neardup.text.units import Units
+from neardup.text.units import Units, read
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ DESCRIPTIONS: dict[str, Description] = {
     "chunks_literal": Description("exact", "Matching chunks, each token matched once."),
     **_values("order"),
     "minhash": Description(
-        "estimate", "Resemblance as a MinHash sketch tells it, with the 95 % interval (Wilson) of that estimate."
+        "estimate",
+        "Resemblance as a MinHash sketch estimates it, with its 95 % interval (Wilson).",
     ),
     "simhash_distance": Description(
         "estimate",
@@ -90,6 +93,8 @@ class ComparisonRecord:
     - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: the units
       that repeat their own document, and those among the others that are in the other document.
     - ``settings``: the settings of the call; ``stop_words`` is the language, or the number of distinct words.
+    - ``base_a``, ``base_b`` int64[k, 2]: the runs [begin, end) of units in base text. They are in ``a``, ``b`` and
+      in the matches, but no measure counts them, except ``simhash_distance``.
     - ``caps``: sentences about matchings that were not completed; nearly always empty.
     """
 
@@ -103,6 +108,13 @@ class ComparisonRecord:
     matched_a: Bools
     matched_b: Bools
     caps: tuple[str, ...]
+    base_a: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    base_b: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+    @property
+    def ignores(self) -> bool:
+        """Whether base texts were given."""
+        return "ignore" in self.settings
 
     @property
     def degraded(self) -> bool:
@@ -118,6 +130,24 @@ class ComparisonRecord:
     def alignment(self) -> Alignment:
         """The two texts in rows: equal, changed, in one text only, moved (``neardup.comparison.alignment``)."""
         return align(self.a, self.b, self.tiles)
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of the difference, one of ``comparison.kinds.KINDS``, whatever the settings of the comparison.
+
+        None if the texts repeat themselves too often to be aligned in full.
+        """
+        return self._kind.name
+
+    @property
+    def difference(self) -> str:
+        """The kind of the difference and its counts, for example "numbers only: 2 of 14 numbers differ"."""
+        name = self._kind.name
+        return f"{name}: {sentence(self._kind)}" if name else sentence(self._kind)
+
+    @cached_property
+    def _kind(self) -> Kind:
+        return kind_of(read(self.a.text), read(self.b.text))
 
     def described(self) -> Iterator[tuple[str, Any, str, str]]:
         """Yield every measure: its name, its value, its kind, and a sentence about it.
@@ -155,11 +185,14 @@ class ComparisonRecord:
             "degraded": self.degraded,
             "caps": list(self.caps),
             "proven": self.proven,
+            "kind": self.kind,
+            "difference": self.difference,
             "evidence": {
                 "spans_a": self.a.spans.tolist(),
                 "spans_b": self.b.spans.tolist(),
                 "tiles": self.tiles.tolist(),
                 **{name: _runs(values) for name, values in flags.items()},
+                **({"base_a": self.base_a.tolist(), "base_b": self.base_b.tolist()} if self.ignores else {}),
             },
         }
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.io.attachments import Carried, lacking_places
 from neardup.join.criterion import similarity_of
 from neardup.settings import ratio
-from neardup.tables import Bools, Floats, Int64s, column
+from neardup.tables import Bools, Floats, Int64s, UInt64s, column
 
 
 class Streams(Protocol):
@@ -38,6 +38,10 @@ class Streams(Protocol):
     @property
     def attachments(self) -> Carried:
         """The attachments that rows carry besides their text."""
+
+    @property
+    def across(self) -> UInt64s:
+        """A number of each row: rows with the same number never remove each other; empty without ``across``."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,10 @@ class Decisions:
         nothing = np.empty(0, np.int64)
         return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing)
 
+    def none_kept(self, first_new: int) -> Decisions:
+        """The same groups with every member removed, except those of the reference set, before ``first_new``."""
+        return replace(self, kept=self.rows < first_new)
+
     @property
     def gone(self) -> Int64s:
         """The rows that are removed."""
@@ -113,6 +121,7 @@ def decide(
     if len(leader):
         heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1)
     heads = np.where(has_text, heads, _best_empty(rows.copy_of, has_text, row_rank))
+    heads = _without_lone_copies(heads, rows, documents, leader)
     members = np.bincount(heads, minlength=len(rows))
     grouped = np.flatnonzero(members[heads] > 1)
     head = heads[grouped]
@@ -122,7 +131,29 @@ def decide(
     shared, own, other = _with_leader(documents, grouped, head, exact, pairs)
     known = np.where(shared < 0, np.nan, similarity_of(shared, own, other, measure))
     similarity = np.where(exact, 1.0, known)
-    return Decisions(grouped, head, similarity, exact, grouped == head)
+    kept = (grouped == head) | same_side(rows, grouped, head)
+    return Decisions(grouped, head, similarity, exact, kept)
+
+
+def same_side(rows: Streams, one: Int64s, other: Int64s) -> Bools:
+    """bool[n]: whether the rows one[k], other[k] never remove each other because of ``across``."""
+    if not len(rows.across):
+        return np.zeros(len(one), np.bool_)
+    same: Bools = rows.across[one] == rows.across[other]
+    return same
+
+
+def _without_lone_copies(heads: Int64s, rows: Streams, documents: CopyClasses, leader: Int64s) -> Int64s:
+    """With ``across``, the rows of a document that follows none and leads no other are heads of themselves.
+
+    They are copies of each other with the same value, which is no reason to put them into a group.
+    """
+    if not len(rows.across) or not len(leader):
+        return heads
+    alone = np.bincount(leader, minlength=len(leader))[leader] == 1
+    full = documents.of_row >= 0
+    lone = full & alone[np.where(full, documents.of_row, 0)]
+    return np.where(lone, np.arange(len(rows)), heads)
 
 
 def settle(

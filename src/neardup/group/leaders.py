@@ -72,14 +72,14 @@ def group(
     setting that reports all pairs.
     """
     how, threads = settings.grouping.groups, settings.work.threads
-    hubs = no_hubs(len(rank), criterion) if index is None else index
+    hubs = no_hubs(len(rank)) if index is None else index
     lists = partner_lists(pairs, len(rank), criterion.measure)
     alive = with_partners(hubs)
-    groups = lead(np.argsort(rank), rank, lists, hubs, alive, first_new, how == "complete")
+    groups = lead(np.argsort(rank), rank, lists, hubs, criterion, alive, first_new, how == "complete")
     every = settings.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
-    search = HubSearch(left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
+    search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
     among_hubs, over = pairs_of(hubs, search, threads)
     together = merged(pairs, _with_leader(groups, hubs), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
@@ -89,7 +89,7 @@ def group(
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
-    leader, linking = _components(together, hubs, limited, rank, first_new)
+    leader, linking = _components(together, hubs, criterion, limited, rank, first_new)
     return replace(grouped, leader=leader, pairs=merged(reported, linking))
 
 
@@ -119,24 +119,24 @@ def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
 
 
 def _components(
-    pairs: pa.Table, hubs: PrefixIndex, limited: Bools, rank: Int64s, first_new: int
+    pairs: pa.Table, hubs: PrefixIndex, criterion: Criterion, limited: Bools, rank: Int64s, first_new: int
 ) -> tuple[Int64s, pa.Table]:
     """Leaders by any chain of pairs, and the pairs of ``limited`` documents that the chains needed."""
     parent = np.arange(len(rank))
     unite(parent, column(pairs, "a"), column(pairs, "b"))
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
-        linking = link_crowds(hubs, limited[hubs.documents], parent, first_new)
+        linking = link_crowds(hubs, criterion, limited[hubs.documents], parent, first_new)
     return best_of_tree(parent, rank), verified(hubs, linking)
 
 
-def link_crowds(hubs: PrefixIndex, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:
+def link_crowds(hubs: PrefixIndex, criterion: Criterion, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:
     """Unite in ``parent`` (a forest over document numbers) all pairs with a member of a crowd.
 
     ``crowded`` is bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
     pairs that united something: the first ones by component and place, independent of the order of the lists.
     """
-    links = crowd_links(hubs, crowded, parent, first_new)
+    links = crowd_links(hubs, criterion, crowded, parent, first_new)
     links = links[np.lexsort(links.T[::-1])]
     linking: Int64s = links[unite_by(links, parent)][:, 2:]
     return linking

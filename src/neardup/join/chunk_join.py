@@ -7,18 +7,22 @@ pair is lost. The chunks of each candidate are then counted on the tokens (``com
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 
 from neardup.join.common_text import CommonText, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import Numbered, Prefixes, index_of, repeats_of
+from neardup.join.related import EVERYONE, Related
 from neardup.join.rows import Rows
 from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import VERIFIED, Int32s, UInt64s
+from neardup.tables import VERIFIED, Int32s, UInt64s, column, verified_table
 
 _SLICE = 256
 """Documents whose prefixes one task chooses."""
@@ -30,18 +34,49 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
     with progress.stage("shingles", len(documents), "documents"):
-        sets = rows.sets("shingles").get(documents).sets
+        sets = rows.sets("shingles" if rows.corpus.base is None else "runs").get(documents).sets
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        index = chunk_index(sets, streams, settings, rows.corpus.key.shingles)
+        index = chunk_index(sets, streams, settings, rows.corpus.key.shingles, rows.related)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        return pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
+        found = pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
+    short = equal_short_texts(sets, streams, settings.shingles.length, rows.related, rows.first_new_document)
+    if not short.num_rows:
+        return found
+    together = pa.concat_tables([found.pairs, short])
+    return replace(found, pairs=verified_table(*(column(together, name) for name in VERIFIED.names)))
 
 
-def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s) -> PrefixIndex:
+def equal_short_texts(
+    sets: ShingleSets, streams: ShingleSets, length: int, related: Related, reference: int
+) -> pa.Table:
+    """The VERIFIED table of equal texts with fewer tokens than a chunk, on different sides.
+
+    Without sides there is none, because equal texts are exact copies.
+    """
+    if not len(related.across):
+        return VERIFIED.empty_table()
+    short = np.flatnonzero((streams.sizes < length) & (sets.sizes == 1))
+    text = sets.hashes[sets.offsets[short]]  # the only shingle is the whole text
+    order = np.argsort(text, kind="stable")
+    short, text = short[order], text[order]
+    last = np.searchsorted(text, text, "right")
+    counts = last - np.arange(len(short)) - 1
+    place = np.repeat(np.arange(len(short)), counts)
+    other = place + 1 + np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    a, b = short[place], short[other]
+    wanted = related.may_pair(a, b) & (b >= reference)
+    tokens = streams.sizes[a[wanted]]
+    return verified_table(a[wanted], b[wanted], tokens, tokens, tokens)
+
+
+def chunk_index(
+    sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s, related: Related = EVERYONE
+) -> PrefixIndex:
     """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
 
-    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``).
+    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``). Only pairs of
+    ``related`` documents meet.
     """
     starts, threads = sets.offsets[:-1], settings.work.threads
     repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
@@ -54,6 +89,7 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
 
     done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))
     entries, owner = (np.concatenate([part[k] for part in done]) for k in (0, 1))
+    entries = related.apart(entries, owner)
     sizes, largest, least = (np.concatenate([part[2][k] for part in done]) for k in range(3))
     order = np.argsort(sizes, kind="stable")
     number = np.empty(len(order), np.int32)
@@ -61,5 +97,6 @@ def chunk_index(sets: ShingleSets, streams: ShingleSets, settings: Settings, fac
     by_size = np.argsort(number[owner], kind="stable")
     listed = Prefixes(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
     shingles = sets.hashes, starts[order], sets.offsets[1:][order]
-    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order])
-    return index_of(numbered, listed, None, len(order), criterion, threads)
+    across = related.of(order).across
+    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order], across)
+    return index_of(numbered, listed, None, len(order), threads)

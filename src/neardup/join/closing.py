@@ -17,6 +17,7 @@ import pyarrow as pa
 from neardup.join.criterion import criterion_of
 from neardup.join.lsh_candidates import HUB, Candidates
 from neardup.join.method import BYTES_A_SHINGLE
+from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import verify
 from neardup.kernels.union_find import best_of_tree, unite
@@ -72,10 +73,12 @@ def close(
     first_new: int,
     settings: Settings,
     progress: Progress,
+    related: Related = EVERYONE,
 ) -> Closed:
     """Compare the documents that chains of ``pairs`` (VERIFIED) connect, or pass them on to the exact join.
 
-    ``proposed`` holds the pairs already compared. Pairs of two documents below ``first_new`` are left out.
+    ``proposed`` holds the pairs already compared. Pairs of two documents below ``first_new`` are left out, and
+    those of documents that are not ``related``.
     """
     members, sizes = _families(pairs, store.documents)
     is_hub = np.zeros(store.documents, np.bool_)
@@ -92,6 +95,8 @@ def close(
     total = int((sizes[small] * (sizes[small] - 1) // 2).sum())
     with progress.stage("close", total, "pairs") as advance:
         for keys in _never_compared(members[chosen], sizes[small], known, first_new):
+            if related.restricts:
+                keys = keys[related.may_pair(keys >> 32, keys & 0xFFFF_FFFF)]
             candidates = pa.table([(keys >> 32).astype(np.uint32), keys.astype(np.uint32)], schema=CANDIDATES)
             tables.append(verify(candidates, store, criterion_of(settings.search), settings.work.threads, advance))
             compared += len(keys)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -18,28 +19,37 @@ from neardup.io.readers.base import Chunk, Documents
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map
-from neardup.settings import Settings
+from neardup.settings import Relations, Settings
+from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import new_key
 
 Result = TypeVar("Result")
 
+_ALL_RELATED = Relations()
+
 
 @dataclass(frozen=True)
 class Part:
-    """One input of a corpus and the columns used from it: text, id (None: rows are named by number), extra."""
+    """One input of a corpus and the columns used from it: text, id (None: rows are named by number), and others.
+
+    ``extra`` columns are held whole; those of ``relations`` say which documents may be pairs.
+    """
 
     documents: Documents
     text: str
     id: str | None
-    extra: str | None = None
+    extra: tuple[str, ...] = ()
+    relations: Relations = _ALL_RELATED
 
     @property
     def columns(self) -> list[str]:
         """The columns to read, each once."""
         carried = ATTACHMENTS if self.documents.format == "text" else None
-        return list(dict.fromkeys(name for name in (self.text, self.id, self.extra, carried) if name))
+        asked = self.relations
+        names = (self.text, self.id, *self.extra, *asked.within, asked.across, carried)
+        return list(dict.fromkeys(name for name in names if name))
 
 
 @dataclass(frozen=True)
@@ -62,13 +72,15 @@ class CorpusChunk:
 class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
-    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``).
+    ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
+    do not count.
     """
 
     parts: tuple[Part, ...]
     settings: Settings
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
+    base: BaseText | None = None
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
         """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.
@@ -92,6 +104,26 @@ class Corpus:
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
         memory.
         """
+        settings, key, base = self.settings, self.key, self.base
+
+        def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> Result:
+            if base is None:
+                return work(mine, shingle_sets(texts, places, settings, key, features))
+            return work(mine, left_sets(texts, places, settings, key, features, base))
+
+        return self.with_chunks(rows, of_chunk)
+
+    def with_texts(self, rows: Int64s, work: Callable[[int, pa.Array], Result]) -> Iterator[Result]:
+        """Yield ``work(row, an array of its text alone)`` for each of ``rows`` (ascending), in worker threads."""
+
+        def of_chunk(those: Int64s, places: Int64s, texts: pa.Array) -> list[Result]:
+            pairs = zip(those.tolist(), places.tolist(), strict=True)
+            return [work(row, texts.slice(place, 1)) for row, place in pairs]
+
+        return chain.from_iterable(self.with_chunks(rows, of_chunk))
+
+    def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
+        """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
         wanted = {k: part for k, part in enumerate(parts) if len(part)}
@@ -100,8 +132,7 @@ class Corpus:
             piece, chunk = item
             part = self.parts[self.pieces[piece].part]
             texts = one_array(chunk.read([part.text]).table.column(0))
-            rows_there = wanted[piece] - firsts[piece]
-            return work(wanted[piece], shingle_sets(texts, rows_there, self.settings, self.key, features))
+            return work(wanted[piece], wanted[piece] - firsts[piece], texts)
 
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 

@@ -13,15 +13,20 @@ import pyarrow.compute as pc
 from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
+from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
-from neardup.join.corpus import Corpus, CorpusChunk, one_array
+from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array
+from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
+from neardup.kernels.text.keyed import Key
+from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
+from neardup.sketch.base_text import BaseText, count_left, sign_left
 from neardup.sketch.documents import sign, simhash_rows, simhash_words
-from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 
 
 def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, Sketches]:
@@ -30,7 +35,7 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, S
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
     too.
     """
-    growing = _Growing(len(corpus.parts), one_empty=corpus.settings.keep.empty == "one")
+    growing = _Growing(corpus)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
     items = (
         (number, chunk)
@@ -51,9 +56,18 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -
     rows = chunk.read(part.columns)
     texts = one_array(rows.table.column(part.text))
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
-    units, invalid = sign(texts, settings, signatures, keys, corpus.key)
+    base, left = corpus.base, None
+    if base is None:
+        units, invalid = sign(texts, settings, signatures, keys, corpus.key)
+    else:
+        units, invalid = sign(texts, settings, signatures[:, :0], keys, corpus.key)
+        left, signatures = _left(texts, corpus, base, slots)
     carried = carried_by(rows.table.column(ATTACHMENTS)) if ATTACHMENTS in part.columns else {}
     mix_in(keys, carried)
+    related = _related(rows.table, part, corpus.key)
+    for told in related:
+        if len(told):
+            keys ^= told
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
@@ -66,13 +80,43 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -
         units=units,
         keys=keys,
         signatures=signatures,
+        left=left,
         simhashes=simhashes,
         bytes=_lengths(texts),
         invalid=int(invalid.sum()) + rows.replaced,
         nulls=texts.null_count,
         ids=one_array(rows.table.column(part.id)) if part.id else None,
-        extra=one_array(rows.table.column(part.extra)) if part.extra else None,
+        extra={name: one_array(rows.table.column(name)) for name in part.extra},
+        related=(related[0][:, 0], related[1][:, 0]),
     )
+
+
+def _related(table: pa.Table, part: Part, key: Key) -> tuple[UInt64s, UInt64s]:
+    """Keyed hashes of the values that rows have within and across, uint64[n, 2] each; [0, 2] where none count.
+
+    They become part of the stream keys: rows of different values are not exact copies.
+    """
+    asked, found = part.relations, []
+    for role, names in (("within", asked.within), ("across", (asked.across,) if asked.across else ())):
+        for name in names:
+            require_labels(table.schema.field(name).type, name, f"--{role}")
+        columns = [table.column(name) for name in names]
+        found.append(digests(columns, role, key) if names else np.empty((0, 2), np.uint64))
+    return found[0], found[1]
+
+
+def _left(texts: pa.Array, corpus: Corpus, base: BaseText, slots: int) -> tuple[Int64s, UInt32s]:
+    """The counts and the signatures of what is left of all texts of a chunk without base text."""
+    rows, settings = np.arange(len(texts)), corpus.settings
+    counts = count_left(texts, rows, settings, corpus.key, base)
+    nothing = np.empty((len(texts), 0), np.uint32)
+    return counts, sign_left(texts, rows, settings, base, slots) if slots else nothing
+
+
+def something_left(left: Int64s, measure: str) -> Bools:
+    """Which documents have a feature that the measure counts, from their ``count_left`` (int64[n, 3])."""
+    something: Bools = left[:, 2 if MEASURES[measure].of_units else 1] > 0
+    return something
 
 
 @dataclass(frozen=True)
@@ -87,12 +131,14 @@ class _Read:
     units: Int64s
     keys: UInt64s
     signatures: UInt32s
+    left: Int64s | None
     simhashes: UInt64s
     bytes: Int64s
     invalid: int
     nulls: int
     ids: pa.Array | None
-    extra: pa.Array | None
+    extra: dict[str, pa.Array]
+    related: tuple[UInt64s, UInt64s]
 
     @property
     def bytes_read(self) -> int:
@@ -102,17 +148,20 @@ class _Read:
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
-    def __init__(self, parts: int, *, one_empty: bool) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         self._pieces: list[CorpusChunk] = []
-        self._one_empty = one_empty
+        self._one_empty = corpus.settings.keep.empty == "one"
+        self._measure = corpus.settings.search.measure
         self._keys = np.empty((1 << 12, 2), np.uint64)
         self._copy_of = np.empty(1 << 12, np.int64)
         self._table = np.full(1 << 13, FREE, np.int64)
         self._signatures: list[UInt32s] = []
         self._simhashes: list[UInt64s] = []
         self._unique: list[Int64s] = []
-        self._ids: list[list[pa.Array]] = [[] for _ in range(parts)]
-        self._extra: list[pa.Array] = []
+        self._left: list[Int64s] = []
+        self._ids: list[list[pa.Array]] = [[] for _ in corpus.parts]
+        self._extra: dict[str, list[pa.Array]] = {}
+        self._related: tuple[list[UInt64s], list[UInt64s]] = ([], [])
         self._problems = Problems()
         self._left_aside: list[tuple[int, Problem]] = []
         self._attachments: dict[int, tuple[Attachment, ...]] = {}
@@ -126,6 +175,9 @@ class _Growing:
         self._keys[first:until] = read.keys
         enter_keys(self._keys, first, until, self._table, self._copy_of)
         stands = (self._copy_of[first:until] == np.arange(first, until)) & (read.units > 0)
+        if read.left is not None:
+            stands &= something_left(read.left, self._measure)
+            self._left.append(read.left)
         self._signatures.append(read.signatures[stands])
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
@@ -133,8 +185,10 @@ class _Growing:
         self._pieces.append(CorpusChunk(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
         if read.ids is not None:
             self._ids[read.part].append(read.ids)
-        if read.extra is not None:
-            self._extra.append(read.extra)
+        for name, values in read.extra.items():
+            self._extra.setdefault(name, []).append(values)
+        for told, hashes in zip(self._related, read.related, strict=True):
+            told.append(hashes)
         self._take_problems(read)
         self._attachments.update((first + place, found) for place, found in read.attachments.items())
         self._invalid += read.invalid
@@ -161,12 +215,14 @@ class _Growing:
             copy_of=copy_of,
             unique=_concatenated(self._unique),
             ids=tuple(_joined(arrays) for arrays in self._ids),
-            extra=_joined(self._extra) if self._extra else None,
+            extra={name: _joined(arrays) for name, arrays in self._extra.items()},
+            row_related=Related(*(np.concatenate([np.empty(0, np.uint64), *told]) for told in self._related)),
             problems=self._problems,
             left_aside=tuple(self._left_aside),
             attachments=self._attachments,
             invalid=self._invalid,
             nulls=self._nulls,
+            left=None if corpus.base is None else np.concatenate([np.empty((0, 3), np.int64), *self._left]),
         )
         no_words = np.empty((0, simhash_words(corpus.settings)), np.uint64)
         return rows, Sketches(tuple(self._signatures), np.concatenate([no_words, *self._simhashes]))

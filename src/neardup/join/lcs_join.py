@@ -8,6 +8,8 @@ tokens (``prefix_join.py``) proposes every pair. Its pairs are counted by their 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from neardup.join.common_text import CommonText, pairs_of
@@ -31,10 +33,12 @@ def join_in_order(rows: Rows, progress: Progress) -> CommonText:
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
         criterion = of_multisets(settings.search.threshold)
-        index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads)
+        index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
         del held
     with progress.stage("lcs", len(documents), "documents") as advance:
-        return pairs_of(index, candidates_of, streams, rows.first_new_document, settings, advance)
+        return pairs_of(
+            index, partial(candidates_of, criterion), streams, rows.first_new_document, settings, advance
+        )
 
 
 def of_multisets(threshold: float) -> Criterion:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.related import EVERYONE, Related
 from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
 from neardup.kernels.sorting import equal_groups
 from neardup.lsh.bands import Plan
@@ -21,6 +22,8 @@ from neardup.tables import CANDIDATES, Bools, Int64s, UInt32s, UInt64s
 
 HUB = 100
 """A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
+
+_LOW = np.uint64(0xFFFF_FFFF)
 
 _MERGE_PAIRS = 1 << 24
 """Pairs from several bands are merged, and repeats dropped, whenever this many (128 MB) have accumulated."""
@@ -37,14 +40,21 @@ class Candidates:
 
 
 def candidates(
-    signatures: Sequence[UInt32s], plan: Plan, first_new: int, threads: int, advance: Advance
+    signatures: Sequence[UInt32s],
+    plan: Plan,
+    first_new: int,
+    threads: int,
+    advance: Advance,
+    related: Related = EVERYONE,
 ) -> Candidates:
     """Return the candidate pairs of the documents whose signatures come in blocks uint32[m, slots].
 
-    Pairs of two documents below ``first_new`` are left out. ``advance`` is called with 1 for each band.
+    Pairs of two documents below ``first_new`` are left out, and those of documents that are not ``related``.
+    ``advance`` is called with 1 for each band.
     """
     firsts = np.concatenate(([0], np.cumsum(plan.bands)))
     n = sum(len(block) for block in signatures)
+    everybody = np.arange(n if related.restricts else 0)
 
     def one_band(band: int) -> tuple[UInt64s, Bools, int, int]:
         keys = np.empty(n, np.uint64)
@@ -52,10 +62,10 @@ def candidates(
         for block in signatures:
             band_keys(block, firsts[band], plan.bands[band], band, keys[at : at + len(block)])
             at += len(block)
-        order, starts, sizes = equal_groups(keys)
+        order, starts, sizes = equal_groups(related.apart(keys, everybody))
         hub = np.zeros(n, np.bool_)
         pairs, hubs, largest = bucket_pairs(order, starts, sizes, HUB, first_new, hub)
-        return pairs, hub, hubs, largest
+        return _between(related, pairs), hub, hubs, largest
 
     hub = np.zeros(n, np.bool_)
     waiting: list[UInt64s] = []
@@ -71,6 +81,13 @@ def candidates(
         advance(1)
     merged = np.unique(np.concatenate(waiting)) if waiting else np.empty(0, np.uint64)
     return Candidates(_table(merged), np.flatnonzero(hub), buckets, int(largest))
+
+
+def _between(related: Related, pairs: UInt64s) -> UInt64s:
+    """The pairs of documents that are related."""
+    if not related.restricts:
+        return pairs
+    return pairs[related.may_pair((pairs >> np.uint64(32)).astype(np.int64), (pairs & _LOW).astype(np.int64))]
 
 
 def _table(pairs: UInt64s) -> pa.Table:

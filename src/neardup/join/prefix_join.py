@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import takes_any_subset
+from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -49,6 +50,7 @@ class Numbered(NamedTuple):
     sizes: Int64s
     largest: Int64s
     least: Int64s | None = None
+    across: UInt64s | None = None
 
 
 class Joined(NamedTuple):
@@ -64,30 +66,46 @@ class Joined(NamedTuple):
 
 @dataclass(frozen=True)
 class HubSearch:
-    """Which pairs of hub documents to return.
+    """Which pairs of hub documents to return: those that meet the ``criterion`` that the index was built for.
 
-    Documents in ``left_out`` (bool[hubs]) are skipped, as are pairs of two documents below ``reference``.
+    Documents in ``left_out`` (bool[hubs]) are skipped, as are pairs of two documents below ``first_new``.
     ``limit`` is the maximum number of partners of a document, including the ``known`` partners (int64[hubs]) it
     has elsewhere; None: no limit.
     """
 
+    criterion: Criterion
     left_out: Bools
     known: Int64s
     limit: int | None
-    reference: int
+    first_new: int
 
 
 def join_hubs(
-    documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int
+    documents: Int64s,
+    total: int,
+    store: ShingleStore,
+    criterion: Criterion,
+    threads: int,
+    related: Related = EVERYONE,
 ) -> PrefixIndex:
-    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion."""
-    return joined(documents, total, store, criterion, threads).hubs
+    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion.
+
+    Only pairs of ``related`` documents are found in them.
+    """
+    return joined(documents, total, store, criterion, threads, related).hubs
 
 
-def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criterion, threads: int) -> Joined:
+def joined(
+    documents: Int64s,
+    total: int,
+    store: ShingleStore,
+    criterion: Criterion,
+    threads: int,
+    related: Related = EVERYONE,
+) -> Joined:
     """Like :func:`join_hubs`, and count the entries that could differ under another key."""
     if not len(documents):
-        return Joined(no_hubs(total, criterion), 0)
+        return Joined(no_hubs(total), 0)
     found = store.get(documents)
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
@@ -100,13 +118,13 @@ def joined(documents: Int64s, total: int, store: ShingleStore, criterion: Criter
         prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
         reach = None  # a host may be at any place in the list
     del repeats
-    numbered = Numbered(documents[order], sets.hashes, starts, starts + sizes, sizes, largest)
-    return Joined(index_of(numbered, prefixes, reach, total, criterion, threads), int(tied))
+    mine = related.of(documents[order])
+    prefixes = prefixes._replace(entries=mine.apart(prefixes.entries, prefixes.owner))
+    numbered = Numbered(documents[order], sets.hashes, starts, starts + sizes, sizes, largest, None, mine.across)
+    return Joined(index_of(numbered, prefixes, reach, total, threads), int(tied))
 
 
-def index_of(
-    numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: int, criterion: Criterion, threads: int
-) -> PrefixIndex:
+def index_of(numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: int, threads: int) -> PrefixIndex:
     """The index of ``numbered`` documents, of ``total``, that are ``listed`` (by number) under shingles.
 
     ``reach`` (int32[entries]) bounds the partner that is first met at an entry; None: unbounded.
@@ -134,17 +152,18 @@ def index_of(
         largest=numbered.largest,
         least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
         **_parities(numbered, threads),
-        criterion=criterion,
+        **_sides(members, first, numbered.across),
     )
 
 
-def no_hubs(total: int, criterion: Criterion) -> PrefixIndex:
+def no_hubs(total: int) -> PrefixIndex:
     """An empty join, for corpora without hubs."""
     nothing, one, no_words = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.uint64)
     local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)
     documents = nothing, local, no_words, nothing, nothing, nothing
     entries = one, nothing, nothing, nothing, nothing, no_reach, one
-    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, criterion)
+    sides = no_words, nothing, nothing
+    return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, *sides)
 
 
 def lookups(hubs: PrefixIndex, limit: int) -> int:
@@ -162,7 +181,9 @@ def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Tab
 
     def work(first: int) -> Int64s:
         span = (first, min(first + _SLICE, len(hubs.documents)))
-        found: Int64s = kernels.met_pairs(hubs, span, search.left_out, partners, limit, search.reference, _ALL)[0]
+        found: Int64s = kernels.met_pairs(
+            hubs, search.criterion, span, search.left_out, partners, limit, search.first_new, _ALL
+        )[0]
         return found
 
     slices = range(0, len(hubs.documents), _SLICE)
@@ -174,11 +195,11 @@ def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Tab
 
 
 def candidates_of(
-    hubs: PrefixIndex, span: tuple[int, int], seen: Int64s, reference: int, enough: int
+    criterion: Criterion, hubs: PrefixIndex, span: tuple[int, int], seen: Int64s, first_new: int, enough: int
 ) -> tuple[Int64s, int]:
     """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
     nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
-    found, until = kernels.met_pairs(hubs, span, nobody, partners, -1, reference, enough)
+    found, until = kernels.met_pairs(hubs, criterion, span, nobody, partners, -1, first_new, enough)
     return found[:, :2], int(until)
 
 
@@ -228,6 +249,19 @@ def _prefixes(
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
     entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
     return Prefixes(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
+
+
+def _sides(members: Int64s, first: Int64s, across: UInt64s | None) -> dict[str, Any]:
+    """The sides of all documents, and the runs of members of one side in the lists; empty without sides."""
+    if across is None or not len(across):
+        return {"across": np.zeros(0, np.uint64), **dict.fromkeys(("run_begin", "run_end"), np.zeros(0, np.int64))}
+    sides = across[members]
+    begins = np.ones(len(members), np.bool_)
+    begins[1:] = sides[1:] != sides[:-1]
+    begins[first[:-1]] = True
+    cuts = np.append(np.flatnonzero(begins), len(members))
+    run = np.cumsum(begins) - 1
+    return {"across": across, "run_begin": cuts[run], "run_end": cuts[run + 1]}
 
 
 def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
 from neardup.join.corpus import Corpus
+from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
@@ -33,8 +36,8 @@ class Sketches:
 class Rows:
     """What one pass over the input finds out about its rows; ``len`` is their number.
 
-    Rows that are *documents* are new and not empty: a document number is an index into ``unique``. Feature sets
-    are read again on request (``sets``); nothing else of the texts is kept.
+    Rows that are *documents* are new and not empty, and do not consist of base text: a document number is an index
+    into ``unique``. Feature sets are read again on request (``sets``); nothing else of the texts is kept.
     """
 
     corpus: Corpus
@@ -43,16 +46,28 @@ class Rows:
     copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
     unique: Int64s  # the row of each document
     ids: tuple[pa.Array, ...]  # per part: the id column, or an empty array where rows are named by number
-    extra: pa.Array | None
+    extra: Mapping[str, pa.Array] = field(default_factory=dict)  # columns of the new input, held whole
+    row_related: Related = EVERYONE  # of rows
     problems: Problems = field(default_factory=Problems)
     left_aside: tuple[tuple[int, Problem], ...] = ()  # (input, file that holds no known text)
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     invalid: int = 0
     nulls: int = 0
+    left: Int64s | None = None  # with base text, int64[rows, 3]: see ``sketch.base_text.count_left``
     _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.units)
+
+    @cached_property
+    def related(self) -> Related:
+        """Which documents may be pairs."""
+        return self.row_related.of(self.unique).simplified()
+
+    @property
+    def across(self) -> UInt64s:
+        """uint64[rows]: equal for rows that are not pairs because of ``across``; empty without it."""
+        return self.row_related.across
 
     @property
     def settings(self) -> Settings:
@@ -74,6 +89,13 @@ class Rows:
         """The first document of the new input; the documents before it are the reference set."""
         return int(np.searchsorted(self.unique, self.first_new))
 
+    @property
+    def base_only(self) -> Int64s:
+        """The rows with text of which nothing is left without base text, except exact copies of earlier ones."""
+        new = (self.units > 0) & (self.copy_of == np.arange(len(self)))
+        new[self.unique] = False
+        return np.flatnonzero(new)
+
     def part_first(self, part: int) -> int:
         """The first row of an input of the corpus."""
         return next((piece.first for piece in self.corpus.pieces if piece.part >= part), len(self))
@@ -90,6 +112,8 @@ class Rows:
 
     def unnamed(self, parts: set[int]) -> Rows:
         """The same rows; those of some ``parts`` are named by number and not by their id column."""
+        if not parts:
+            return self  # with the sets that its stores know
         named = (
             replace(part, id=None) if number in parts else part for number, part in enumerate(self.corpus.parts)
         )

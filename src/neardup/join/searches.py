@@ -42,7 +42,7 @@ class LshSearch:
         """Propose the pairs that agree in a band."""
         threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
-            proposed = candidates(sketches.signatures, self.plan, first_new, threads, advance)
+            proposed = candidates(sketches.signatures, self.plan, first_new, threads, advance, rows.related)
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -65,6 +65,7 @@ class HammingSearch:
         threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", None, "tables") as advance:
             proposed = near(fingerprints, shape.distance, first_new, threads, advance)
+            proposed = replace(proposed, pairs=rows.related.pairs(proposed.pairs))
         return Proposal(self.choice, plan, proposed)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -140,7 +141,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
             held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
             pairs = verify(proposed.pairs, store, criterion_of(settings.search), settings.work.threads, advance)
-        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress)
+        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related)
         missing = None
         if isinstance(plan, Plan):
             with progress.stage("recall", None, "pairs"):
@@ -168,5 +169,6 @@ def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[Joined |
             sets = store.get(documents)
     with progress.stage("join", len(documents), "documents"):
         if len(documents):
-            made = joined(documents, store.documents, store, criterion_of(settings.search), settings.work.threads)
+            criterion, threads = criterion_of(settings.search), settings.work.threads
+            made = joined(documents, store.documents, store, criterion, threads, rows.related)
     return made, sets

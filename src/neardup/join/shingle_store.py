@@ -71,6 +71,10 @@ class ShingleStore:
         self._alive = [made for made in self._alive if made() is not None] + [ref(found)]
         return found
 
+    def adopt(self, sets: DocumentSets) -> None:
+        """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
+        self._alive.append(ref(sets))
+
     def bound(self, documents: Int64s) -> Int64s:
         """Upper bound for the number of shingles (or words, or tokens) of each of ``documents``."""
         return self._units[self._unique[documents]]

@@ -21,26 +21,6 @@ def sink(values, begin, root, n):
 
 
 @njit(cache=True, nogil=True)
-def push(values, size, value):
-    """Add a value to a heap of ``size`` values; return the new size."""
-    at = size
-    while at > 0 and values[(at - 1) >> 1] < value:
-        values[at] = values[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    values[at] = value
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def pop(values, size):
-    """Remove the greatest value of a heap of ``size`` values and return it."""
-    top = values[0]
-    values[0] = values[size - 1]
-    sink(values, 0, 0, size - 1)
-    return top
-
-
-@njit(cache=True, nogil=True)
 def heap_sort(values, begin, end):
     """Sort ``values[begin:end]`` in place, in n·log n for any values."""
     n = end - begin

@@ -52,7 +52,7 @@ def _kernels() -> Any:
 
 def _require(right: bool) -> None:
     if not right:
-        raise AssertionError("kernels of this Numba are not what they should be")
+        raise AssertionError("kernels of this Numba have an unexpected form")
 
 
 def main() -> None:

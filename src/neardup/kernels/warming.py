@@ -18,10 +18,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 LIST = "entries.txt"
-LATER = "large"
-"""The mark of kernels that only large inputs need: no first run waits for them before they are called."""
-COMMON = ("demo", "dedup", "group", "lsh", "compare", "add", "search", "serve", LATER)
-"""The entries that ``neardup warm`` compiles without ``--all``: commands, and the method of large inputs."""
+COMMON = ("demo", "dedup", "group", "lsh", "compare", "add", "search", "serve")
+"""The entries that ``neardup warm`` compiles without ``--all``."""
 HELPERS = 3
 """The most processes that help."""
 _KERNELS = "neardup.kernels"

@@ -26,10 +26,12 @@ from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
 from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Predicted, recall_of
+from neardup.run.represented import Represented
 from neardup.run.spared import why_nothing_goes
 from neardup.run.tables import Ids, Named
 from neardup.runtime import Advance, Progress, peak_memory
 from neardup.settings import Settings
+from neardup.settings.rules import KEEP_NONE
 from neardup.tables import FORMAT_VERSION, column
 from neardup.text.unicode_data import UNICODE_VERSION
 
@@ -95,6 +97,7 @@ class Run:
     pairs: int
     not_judged: pa.Table
     audited: Audit | None = None
+    represented: Represented | None = None
 
     @property
     def settings(self) -> Settings:
@@ -277,7 +280,7 @@ def _components_that_would_chain(judged: JudgedRun) -> int:
 
 def _chain(judged: JudgedRun, chaining: dict[str, Any]) -> list[str]:
     """Warn about components with members below the threshold to their representative; principal avoids them."""
-    if not chaining["groups"]:
+    if not chaining["groups"] or judged.settings.keep.keep == KEEP_NONE:  # none asks for whole families
         return []
     link, threshold = chaining["weakest"], judged.settings.search.threshold
     weakest = (

@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.decide import Decisions, classes, decide, leader_pairs, settle
-from neardup.group.keep import keep_column, keep_rank, require_order
+from neardup.group.keep import keep_rank, never_listed
 from neardup.group.leaders import Grouped, group, merged
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen, find_column
+from neardup.io.readers.columns import Chosen
 from neardup.io.writers import access_of
-from neardup.join.corpus import Corpus, Part
+from neardup.join.base_documents import BaseDocuments, open_base
+from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.evidence import Evidence
 from neardup.join.first_pass import fingerprint
@@ -30,14 +31,19 @@ from neardup.join.verify import verify
 from neardup.lsh.bands import Plan, plan
 from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
+from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
+from neardup.run.base_text import with_base, with_common, with_full_sizes
 from neardup.run.found import Found
+from neardup.run.kinds import counts_of, with_kinds
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
+from neardup.run.represented import Represented, represented
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
 from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
+from neardup.settings.rules import KEEP_NONE
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
 
@@ -55,6 +61,7 @@ def find(
     text: str | None = None,
     id: str | None = None,
     against: object | None = None,
+    ignore: object | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Found:
@@ -62,7 +69,8 @@ def find(
 
     ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
     Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
-    reference set of the same kinds. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
+    whose shingles do not count. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 
@@ -75,7 +83,8 @@ def find(
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
     old = None if against is None else open_documents(against, reading=chosen.reading)
-    return run(opened, columns, chosen, old, progress or Silent()).found
+    base = open_base(ignore, columns, chosen)
+    return run(opened, columns, chosen, old, progress or Silent(), ignore=base).found
 
 
 def run(
@@ -85,44 +94,68 @@ def run(
     against: Documents | None,
     progress: Progress,
     action: Action = "find",
+    *,
+    ignore: BaseDocuments | None = None,
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions."""
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus = Corpus(_parts(documents, columns, settings, against), settings)
+    corpus, base = with_base(Corpus(parts_of(documents, columns, settings, against), settings), ignore, stages)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
-    noticed = (*left_aside_notes(rows), *_read_notes(rows))
+    rows, sketches, base = with_common(rows, sketches, base, stages)
+    keep, kept_by = settings.keep.keep, rows.extra
+    noticed = (*left_aside_notes(rows), *_read_notes(rows), *never_listed(keep, kept_by), *related_notes(rows))
     rows, of_ids = _settle_ids(rows, columns)
     search, proposal = propose(rows, sketches, bands, stages)
     del sketches  # verification needs the memory
     evidence = search.prove(rows, proposal, stages)
     del search, proposal
-    row_rank = keep_rank(settings.keep.keep, rows.units, rows.first_new, rows.extra)
+    base = base.without_sets()
+    row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
     decisions, groups = _decide(rows, evidence, row_rank, stages)
+    counted_copies = _represented(decisions, rows) if settings.keep.count else None
     if action == "group":
         decisions = decisions.all_kept()
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
-    shingles = _on_shingles(rows, groups.pairs, stages)
-    counted = None if audited is None else _on_shingles(rows, audited.missed, stages)
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
-        measure, names = settings.search.measure, settings.search.in_words
-        pairs = pair_table(groups.pairs, shingles, rows, ids, measure)
-        of_groups = group_table(decisions, rows, ids, names)
+        of_groups = group_table(decisions, rows, ids, settings.search.in_words, counted_copies)
         ranks = rank_table(rows, row_rank, groups.pairs, ids)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
-        missed = None if audited is None else pair_table(audited.missed, counted, rows, ids, measure)
+    pairs = _pairs_with_ids(groups.pairs, rows, ids, stages)
+    missed = None if audited is None else _pairs_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
-    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited)
-    told = account(action, made, ids, (*columns.notes, *of_ids, *noticed))
-    access = access_of(documents, against)
-    texts = InputTexts(rows.corpus)
-    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access, texts)
+    made = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
+    told = {**account(action, made, ids, (*columns.notes, *of_ids, *noticed, *base.notes)), **counts_of(pairs)}
+    told |= base.as_dict(rows)
+    access = access_of(documents, against, None if ignore is None else ignore.documents)
+    found = Found(
+        pairs,
+        of_groups,
+        copies,
+        told,
+        rows.problems,
+        missed,
+        ranks,
+        aside,
+        access,
+        base.common,
+        InputTexts(rows.corpus),
+    )
     return Outcome(found, made)
+
+
+def _pairs_with_ids(pairs: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
+    """The table of pairs for users, from pairs by document number (VERIFIED)."""
+    shingles = _on_shingles(rows, pairs, stages)
+    with stages.stage("tables", None, "rows"):
+        table = pair_table(pairs, shingles, rows, ids, rows.settings.search.measure)
+        table = with_full_sizes(table, pairs, rows)
+    return with_kinds(table, pairs, rows, stages)
 
 
 def _read_notes(rows: Rows) -> list[str]:
@@ -130,26 +163,6 @@ def _read_notes(rows: Rows) -> list[str]:
     *references, new = (part.documents.findings for part in rows.corpus.parts)
     told = [note for old in references for note in (*old.notes, *old.encoding_notes())]
     return [*new.encoding_notes(), *(f"--against: {note}" for note in told)]
-
-
-def _parts(
-    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None
-) -> tuple[Part, ...]:
-    extra = keep_column(settings.keep.keep)
-    if extra is not None:
-        find_column(documents, extra, "--keep")
-        schema: pa.Schema | None = getattr(documents, "schema", None)
-        if schema is not None and extra in schema.names:
-            require_order(settings.keep.keep, schema.field(extra).type)
-    new = Part(documents, columns.text, columns.id, extra)
-    if against is None:
-        return (new,)
-    # a reference set is usually an earlier result: use the same columns, unless it lacks them
-    names = {column.name for column in against.columns}
-    same_text = columns.text if columns.text in names else None
-    same_id = columns.id if columns.id in names else None
-    old = choose_columns(against, same_text, same_id)
-    return Part(against, old.text, old.id), new
 
 
 def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
@@ -181,11 +194,20 @@ def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) ->
     decisions = decide(rows, documents, row_rank, groups.leader, scored, criterion.measure)
     shingles = _on_shingles(rows, scored, stages) if least_contained > 0 else scored
     decisions = settle(decisions, rows, documents, shingles, least_contained)
+    if settings.keep.keep == KEEP_NONE:
+        decisions = decisions.none_kept(rows.first_new)
     decisions = replace(decisions, dropped=dropped_rows(rows))
     # two documents of the reference set may follow one leader; their pair is not wanted
-    wanted = at_least(far, criterion) & (column(far, "b") >= first_new)
+    ends = column(far, "a"), column(far, "b")
+    wanted = at_least(far, criterion) & (ends[1] >= first_new) & rows.related.may_pair(*ends)
     found = far.filter(pa.array(wanted))
     return decisions, replace(groups, pairs=merged(groups.pairs, found))
+
+
+def _represented(decisions: Decisions, rows: Rows) -> Represented:
+    """What the documents that stay represent."""
+    sources = rows.settings.keep.sources
+    return represented(decisions, rows, rows.extra.get(sources) if sources else None)
 
 
 def _audit(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) -> Audit:

@@ -46,12 +46,18 @@ class Found(ResultRecord):
     def removed(self) -> pa.Table:
         """The documents that are removed: id, kept_id (the representative), similarity, reason.
 
-        Those removed for having no text (``empty="drop"``) come last, with neither kept_id nor similarity.
+        Those removed for having no text (``empty="drop"``) come last, with neither kept_id nor similarity. Where
+        the representative goes, too (``keep="none"``), kept_id is null.
         """
         rows = self.groups.filter(pc.invert(self.groups["kept"]))
         judged = rows.select(["id", "group", "similarity", "reason"]).rename_columns(
             ["id", "kept_id", "similarity", "reason"]
         )
+        leaderless = rows.filter(rows["representative"])["group"]
+        if len(leaderless):
+            stays = pc.invert(pc.is_in(rows["group"], value_set=leaderless))
+            null = pa.scalar(None, judged["kept_id"].type)
+            judged = judged.set_column(1, "kept_id", pc.if_else(stays, judged["kept_id"], null))
         others = self.not_judged.filter(pc.invert(self.not_judged["kept"]))
         if not others.num_rows:
             return judged
@@ -251,6 +257,8 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = Fals
             folder.write_table(f"{name}.parquet", table)
         if store_texts or found.texts.kept:
             folder.write_texts(TEXTS_FILE, found.texts.each(rows))
+    if found.common is not None:
+        folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
 

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display import WITHOUT_TEXT
+from neardup.display import BASE_TEXT_ONLY, WITHOUT_TEXT
 from neardup.io.attachments import Carried, in_words
 from neardup.io.readers.base import Format, Problem
 from neardup.join.corpus import CorpusChunk
 from neardup.join.rows import Rows
 from neardup.run.tables import Named
-from neardup.tables import Int64s
+from neardup.tables import Bools, Int64s
 
 _MOST_BYTES = 1 << 30
 
@@ -42,15 +42,18 @@ def not_judged_table(rows: Rows, dropped: Int64s, ids: Named) -> pa.Table:
     judged, as copies of each other.
     """
     without = np.empty(0, np.int64) if rows.settings.keep.empty == "one" else _without_text(rows)
+    base_only = _base_only(rows)
+    without = np.union1d(without, base_only)
+    only_base = np.isin(without, base_only)
     kept = ~np.isin(without, dropped)
     files = [problem for of, problem in rows.left_aside if of == rows.new_part]
     table = pa.table(
         {
             "id": ids.of(without),
-            "kind": _said([WITHOUT_TEXT], np.zeros(len(without), np.int32)),
+            "kind": _said([WITHOUT_TEXT, BASE_TEXT_ONLY], only_base.astype(np.int32)),
             "bytes": pa.array(rows.bytes[without]),
             "kept": pa.array(kept),
-            "reason": _reasons(without, kept, rows.attachments),
+            "reason": _reasons(without, kept, only_base, rows.attachments),
         }
     )
     return _with_files(table, without, files, rows.corpus.pieces) if files else table
@@ -99,12 +102,23 @@ def _without_text(rows: Rows) -> Int64s:
     return np.flatnonzero(rows.units[rows.first_new :] == 0) + rows.first_new
 
 
-def _reasons(rows: Int64s, kept: Any, carried: Carried) -> pa.ChunkedArray:
+def _base_only(rows: Rows) -> Int64s:
+    """The rows of the new input that consist of base text; a row with an exact copy was compared with that."""
+    found = rows.base_only[rows.base_only >= rows.first_new]
+    copies = np.flatnonzero(rows.copy_of != np.arange(len(rows)))
+    return found[~np.isin(found, rows.copy_of[copies])]
+
+
+def _reasons(rows: Int64s, kept: Bools, only_base: Bools, carried: Carried) -> pa.ChunkedArray:
     """The reason for each row. A million rows share two sentences: no Python object is made for each."""
-    said = ["without text, and empty is drop", "without text: there is nothing to compare"]
-    which = kept.astype(np.int32)
+    said = [
+        "without text, and empty is drop",
+        "without text: there is nothing to compare",
+        "base text only: nothing is left to compare",
+    ]
+    which = np.where(only_base, 2, kept).astype(np.int32)
     carrying = np.fromiter(carried, np.int64, len(carried))
-    for place in np.flatnonzero(np.isin(rows, carrying)).tolist():
+    for place in np.flatnonzero(np.isin(rows, carrying) & ~only_base).tolist():
         which[place] = len(said)
         said.append(f"without text, but with {in_words(carried[int(rows[place])])}")
     return _said(said, which)

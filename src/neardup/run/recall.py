@@ -20,8 +20,10 @@ import numpy as np
 from neardup.display import similarity
 from neardup.intervals import Share
 from neardup.join.missing import Missing
+from neardup.kernels.formulas import RESEMBLANCE
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
+from neardup.measures import MEASURES
 from neardup.settings import Settings
 
 LEVEL = 0.95
@@ -155,17 +157,20 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
     0.0085
     """
     search, features = settings.search, settings.simhash.features
-    counted = search.measure == "resemblance" and settings.shingles.unit == "word"
-    same = counted and features == f"shingle:{settings.shingles.length}"
+    measure, unit = MEASURES[search.measure], settings.shingles.unit
+    counted = measure.of_shingles and measure.formula == RESEMBLANCE
+    same = counted and unit == "word" and features == f"shingle:{settings.shingles.length}"
     at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
     if at is None:
-        expected = f"half of those whose features ({features}) have resemblance {half}, fewer below"
+        expected = f"half of the pairs whose features ({features}) have resemblance {half}, fewer below"
     else:
-        expected = f"{similarity(at, 4)} of those at resemblance {search.threshold:g}, half of those at {half}"
+        expected = (
+            f"{similarity(at, 4)} of the pairs at resemblance {search.threshold:g}, half of the pairs at {half}"
+        )
     statement = (
-        f"not planned: of the pairs at {search.in_words} {search.threshold:g} or above all within {plan.distance} "
-        f"of {plan.bits} bits are found, and those that chains of them join; expected there: {expected}; "
-        "--audit N measures what was missed"
+        f"not planned: every pair at {search.in_words} {search.threshold:g} or above within {plan.distance} "
+        f"of {plan.bits} bits is found, and the pairs that chains of them join; expected there: {expected}; "
+        "--audit N counts the missed pairs"
     )
     return {"at_threshold": at, "statement": statement}
 

@@ -161,7 +161,8 @@ class ResultRecord:
     """The tables of a result and its account.
 
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; another
-    measure adds its counts common, total_a, total_b, and a column named after it
+    measure adds its counts common, total_a, total_b, and a column named after it; ``kinds`` adds kind; with base
+    text there are also full_size_a and full_size_b, the shingles of the documents with their base text
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason
     ``copies``  id, copy_of: exact copies
     ``missed``  with ``audit``, the pairs it found missing: columns as ``pairs``; else None
@@ -169,6 +170,7 @@ class ResultRecord:
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for ``Found.at``
     ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
     ``texts``   a way to read the documents again, for ``Found.compare``; None in results that record no places
+    ``common``  with ``ignore_common``, the shingles left out: text, documents, share; else None
     ``access``  the permission bits that all files of the input have, for ``Found.save``
     """
 
@@ -181,6 +183,7 @@ class ResultRecord:
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
     not_judged: pa.Table = field(default_factory=no_table)
     access: int = 0o666
+    common: pa.Table | None = None
     texts: Texts | None = None
 
 

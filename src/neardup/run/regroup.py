@@ -26,14 +26,17 @@ from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
 from neardup.run.account import Stages, decided, judgement, not_in_full
+from neardup.run.kinds import counts_of
 from neardup.run.not_judged import bytes_removed
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
+from neardup.run.represented import represented
 from neardup.run.spared import why_nothing_goes
 from neardup.run.tables import COUNTS, MEASURED, group_table, involved
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import Settings, ratio
-from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
+from neardup.settings.rules import KEEP_NONE
+from neardup.tables import VERIFIED, Bools, Int64s, UInt64s, column, verified_table
 
 Result = TypeVar("Result", bound=ResultRecord)
 
@@ -61,6 +64,17 @@ class StoredRows:
     def attachments(self) -> Carried:
         """The attachments that rows carry besides their text."""
         return stored(self.ranks)
+
+    @cached_property
+    def across(self) -> UInt64s:
+        """The number of the value of each row across; empty without it."""
+        known = "across" in self.ranks.column_names
+        return column(self.ranks, "across").astype(np.uint64) if known else np.empty(0, np.uint64)
+
+    @property
+    def sources(self) -> pa.Array | None:
+        """The sources of the rows from the first new one on, or None."""
+        return self.ranks["source"][self.first_new :] if "source" in self.ranks.column_names else None
 
     @cached_property
     def rank(self) -> Int64s:
@@ -130,13 +144,14 @@ def regroup(found: Result, threshold: float) -> Result:
         pairs, shingles = _document_pairs(found.pairs, rows, was.search.measure)
         far = _far_pairs(found, rows, pairs, was)
         made = _regrouped(rows, pairs, far, now, shingles)
+        counted_copies = represented(made.decisions, rows, rows.sources) if now.keep.count else None
         kept_all = found.run["action"] == "group"
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = rows.ranks.take(pa.array(involved(rows, made.groups.pairs)))
-        groups = group_table(made.decisions, rows, rows, now.search.in_words)
+        groups = group_table(made.decisions, rows, rows, now.search.in_words, counted_copies)
         run = _account(found, made, near.num_rows, was)
-    run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory())
+    run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
 
 
@@ -173,6 +188,9 @@ def _stored_rows(found: ResultRecord) -> StoredRows:
     inside = len(rows) == 0 or int(rows.copy_of.max()) < len(rows)
     require(inside and bool((column(rows.ranks, "row")[rows.copy_of] == first).all()))
     require(int(new_copies.sum()) == found.copies.num_rows)
+    asked = found.run["settings"]
+    for name, column_name in (("across", "across"), ("sources", "source")):
+        require(bool(asked[name]) == (column_name in found.ranks.column_names))
     return rows
 
 
@@ -208,6 +226,8 @@ def _regrouped(
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
     decisions = settle(decisions, rows, rows.documents, held, least_contained)
+    if settings.keep.keep == KEEP_NONE:
+        decisions = decisions.none_kept(rows.first_new)
     return Regrouped(settings, rows, grouped, decisions)
 
 

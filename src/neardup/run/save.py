@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.display import counted
 from neardup.errors import InputError
@@ -17,26 +16,27 @@ from neardup.io.writers import KeptWriter, OutputFolder, open_kept
 from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
 from neardup.join.corpus import CorpusChunk
-from neardup.run.account import Action, Run, Stages
+from neardup.run.account import Action, Stages
+from neardup.run.added import Added, added_names, added_to
 from neardup.run.find import Outcome
 from neardup.run.found import Found, write_result
-from neardup.run.tables import Ids
 from neardup.runtime import Advance, Progress, Silent, ordered_map, peak_memory
-from neardup.tables import Bools, Int64s
+from neardup.settings import Settings
+from neardup.tables import Bools
 
-ANNOTATIONS = ("group", "representative", "similarity")
-"""The columns that ``--annotate`` adds."""
+_DEFAULTS = Settings()
 
 
-def check_before(documents: Documents, out: Path, action: Action) -> None:
+def check_before(documents: Documents, out: Path, action: Action, settings: Settings = _DEFAULTS) -> None:
     """Raise OutputError for faults that are known before the work: columns that clash, a disk that is too full.
 
     The rows written take at most as much space as the input. Half of that must be free for ``dedup``, which rarely
     keeps less, and all of it for ``annotate``.
     """
-    if action == "annotate":
-        check_extra(documents, ANNOTATIONS)
     if action in ("dedup", "annotate"):
+        names = added_names(settings, documents.format, annotate=action == "annotate")
+        if names:
+            check_extra(documents, names)
         require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))
 
 
@@ -57,9 +57,9 @@ def fill(
     """Write everything into an open folder, and return the result as written.
 
     ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
-    similarity; ``group`` writes only the tables. Rows that were judged by their text but cannot be written,
-    because another of their columns is damaged, become problems of the result. Raises InputError if the input has
-    changed.
+    similarity; ``group`` writes only the tables. The setting ``count`` adds columns to the rows. Rows that were
+    judged by their text but cannot be written, because another of their columns is damaged, become problems of the
+    result. Raises InputError if the input has changed.
     """
     found, run = outcome.found, outcome.run
     stages = Stages(progress or Silent(), dict(run.seconds))
@@ -105,14 +105,14 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
     pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == part}
     stays = np.ones(len(run.rows), np.bool_)
     stays[run.decisions.gone] = annotate
-    notes = _Annotations(run) if annotate else None
+    added = added_to(run, documents.format, annotate=annotate)
     lost, known = Lost(), _Known(outcome, part)
-    with open_kept(folder, documents, notes.schema if notes else None) as writer:
+    with open_kept(folder, documents, added.schema if added else None) as writer:
         chunks = documents.chunks(pieces.keys(), None)
         threads = run.settings.work.threads
         for index, native in ordered_map(_native, chunks, threads):
             lost.problems += known.without(native.problems)
-            lost.kept += _write_piece(writer, pieces[index], native, stays, notes)
+            lost.kept += _write_piece(writer, pieces[index], native, stays, added)
             advance(pieces[index].count)
         writer.close()
     return lost
@@ -139,7 +139,7 @@ def _native(chunk: Chunk) -> tuple[int, NativeRows]:
 
 
 def _write_piece(
-    writer: KeptWriter, piece: CorpusChunk, native: NativeRows, stays: Bools, notes: _Annotations | None
+    writer: KeptWriter, piece: CorpusChunk, native: NativeRows, stays: Bools, added: Added | None
 ) -> int:
     """Write the rows of a chunk that stay; return how many rows could not be written."""
     # a column that the first pass did not read may be damaged: its rows are missing in ``native``
@@ -151,33 +151,6 @@ def _write_piece(
             "Start again when nothing writes to it",
         )
     rows = np.arange(piece.first, piece.first + piece.count)[present]
-    writer.write(native, stays[rows], notes.of(rows) if notes else None)
+    writer.write(native, stays[rows], added.columns(rows) if added else None)
     all_rows = np.arange(piece.first, piece.first + piece.count)
     return int(stays[all_rows[~present]].sum())
-
-
-class _Annotations:
-    """The columns that ``--annotate`` adds: group, representative, similarity; null outside groups."""
-
-    def __init__(self, run: Run) -> None:
-        decisions = run.decisions
-        self._ids = Ids(run.rows)
-        self._at = np.full(len(run.rows), -1, np.int64)
-        self._at[decisions.rows] = np.arange(len(decisions.rows))
-        self._decisions = decisions
-        group = self._ids.of(np.empty(0, np.int64)).type
-        self.schema = pa.schema(zip(ANNOTATIONS, (group, pa.bool_(), pa.float64()), strict=True))
-
-    def of(self, rows: Int64s) -> pa.Table:
-        """The added columns of ``rows``."""
-        at = self._at[rows]
-        member = at >= 0
-        index = pa.array(at, mask=~member)
-        group = self._ids.of(self._decisions.representative_row[at[member]])
-        place = pa.array(np.cumsum(member) - 1, mask=~member)
-        columns = [
-            group.take(place),
-            pa.array(self._decisions.is_representative).take(index),
-            pa.array(self._decisions.similarity).take(index),
-        ]
-        return pa.table(columns, schema=self.schema)

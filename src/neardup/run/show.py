@@ -34,7 +34,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     lines += [("documents", _documents(counts)), *_not_judged(run)]
     lines.append(("exact copies", number(counts["exact_copies"])))
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
-    lines.append(("pairs", _pairs(run)))
+    lines += [*_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
     if run["action"] != "group":
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
@@ -78,6 +78,19 @@ def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
     yield "not judged", f"{counted(found['total'], found['unit'])}: {kinds} ({fate})"
 
 
+def _base_text(run: Mapping[str, Any]) -> Iterator[Line]:
+    """The shingles that do not count, and how much of the documents they are."""
+    base = run.get("base_text")
+    if not base:
+        return
+    known = f"{counted(base['shingles'], 'shingle')} of {counted(base['documents'], 'base text')}"
+    learned = f"{counted(base['common'], 'common shingle')} of {number(base['of_documents'])} different documents"
+    sources = [known] * bool(base["inputs"]) + [learned] * bool(run["settings"].get("ignore_common"))
+    gone, before = base["shingles_before"] - base["shingles_after"], base["shingles_before"]
+    effect = f"{number(gone)} of {counted(before, 'shingle')} ({percent(gone, before)}) do not count"
+    yield "base text", f"{' and '.join(sources)}: {effect}, in {counted(base['documents_with'], 'document')}"
+
+
 def _kept(run: Mapping[str, Any]) -> str:
     """The number of documents that stay, and of files that are not documents."""
     kept, aside = number(run["counts"]["kept"]), run.get("not_judged", {}).get("files_left_aside", 0)
@@ -91,6 +104,14 @@ def _pairs(run: Mapping[str, Any]) -> str:
     if run["choice"]["method"] == "exact" and not counts["verified"]:
         return f"{asked}, joined exactly"
     return f"{asked}, of {number(counts['verified'])} compared exactly"
+
+
+def _kinds(run: Mapping[str, Any]) -> Iterator[Line]:
+    """The kinds of difference that pairs have, the most frequent first."""
+    found = [(name, count) for name, count in run.get("kinds", {}).items() if count]
+    if found:
+        in_order = sorted(found, key=lambda item: -item[1])
+        yield "kinds", ", ".join(f"{name} {number(count)}" for name, count in in_order)
 
 
 def unit_of(settings: Mapping[str, Any]) -> str:

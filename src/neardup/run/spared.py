@@ -7,7 +7,9 @@ import pyarrow as pa
 
 from neardup.display import counted
 from neardup.group.decide import Decisions
+from neardup.measures import MEASURES
 from neardup.settings import Settings
+from neardup.settings.rules import listed
 from neardup.tables import Int64s, column
 
 
@@ -21,18 +23,19 @@ def why_nothing_goes(
     found = int(np.count_nonzero(rows[column(pairs, "b")] >= first_new))  # not those within the reference set
     if decisions.none_goes or not found or not decisions.kept.all():
         return []
+    directed = MEASURES[settings.search.measure].directed
     if settings.keep.only_contained > 0 and len(decisions.rows):
         share = f"{settings.keep.only_contained:g}"
         why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
-    elif settings.search.measure == "containment" and first_new:
+    elif directed and first_new:
         why = (
             "documents of the reference set are contained in new ones, and a document goes if it is itself "
             "contained in one that stays. The pairs are listed; measure overlap removes their new documents"
         )
-    elif settings.search.measure == "containment":
+    elif directed:
         why = (
-            f"a document goes if it is contained in one that keep {settings.keep.keep} prefers, and the preferred "
-            "ones are contained in the others. keep longest prefers these"
+            f"a document goes if it is contained in one that keep {' then '.join(listed(settings.keep.keep))} "
+            "prefers, and the preferred ones are contained in the others. keep longest prefers these"
         )
     else:
         return []

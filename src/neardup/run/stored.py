@@ -28,8 +28,8 @@ from neardup.io.readers.manifest import (
     read_whole,
 )
 from neardup.run.stored_account import check_run, decoded
-from neardup.run.stored_tables import check_together, decode_table
-from neardup.tables import FORMAT_VERSION, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE
+from neardup.run.stored_tables import check_kinds, check_together, decode_table
+from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -59,7 +59,7 @@ def read_result(folder: Path) -> StoredResult:
         manifest = read_manifest(folder)
         read_whole(folder, RUN_FILE, manifest)
         search = check_run(run).search
-        names = [*RESULT_TABLES, *(["missed"] if "missed.parquet" in manifest.files else [])]
+        names = [*RESULT_TABLES, *(name for name in OPTIONAL_TABLES if f"{name}.parquet" in manifest.files)]
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
         check_together(tables, run["counts"], search)
@@ -69,6 +69,7 @@ def read_result(folder: Path) -> StoredResult:
             if f"{name}.parquet" in manifest.files
         }
         texts = has_texts(folder, manifest)
+        check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")

@@ -114,7 +114,7 @@ class _Run(TypedDict):
     neardup: str
     format: int
     action: Literal["find", "dedup", "group", "annotate"]
-    settings: dict[str, str | int | float]
+    settings: dict[str, str | int | float | bool | list[str]]
     settings_digest: str
     counts: _Counts
     not_judged: _NotJudged
@@ -126,11 +126,15 @@ class _Run(TypedDict):
     crowds: list[_Crowd]
     popular: _Popular
     chaining: _Chaining
+    kinds: NotRequired[dict[str, Count]]
     regrouped_from: _Regrouped | None
     warnings: list[str]
     notes: list[str]
     seconds: dict[str, Seconds]
     peak_memory_bytes: Count
+
+
+_OPTIONAL = frozenset({"kinds"})
 
 
 def decoded(data: bytes) -> Any:
@@ -142,8 +146,11 @@ def decoded(data: bytes) -> Any:
 
 
 def check_run(run: dict[str, Any]) -> Settings:
-    """Return the settings of a run if everything in its account can be used. Raises ChangedError otherwise."""
-    lacking = [key for key in _Run.__annotations__ if key not in run]
+    """Return the settings of a run if everything in its account can be used. Raises ChangedError otherwise.
+
+    A measure under an earlier name gets its present one in ``run``.
+    """
+    lacking = [key for key in _Run.__annotations__ if key not in run and key not in _OPTIONAL]
     if lacking:
         raise ChangedError(f"run.json cannot be used: it lacks {', '.join(lacking)}")
     try:
@@ -154,6 +161,7 @@ def check_run(run: dict[str, Any]) -> Settings:
     except (msgspec.MsgspecError, SettingError, ValueError, OverflowError, RecursionError) as error:
         raise ChangedError(f"run.json cannot be used: {_said(error)}") from error
     _check_together(run, settings)
+    run["settings"]["measure"], run["settings_digest"] = settings.search.measure, settings.digest()
     return settings
 
 
@@ -162,7 +170,7 @@ def _settings(run: dict[str, Any]) -> Settings:
     if lacking := FIELDS.keys() - asked.keys():
         raise ChangedError(f"run.json cannot be used: it lacks the settings {', '.join(sorted(lacking))}")
     settings = Settings.of(**asked)
-    if settings.digest() != run["settings_digest"]:
+    if settings.digest(measure=asked["measure"]) != run["settings_digest"]:
         raise ChangedError("run.json cannot be used: settings_digest is that of other settings")
     return settings
 
@@ -177,6 +185,7 @@ def _check_together(run: dict[str, Any], settings: Settings) -> None:
         and None in (audit[k] for k in ("recall", "low", "high")),
         "regrouped_from": source is not None and source["threshold"] > settings.search.threshold,
         "counts": run["counts"]["removed"] > run["counts"]["read"],
+        "kinds": ("kinds" in run) != settings.grouping.kinds,
     }
     if any(wrong.values()):
         key = next(key for key, is_wrong in wrong.items() if is_wrong)

@@ -13,7 +13,9 @@ from neardup.display import WITHOUT_TEXT
 from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
-from neardup.measures import ALWAYS, MEASURES
+from neardup.measures import ALWAYS, MEASURES, Measure
+from neardup.run.kinds import KIND, counts_of
+from neardup.run.represented import COUNTED, SOURCES
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column
 
@@ -35,6 +37,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("representative", "kept"), pa.bool_()),
         "similarity": pa.float64(),
         "reason": pa.string(),
+        "size": pa.int64(),
     },
     "copies": dict.fromkeys(("id", "copy_of"), _ID),
     "ranks": {
@@ -51,9 +54,16 @@ _COLUMNS["not_judged"] = {
     "bytes": pa.int64(),
     "kept": pa.bool_(),
 }
+_COLUMNS["common"] = {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()}
+_FULL = ("full_size_a", "full_size_b")
 _CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
 _CARRIED["missed"] = _CARRIED["pairs"]
-_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS)
+_OPTIONAL = {
+    "groups": {**dict.fromkeys(COUNTED, pa.int64()), SOURCES: pa.list_(pa.large_string())},
+    "ranks": {"across": pa.int64(), "source": pa.large_string()},
+}
+"""Columns that a table has only under some settings."""
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND, *_OPTIONAL["groups"], "source")
 
 
 def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
@@ -62,11 +72,17 @@ def decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
+        table = _with_present_names(table, MEASURES[search.measure])
         if "a_in_reference" in table.column_names:
             expected["a_in_reference"] = pa.bool_()
+        expected.update({name: pa.int64() for name in _FULL if name in table.column_names})
+        if KIND in table.column_names:
+            expected[KIND] = pa.string()
     carried = _CARRIED.get(name, "")
     if carried and carried in table.column_names:
         expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
+    optional = _OPTIONAL.get(name, {}).items()
+    expected.update((key, kind) for key, kind in optional if key in table.column_names)
     _check_columns(name, table, expected)
     return table
 
@@ -78,7 +94,7 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
     _check_ranks(ranks)
     _check_not_judged(tables["not_judged"])
     for name, table in tables.items():
-        if name == "not_judged":  # its documents are in no other table
+        if name in ("not_judged", "common"):  # their documents are in no other table, or not named
             continue
         for key in ("id", "id_a", "id_b", "group", "copy_of"):
             if key in table.column_names:
@@ -95,6 +111,21 @@ def check_together(tables: dict[str, pa.Table], counts: dict[str, int], search: 
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
         _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+
+
+def check_kinds(pairs: pa.Table, run: dict[str, Any]) -> None:
+    """Raise ChangedError unless the kinds of the pairs are those that the account of the run counts."""
+    found = counts_of(pairs).get("kinds", {})
+    _require(sum(found.values()) in (0, pairs.num_rows), "pairs has kinds of difference that do not exist")
+    _require(found == run.get("kinds", {}), "run.json counts other kinds of pairs than the table has")
+
+
+def _with_present_names(table: pa.Table, measure: Measure) -> pa.Table:
+    """The table with the column of the measure under its present name: earlier results have it under the alias."""
+    earlier = measure.alias.replace("-", "_")
+    if not earlier or not measure.column or measure.column in table.column_names:
+        return table
+    return table.rename_columns([measure.column if name == earlier else name for name in table.column_names])
 
 
 def _of_measure(search: SearchSettings) -> dict[str, Any]:
@@ -148,9 +179,7 @@ def _check_pairs(name: str, pairs: pa.Table, search: SearchSettings) -> None:
     sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
     _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
     for key, whole in zip(ALWAYS, (size_a + size_b - shared, size_a, size_b), strict=True):
-        _require(
-            np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} is not what its counts say"
-        )
+        _require(np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} contradicts its counts")
     counted = [shared, size_a, size_b]
     if not MEASURES[search.measure].of_shingles:
         counted = [column(pairs, key) for key in _MEASURED]
@@ -167,6 +196,15 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
         leads = pc.equal(groups["id"], groups["group"])
         _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
         _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
+        if groups.num_rows:
+            _check_sizes(groups)
+
+
+def _check_sizes(groups: pa.Table) -> None:
+    of = pc.dictionary_encode(groups["group"].combine_chunks()).indices.to_numpy()
+    _require(
+        bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups"
+    )
 
 
 def _check_not_judged(found: pa.Table) -> None:

@@ -10,16 +10,19 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, similarity
 from neardup.errors import InputError
-from neardup.group.decide import Decisions, Streams
+from neardup.group.decide import Decisions, Streams, same_side
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
+from neardup.io.labels import as_text
 from neardup.join.criterion import similarity_of
 from neardup.join.rows import Rows
 from neardup.measures import MEASURES
-from neardup.tables import Bools, Int64s, column
+from neardup.run.represented import Represented
+from neardup.tables import Bools, Int64s, UInt64s, column
 
 COUNTS = ("shared", "size_a", "size_b")
 MEASURED = ("common", "total_a", "total_b")
 """The columns of a measure that does not count shingles: common to both documents, and in each of them."""
+SAME_VALUE = "; kept: across removes only documents of another value"
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
 
@@ -146,7 +149,10 @@ def copy_table(rows: Streams, ids: Named) -> pa.Table:
 
 
 def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named) -> pa.Table:
-    """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about."""
+    """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
+
+    Also the number of its value ``across`` and its ``source``, if the settings name such columns.
+    """
     numbers = involved(rows, pairs)
     columns = {
         "id": ids.of(numbers),
@@ -156,7 +162,23 @@ def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named) -> pa.
         "reference": pa.array(numbers < rows.first_new),
         "bytes": pa.array(rows.bytes[numbers]),
     }
+    sources = rows.extra.get(rows.settings.keep.sources)
+    if len(rows.across):
+        columns["across"] = pa.array(numbered(rows.across[numbers]))
+    if sources is not None:
+        known = np.concatenate((np.full(rows.first_new, -1), np.arange(len(rows) - rows.first_new)))[numbers]
+        columns["source"] = as_text(sources).take(pa.array(known, mask=known < 0))
     return _with_attachments(pa.table(columns), numbers, rows.attachments)
+
+
+def numbered(values: UInt64s) -> Int64s:
+    """int64[n]: each value as its number in the order of first appearance.
+
+    >>> numbered(np.array([7, 2, 7], np.uint64))
+    array([0, 1, 0])
+    """
+    _, first, of = np.unique(values, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[of]
 
 
 def _with_attachments(table: pa.Table, numbers: Int64s, carried: Carried) -> pa.Table:
@@ -180,10 +202,15 @@ def _new_copies(rows: Streams) -> Int64s:
     return copies
 
 
-def group_table(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> pa.Table:
-    """id, group, representative, similarity, kept, reason: one row per member; an unknown similarity is null.
+def group_table(
+    decisions: Decisions, rows: Streams, ids: Named, measure: str, counted: Represented | None = None
+) -> pa.Table:
+    """id, group, representative, similarity, kept, reason, size: one row per member.
 
-    ``measure`` is its name in the reasons. If documents carry attachments, a last column lists them.
+    An unknown similarity is null; ``size`` is the number of members of the group.
+
+    ``measure`` is its name in the reasons. ``counted`` adds its columns. If documents carry attachments, a last
+    column lists them.
     """
     heads = ids.of(decisions.representative_row)
     columns = {
@@ -193,8 +220,19 @@ def group_table(decisions: Decisions, rows: Streams, ids: Named, measure: str) -
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
         "reason": _reasons(decisions, rows, ids, measure),
+        "size": pa.array(group_sizes(decisions)),
     }
-    return _with_attachments(pa.table(columns), decisions.rows, rows.attachments)
+    table = pa.table(columns)
+    if counted is not None:
+        for name, values in zip(counted.schema.names, counted.columns(decisions.rows).columns, strict=True):
+            table = table.append_column(name, values)
+    return _with_attachments(table, decisions.rows, rows.attachments)
+
+
+def group_sizes(decisions: Decisions) -> Int64s:
+    """int64[members]: the number of members in the group of each."""
+    heads = decisions.representative_row
+    return np.bincount(heads)[heads] if len(heads) else np.empty(0, np.int64)
 
 
 def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> pa.Array:
@@ -202,15 +240,20 @@ def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> p
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
     leading = ids.text(heads)
     carried, spared = _carried(decisions, rows, ids)
+    same = same_side(rows, decisions.rows, heads) & ~decisions.is_representative & (not decisions.none_goes)
+    stays = pa.array(np.where(same & decisions.kept, SAME_VALUE, "").astype(str))
+    said = _spared(decisions, spared | same)
     near = pc.binary_join_element_wise(
-        "near copy of ", leading, where, _similarities(decisions, measure), carried, _spared(decisions, spared), ""
+        "near copy of ", leading, where, _similarities(decisions, measure), carried, said, stays, ""
     )
-    copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, "")
+    copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, stays, "")
     first = rows.copy_of[decisions.rows]
     of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
-    counts = np.bincount(heads)[heads] - 1 if len(heads) else np.empty(0, np.int64)
+    counts = group_sizes(decisions) - 1
     others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
-    lead = pc.binary_join_element_wise("represents ", pc.cast(pa.array(counts), pa.string()), others, "")
+    number = pc.cast(pa.array(counts), pa.string())
+    goes = pa.array(np.where(decisions.kept, "", "; goes, too: keep is none").astype(str))
+    lead = pc.binary_join_element_wise("represents ", number, others, goes, "")
     followed = pc.if_else(pa.array(first == decisions.rows), near, of_first)
     return pc.if_else(
         pa.array(decisions.is_representative), lead, pc.if_else(pa.array(decisions.exact), copy, followed)
@@ -248,6 +291,6 @@ def _carried(decisions: Decisions, streams: Streams, ids: Named) -> tuple[pa.Arr
 def _spared(decisions: Decisions, said: Bools) -> pa.Array:
     """The reasons why other near copies stay, except those already explained (``said``)."""
     spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
-    unknown = "; kept, for it is not stored how much of it stands there"
-    told = np.where(np.isnan(decisions.similarity), unknown, "; kept, for not enough of it stands there")
+    unknown = "; kept: its share in the representative is not stored"
+    told = np.where(np.isnan(decisions.similarity), unknown, "; kept: the representative holds too little of it")
     return pa.array(np.where(spared, told, "").astype(str))

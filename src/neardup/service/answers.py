@@ -1,4 +1,7 @@
-"""Bodies of answers, as OpenAPI describes them; they are built from plain data and not validated again."""
+"""Answers and their parts, as OpenAPI describes them; they are built from plain data and not validated again.
+
+A name that ends in Answer is a whole answer, one that ends in Body a part of one.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 
-class Counted(BaseModel):
+class CountsBody(BaseModel):
     """The shingles that two documents share."""
 
     shared: int
@@ -16,7 +19,7 @@ class Counted(BaseModel):
     resemblance: float
 
 
-class NearCopy(Counted):
+class NearCopyBody(CountsBody):
     """A document of the request and the stored document that it repeats."""
 
     id: str
@@ -25,43 +28,43 @@ class NearCopy(Counted):
     group: int | None
 
 
-class Member(Counted):
+class MemberBody(CountsBody):
     """A document of a group, compared with the representative."""
 
     id: str
     held_by: Literal["representative", "resemblance", "decision"]
 
 
-class Group(BaseModel):
+class GroupAnswer(BaseModel):
     """A group of near copies; its id never changes."""
 
     id: int
     representative: str
     threshold: float
     size: int
-    members: list[Member]
+    members: list[MemberBody]
 
 
-class GroupPage(BaseModel):
+class GroupsAnswer(BaseModel):
     """Groups by rising id; `next` is the `after` of the next page."""
 
-    groups: list[Group]
+    groups: list[GroupAnswer]
     next: int | None
 
 
-class GroupOf(BaseModel):
+class GroupOfAnswer(BaseModel):
     """The group of a document, or null."""
 
-    group: Group | None
+    group: GroupAnswer | None
 
 
-class Members(BaseModel):
+class MembersAnswer(BaseModel):
     """Members of a group in the order of their addition; the last id is the `after` of the next page."""
 
-    members: list[Member]
+    members: list[MemberBody]
 
 
-class Decision(BaseModel):
+class DecisionBody(BaseModel):
     """A decision about two documents."""
 
     number: int
@@ -73,20 +76,20 @@ class Decision(BaseModel):
     at: str
 
 
-class Decisions(BaseModel):
+class DecisionsAnswer(BaseModel):
     """Decisions in force, by number; the last number is the `after` of the next page."""
 
-    decisions: list[Decision]
+    decisions: list[DecisionBody]
 
 
-class Decided(BaseModel):
+class DecidedAnswer(BaseModel):
     """The new decision, or whether a decision was withdrawn."""
 
-    decision: Decision | None
+    decision: DecisionBody | None
     withdrawn: bool
 
 
-class Change(BaseModel):
+class ChangeBody(BaseModel):
     """An entry of the change log of groups and decisions."""
 
     number: int
@@ -105,29 +108,29 @@ class Change(BaseModel):
     cause: str
 
 
-class Changes(BaseModel):
+class ChangesAnswer(BaseModel):
     """Changes by number; the last number is the `after` of the next page."""
 
-    changes: list[Change]
+    changes: list[ChangeBody]
 
 
-class Added(BaseModel):
+class AddedAnswer(BaseModel):
     """Counts of the documents by outcome."""
 
     added: int
     replaced: int
     skipped: int
     left_out: int
-    near: list[NearCopy]
+    near: list[NearCopyBody]
 
 
-class Removed(BaseModel):
+class RemovedAnswer(BaseModel):
     """The number of removed documents."""
 
     removed: int
 
 
-class Document(BaseModel):
+class DocumentAnswer(BaseModel):
     """A stored document."""
 
     id: str
@@ -137,7 +140,7 @@ class Document(BaseModel):
     shingles: int
 
 
-class Passage(BaseModel):
+class PassageBody(BaseModel):
     """The longest common passage, and its place in both texts (in characters)."""
 
     text: str
@@ -148,7 +151,7 @@ class Passage(BaseModel):
     end_b: int
 
 
-class Hit(BaseModel):
+class HitBody(BaseModel):
     """A document that fits the query, with counts if a fingerprint clause holds for it."""
 
     id: str
@@ -159,25 +162,25 @@ class Hit(BaseModel):
     size_a: int | None = None
     size_b: int | None = None
     clause: str | None = None
-    passage: Passage | None = None
+    passage: PassageBody | None = None
 
 
-class NearPage(BaseModel):
+class NearAnswer(BaseModel):
     """Hits, best first; `next` is the `after` of the next page."""
 
     recall: float
     found: int | None
-    hits: list[Hit]
+    hits: list[HitBody]
     next: str | None
 
 
-class Page(NearPage):
+class SearchAnswer(NearAnswer):
     """Hits of a query."""
 
     query: str
 
 
-class FingerprintPlan(BaseModel):
+class FingerprintBody(BaseModel):
     """The look-up of a fingerprint clause."""
 
     clause: str
@@ -194,18 +197,18 @@ class FingerprintPlan(BaseModel):
     candidates: float
 
 
-class Plan(BaseModel):
+class ExplainAnswer(BaseModel):
     """The meaning of a query, and its look-ups."""
 
     query: str
     recall: float
     candidates: float
     documents: int
-    fingerprints: list[FingerprintPlan]
+    fingerprints: list[FingerprintBody]
     text: list[str]
 
 
-class Cause(BaseModel):
+class CauseBody(BaseModel):
     """A clause, and its part in a document not being found."""
 
     reason: str
@@ -216,15 +219,15 @@ class Cause(BaseModel):
     size_b: int | None
 
 
-class WhyNot(BaseModel):
+class WhyNotAnswer(BaseModel):
     """The reasons why a query does not find a document."""
 
     id: str
     reason: str
-    causes: list[Cause]
+    causes: list[CauseBody]
 
 
-class Compared(BaseModel):
+class CompareAnswer(BaseModel):
     """All measures of two documents, as in `neardup compare --json`, without the evidence."""
 
     a: str
@@ -236,7 +239,7 @@ class Compared(BaseModel):
     proven: bool
 
 
-class Bytes(BaseModel):
+class BytesBody(BaseModel):
     """Sizes in bytes."""
 
     text: int
@@ -245,7 +248,7 @@ class Bytes(BaseModel):
     file: int
 
 
-class Stats(BaseModel):
+class StatsAnswer(BaseModel):
     """Counts and sizes of the collection."""
 
     documents: int
@@ -253,18 +256,18 @@ class Stats(BaseModel):
     shingles: int
     postings: int
     groups: int
-    bytes: Bytes
+    bytes: BytesBody
     changes: int
     settings: dict[str, int]
 
 
-class Status(BaseModel):
+class StatusAnswer(BaseModel):
     """The state of the service: alive or ready."""
 
     status: str
 
 
-class Fault(BaseModel):
+class FaultBody(BaseModel):
     """An invalid field of the request."""
 
     where: str
@@ -280,11 +283,11 @@ class ErrorBody(BaseModel):
     allowed: str
     do: str
     position: int | None
-    fields: list[Fault]
+    fields: list[FaultBody]
     request: str
 
 
-class Error(BaseModel):
+class ErrorAnswer(BaseModel):
     """The body of every error."""
 
     error: ErrorBody

@@ -10,7 +10,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from neardup.service.answers import Error
+from neardup.service.answers import ErrorAnswer
 from neardup.service.refusals import RefusedError
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
@@ -54,7 +54,7 @@ def described(
     """
     errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body is not None else ())})
     answers: dict[int, dict[str, Any]] = {
-        status: {"model": Error, "description": _WORDS[status]} for status in errors
+        status: {"model": ErrorAnswer, "description": _WORDS[status]} for status in errors
     }
     route = {
         "response_model": model,

@@ -36,38 +36,38 @@ register_url_convertor("anything", _Anything())
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
 
-    @app.post("/v1/documents", status_code=201, **described(answers.Added, 409, body=models.NewDocuments))
+    @app.post("/v1/documents", status_code=201, **described(answers.AddedAnswer, 409, body=models.NewDocuments))
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
         return answer(await desk.add(await received(desk, request, models.NewDocuments)), 201)
 
-    @app.get("/v1/documents", **described(answers.Document, 404))
+    @app.get("/v1/documents", **described(answers.DocumentAnswer, 404))
     async def get_document(id: InQuery) -> Response:
         """Get a document; the id, which may be any text, is in the query string."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents", **described(answers.Added, body=models.Content))
+    @app.put("/v1/documents", **described(answers.AddedAnswer, body=models.NewContent))
     async def put_document(id: InQuery, request: Request) -> Response:
         """Add a document, or replace the one with this id."""
-        return await _put(desk, id, await received(desk, request, models.Content))
+        return await _put(desk, id, await received(desk, request, models.NewContent))
 
-    @app.delete("/v1/documents", **described(answers.Removed, 404))
+    @app.delete("/v1/documents", **described(answers.RemovedAnswer, 404))
     async def remove_document(id: InQuery) -> Response:
         """Remove a document and everything derived from it."""
         return answer(await desk.remove(id))
 
     # the same by path: an id may contain slashes, and the router receives the decoded path
-    @app.get("/v1/documents/{id:anything}", **described(answers.Document, 404))
+    @app.get("/v1/documents/{id:anything}", **described(answers.DocumentAnswer, 404))
     async def get_document_by_path(id: InPath) -> Response:
         """Get a document."""
         return await _get(desk, id)
 
-    @app.put("/v1/documents/{id:anything}", **described(answers.Added, body=models.Content))
+    @app.put("/v1/documents/{id:anything}", **described(answers.AddedAnswer, body=models.NewContent))
     async def put_document_by_path(id: InPath, request: Request) -> Response:
         """Add a document, or replace the one with this id."""
-        return await _put(desk, id, await received(desk, request, models.Content))
+        return await _put(desk, id, await received(desk, request, models.NewContent))
 
-    @app.delete("/v1/documents/{id:anything}", **described(answers.Removed, 404))
+    @app.delete("/v1/documents/{id:anything}", **described(answers.RemovedAnswer, 404))
     async def remove_document_by_path(id: InPath) -> Response:
         """Remove a document and everything derived from it."""
         return answer(await desk.remove(id))
@@ -84,7 +84,7 @@ async def _get(desk: Desk, id: str) -> Response:
     return await desk.read(read)
 
 
-async def _put(desk: Desk, id: str, content: models.Content) -> Response:
+async def _put(desk: Desk, id: str, content: models.NewContent) -> Response:
     # validated before; validating a text again would take as long
     new = models.NewDocument.model_construct(id=id, text=content.text, metadata=content.metadata)
     return answer(await desk.add(models.NewDocuments.model_construct(documents=[new], on_duplicate="replace")))

@@ -24,7 +24,7 @@ LINKS = {
 """The main addresses by purpose; OpenAPI describes all."""
 
 
-class Front(BaseModel):
+class FrontAnswer(BaseModel):
     """The name and version of the service, and its main addresses."""
 
     name: str
@@ -35,7 +35,7 @@ class Front(BaseModel):
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoint."""
 
-    @app.get("/", **described(Front, token=False))
+    @app.get("/", **described(FrontAnswer, token=False))
     async def front() -> Response:
         """The name and version of the service, and its main addresses."""
         return answer({"name": "neardup", "version": __version__, "links": LINKS})

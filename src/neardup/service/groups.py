@@ -35,17 +35,17 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
     collection = desk.collection
 
-    @app.get("/v1/groups", **described(answers.GroupPage))
+    @app.get("/v1/groups", **described(answers.GroupsAnswer))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
         return await desk.read(lambda: answer(collection.groups(after, limit).as_dict()))
 
-    @app.get("/v1/groups/{group}", **described(answers.Group, 404))
+    @app.get("/v1/groups/{group}", **described(answers.GroupAnswer, 404))
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
         return await desk.read(lambda: answer(_there(desk, lambda: collection.group(group)).as_dict()))
 
-    @app.get("/v1/groups/{group}/members", **described(answers.Members, 404))
+    @app.get("/v1/groups/{group}/members", **described(answers.MembersAnswer, 404))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
         """Members of a group."""
 
@@ -55,7 +55,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
         return await desk.read(look)
 
-    @app.get("/v1/group-of", **described(answers.GroupOf, 404))
+    @app.get("/v1/group-of", **described(answers.GroupOfAnswer, 404))
     async def group_of(id: InQuery) -> Response:
         """The group that a document is in."""
 
@@ -65,12 +65,12 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
         return await desk.read(look)
 
-    @app.get("/v1/decisions", **described(answers.Decisions))
+    @app.get("/v1/decisions", **described(answers.DecisionsAnswer))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """The decisions in force."""
         return await desk.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
 
-    @app.post("/v1/decisions", **described(answers.Decided, 404, 409, body=models.Judged))
+    @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=models.Judged))
     async def decide(request: Request) -> Response:
         """Decide that two documents are the same or different; takes effect at once."""
         judged = await received(desk, request, models.Judged)
@@ -78,7 +78,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
             raise RefusedError(422, "Both ids name the same document", "Two documents")
         return answer(await desk.write(lambda: _decided(desk, judged)))
 
-    @app.get("/v1/changes", **described(answers.Changes))
+    @app.get("/v1/changes", **described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
         return await desk.read(lambda: answer({"changes": _dicts(collection.changes(after, limit))}))

@@ -77,14 +77,14 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Content(Strict):
+class NewContent(Strict):
     """A document without its id."""
 
     text: Text
     metadata: Metadata = {}
 
 
-class NewDocument(Content):
+class NewDocument(NewContent):
     """A document to be added."""
 
     id: Id
@@ -160,7 +160,7 @@ class Pair(Strict):
 
 BODIES: tuple[type[BaseModel], ...] = (
     NewDocuments,
-    Content,
+    NewContent,
     Judged,
     Asked,
     AskedPage,

@@ -35,7 +35,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     _add_search(app, desk)
     _add_explanations(app, desk)
 
-    @app.post("/v1/near", **described(answers.NearPage, body=models.AskedNear))
+    @app.post("/v1/near", **described(answers.NearAnswer, body=models.AskedNear))
     async def near(request: Request) -> Response:
         """Find the stored documents that contain or resemble a text by at least `overlap`."""
         asked = await received(desk, request, models.AskedNear)
@@ -49,7 +49,7 @@ def add_to(app: FastAPI, desk: Desk) -> None:
             raise RefusedError(422, "probability is given without overlap", "Both")
         return await _search(desk, Parsed(clause), asked.limit, asked.after, False)
 
-    @app.post("/v1/compare", **described(answers.Compared, 404, body=models.Pair))
+    @app.post("/v1/compare", **described(answers.CompareAnswer, 404, body=models.Pair))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
         pair = await received(desk, request, models.Pair)
@@ -57,14 +57,14 @@ def add_to(app: FastAPI, desk: Desk) -> None:
 
 
 def _add_search(app: FastAPI, desk: Desk) -> None:
-    @app.get("/v1/search", **described(answers.Page))
+    @app.get("/v1/search", **described(answers.SearchAnswer))
     async def search_documents(
         query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
     ) -> Response:
         """Find the documents that fit a query, best first."""
         return await _search(desk, query, limit, after, include_self)
 
-    @app.post("/v1/search", **described(answers.Page, body=models.AskedPage))
+    @app.post("/v1/search", **described(answers.SearchAnswer, body=models.AskedPage))
     async def search_documents_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await received(desk, request, models.AskedPage)
@@ -72,23 +72,23 @@ def _add_search(app: FastAPI, desk: Desk) -> None:
 
 
 def _add_explanations(app: FastAPI, desk: Desk) -> None:
-    @app.get("/v1/explain", **described(answers.Plan))
+    @app.get("/v1/explain", **described(answers.ExplainAnswer))
     async def explain_query(query: Asked) -> Response:
         """Explain the meaning of a query and its look-ups, without searching."""
         return await _explain(desk, query)
 
-    @app.post("/v1/explain", **described(answers.Plan, body=models.Asked))
+    @app.post("/v1/explain", **described(answers.ExplainAnswer, body=models.Asked))
     async def explain_query_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await received(desk, request, models.Asked)
         return await _explain(desk, asked.query)
 
-    @app.get("/v1/why-not", **described(answers.WhyNot))
+    @app.get("/v1/why-not", **described(answers.WhyNotAnswer))
     async def why_not_found(query: Asked, id: InQuery, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
         return await _why_not(desk, query, id, include_self)
 
-    @app.post("/v1/why-not", **described(answers.WhyNot, body=models.AskedWhyNot))
+    @app.post("/v1/why-not", **described(answers.WhyNotAnswer, body=models.AskedWhyNot))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await received(desk, request, models.AskedWhyNot)

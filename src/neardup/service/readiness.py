@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from subprocess import TimeoutExpired
 from time import monotonic
 
 from neardup.kernels import compile_cache
-from neardup.kernels.warming import LATER, compile_entry, entries_of, helped, missing, share
+from neardup.kernels.warming import compile_entry, entries_of, helped, missing, share
 from neardup.service import logs
 from neardup.service.desk import Desk
 
 COMMAND = "serve"
-_STEP = 0.5
-"""Seconds between two checks whether the service stops."""
 
 
 def warm_behind(desk: Desk, warm: Callable[[], None]) -> threading.Thread:
@@ -49,18 +45,6 @@ def _warm(desk: Desk, warm: Callable[[], None]) -> None:
         compile_cache.watchers.remove(compiling.watch)
         desk.warmed.set()
     logs.event("ready", seconds=round(monotonic() - begin, 3))
-    compile_later(desk)
-
-
-def compile_later(desk: Desk) -> None:
-    """Compile the kernels for large documents in another process, while requests are answered."""
-    if not missing(entries_of([LATER])):
-        return
-    with helped([LATER], helpers=1) as helpers:
-        for helper in helpers:
-            while not desk.closed and helper.poll() is None:
-                with suppress(TimeoutExpired):
-                    helper.wait(_STEP)
 
 
 class _Compiling:

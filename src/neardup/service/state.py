@@ -21,18 +21,18 @@ _COUNT_SECONDS = 1.0
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
 
-    @app.get("/v1/stats", **described(answers.Stats))
+    @app.get("/v1/stats", **described(answers.StatsAnswer))
     async def stats() -> Response:
         """Return counts and sizes of the collection."""
         known = await desk.read(desk.collection.info)
         return answer({name: value for name, value in known.items() if name != "path"})
 
-    @app.get("/health", **described(answers.Status, token=False))
+    @app.get("/health", **described(answers.StatusAnswer, token=False))
     async def health() -> Response:
         """Report that the service is alive."""
         return answer({"status": "alive"})
 
-    @app.get("/ready", **described(answers.Status, token=False))
+    @app.get("/ready", **described(answers.StatusAnswer, token=False))
     async def ready() -> Response:
         """Report whether the service accepts requests and its file is at its place."""
         if not desk.ready:

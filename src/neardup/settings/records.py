@@ -10,18 +10,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from neardup.measures import MEASURES, aliases, listed
+from neardup import measures
+from neardup.measures import MEASURES, aliases
 from neardup.settings.rules import (
+    KEEP_NONE,
     KEEP_ORDERS,
     Rule,
+    is_column,
     is_delimiter,
     is_encoding,
+    keep_policies,
     keep_policy,
+    listed,
     number,
     of_features,
     of_keep,
     of_share,
     one_of,
+    several,
     similarity,
 )
 from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
@@ -29,7 +35,7 @@ from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
 
 @dataclass(frozen=True)
 class Field:
-    """One row of the table of settings."""
+    """One row of the table of settings. ``many``: several values of the type may be given."""
 
     record: str
     name: str
@@ -37,15 +43,32 @@ class Field:
     type: type
     rule: Rule
     help: str
+    many: bool = False
 
     @property
     def option(self) -> str:
         """The spelling on the command line, for example ``--only-contained``."""
         return "--" + self.name.replace("_", "-")
 
+    def right_type(self, value: Any) -> bool:
+        """Whether ``value`` is of the type of the setting, or a list of such values if it may be several."""
+        accepted = (int, float) if self.type is float else (self.type,)
+        given = listed(value) if self.many else (value,)
+        return all(isinstance(one, accepted) and (self.type is bool or type(one) is not bool) for one in given)
 
-def _setting(default: Any, rule: Rule, text: str) -> Any:
-    return dataclasses.field(default=default, metadata={"rule": rule, "help": text})
+    def canonical(self, value: Any) -> Any:
+        """Return an allowed value as the records hold it: several as a tuple, one ``keep`` policy as itself."""
+        if not self.many:
+            return self.type(value)
+        values = tuple(map(self.type, listed(value)))
+        return values[0] if len(values) == 1 and isinstance(self.default, self.type) else values
+
+
+def _setting(default: Any, rule: Rule, text: str, *, many: bool = False) -> Any:
+    return dataclasses.field(default=default, metadata={"rule": rule, "help": text, "many": many})
+
+
+_KEEP_EACH = several(Rule("", keep_policy), least=1)
 
 
 @dataclass(frozen=True)
@@ -58,6 +81,22 @@ class Shingles:
         "Unit of a shingle: words (tokens), or characters for noisy OCR and short strings.",
     )
     length: int = _setting(5, number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
+
+
+@dataclass(frozen=True)
+class BaseTextSettings:
+    """Which shingles do not count."""
+
+    ignore_common: float = _setting(
+        0.0,
+        Rule(
+            "a number from 0 to 0.999999, with at most six decimals",
+            lambda value: 0 <= value < 1 and value == round(value, 6),
+            of_share,
+        ),
+        "Leave out shingles that are in more than this share of the different documents, and in at least three: "
+        "templates, footers, licences. common.parquet lists them. 0: off.",
+    )
 
 
 @dataclass(frozen=True)
@@ -121,7 +160,7 @@ class SearchSettings:
     measure: str = _setting(
         "resemblance",
         one_of(*MEASURES, aliases=aliases()),
-        f"Similarity measure that the threshold applies to: {listed(MEASURES)}.",
+        f"Similarity measure that the threshold applies to: {measures.listed(MEASURES)}.",
     )
     matching: str = _setting(
         "literal",
@@ -160,7 +199,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """How pairs become groups."""
+    """How pairs become groups, and what is written about pairs."""
 
     groups: str = _setting(
         "principal",
@@ -174,20 +213,53 @@ class GroupSettings:
         "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
         "pair.",
     )
+    kinds: bool = _setting(
+        False,
+        Rule("true or false", lambda value: True),
+        "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
+        "reply, one is contained, one passage inserted/removed, moved, or wording. Reads the texts once more.",
+    )
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Which documents may be pairs and copies of each other, by the values of columns.
+
+    Values are strings, whole numbers, truth values or dates, and are compared as text. Rows without a value count
+    as rows with one and the same value.
+    """
+
+    within: tuple[str, ...] = _setting(
+        (),
+        several(Rule("names of columns, each once", is_column)),
+        "Compare only documents with the same value in this column, for example a language or a mailbox; others "
+        "are never pairs, copies, or in one group. Given several times: the same values in all of these columns.",
+        many=True,
+    )
+    across: str = _setting(
+        "",
+        Rule("the name of a column", lambda value: True),
+        "Compare only documents with different values in this column, for example train and test; copies and near "
+        "copies with the same value stay.",
+    )
 
 
 @dataclass(frozen=True)
 class Keep:
-    """Which member of a group stays."""
+    """Which member of a group stays, and what the kept documents say about the others."""
 
-    keep: str = _setting(
+    keep: str | tuple[str, ...] = _setting(
         "longest",
         Rule(
-            "longest, first, last, max:COLUMN or min:COLUMN",
-            keep_policy,
-            lambda value: of_keep(value, KEEP_ORDERS),
+            "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several of these, or none",
+            lambda value: _KEEP_EACH.holds(value) and keep_policies(value),
+            lambda value: of_keep(value, (*KEEP_ORDERS, KEEP_NONE)),
         ),
-        "Which document of a group is kept and represents it; ties go to the first in input order.",
+        "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
+        "and at last the input order. order: the listed values of a column come first, in this order. none: all "
+        "documents of a family go, exact copies included, as for decontamination; families are the groups by "
+        "components.",
+        many=True,
     )
     only_contained: float = _setting(
         0.0,
@@ -199,6 +271,18 @@ class Keep:
         one_of("keep", "drop", "one"),
         "Treatment of documents without text, which cannot be compared: keep all; drop all; or keep one, as if "
         "the others were its exact copies.",
+    )
+    count: bool = _setting(
+        False,
+        Rule("true or false", lambda value: True),
+        "Add to each kept document the number of removed documents it represents: copies, which are exact_copies "
+        "and near_copies together.",
+    )
+    sources: str = _setting(
+        "",
+        Rule("the name of a column", lambda value: True),
+        "With count: add the distinct values of this column among a kept document and those it represents, as the "
+        "list sources.",
     )
 
 
@@ -228,10 +312,12 @@ class Work:
 
 RECORDS: Mapping[str, type] = {
     "shingles": Shingles,
+    "base": BaseTextSettings,
     "sketch": Sketch,
     "simhash": SimHashing,
     "search": SearchSettings,
     "grouping": GroupSettings,
+    "relations": Relations,
     "keep": Keep,
     "reading": ReadingSettings,
     "work": Work,
@@ -242,8 +328,9 @@ def _fields() -> Iterator[Field]:
     for record, kind in RECORDS.items():
         types = get_type_hints(kind)
         for field in dataclasses.fields(kind):
-            rule, text = field.metadata["rule"], field.metadata["help"]
-            yield Field(record, field.name, field.default, types[field.name], rule, text)
+            rule, text, many = (field.metadata[key] for key in ("rule", "help", "many"))
+            of_one = str if many else types[field.name]
+            yield Field(record, field.name, field.default, of_one, rule, text, many)
 
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in _fields()}

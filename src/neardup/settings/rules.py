@@ -9,6 +9,8 @@ from typing import Any
 
 KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
+KEEP_VALUES = "order:"
+KEEP_NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,59 @@ def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     return Rule(f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known))
 
 
+def listed(value: Any) -> tuple[Any, ...]:
+    """Return a value that may be one or several as several.
+
+    >>> listed("longest"), listed(["max:date", "first"])
+    (('longest',), ('max:date', 'first'))
+    """
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def several(rule: Rule, least: int = 0) -> Rule:
+    """Return the rule for at least ``least`` different values, each of which meets ``rule``."""
+
+    def holds(value: Any) -> bool:
+        given = listed(value)
+        return least <= len(given) == len(set(map(repr, given))) and all(map(rule.holds, given))
+
+    def hint(value: Any) -> str:
+        given = list(map(repr, listed(value)))
+        if len(set(given)) < len(given):
+            return "Give each of them once."
+        return next((said for one in listed(value) if (said := rule.hint(one))), "")
+
+    return Rule(rule.allowed, holds, hint)
+
+
+def is_column(name: str) -> bool:
+    """Whether ``name`` may be the name of a column."""
+    return bool(name)
+
+
 def keep_policy(value: str) -> bool:
-    """Whether ``value`` is an order, or a column whose largest or smallest value decides."""
-    return value in KEEP_ORDERS or (value.startswith(KEEP_COLUMN) and len(value) > 4)
+    """Whether ``value`` is an order, a column whose largest or smallest value decides, or a list of values."""
+    if value.startswith(KEEP_VALUES):
+        return order_of(value) is not None
+    return value in (*KEEP_ORDERS, KEEP_NONE) or (value.startswith(KEEP_COLUMN) and len(value) > 4)
+
+
+def keep_policies(value: Any) -> bool:
+    """Whether each policy in ``value`` can decide: none stands alone, and first and last leave no ties."""
+    policies = listed(value)
+    return (KEEP_NONE not in policies or len(policies) == 1) and not set(policies[:-1]) & {"first", "last"}
+
+
+def order_of(policy: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the column and the values of ``order:COLUMN=a,b,c``; None if the policy is not of this form.
+
+    >>> order_of("order:split=test,train"), order_of("order:split=a,a"), order_of("order:split")
+    (('split', ('test', 'train')), None, None)
+    """
+    column, _, values = policy.removeprefix(KEEP_VALUES).partition("=")
+    listed_values = tuple(value.strip() for value in values.split(","))
+    fits = policy.startswith(KEEP_VALUES) and column and all(listed_values)
+    return (column, listed_values) if fits and len(set(listed_values)) == len(listed_values) else None
 
 
 _NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
@@ -88,7 +140,8 @@ def is_delimiter(value: str) -> bool:
 
 
 _KEEP = {
-    "none": "One document of each group always stays; to remove nothing, use neardup group or --dry-run.",
+    "order": "Name the column and its values, the preferred one first: order:COLUMN=a,b,c.",
+    "order:": "Name the column and its values, the preferred one first: order:COLUMN=a,b,c.",
     "all": "To remove nothing, use neardup group or --dry-run.",
     "both": "To remove nothing, use neardup group or --dry-run.",
     "newest": "To keep the newest one, name the column of dates: max:COLUMN.",
@@ -125,8 +178,23 @@ def of_keep(value: object, orders: Iterable[str]) -> str:
     >>> of_keep("max", ["first", "last"])
     'Name the column: max:COLUMN.'
     """
-    known = _KEEP.get(value.lower().strip()) if isinstance(value, str) else None
-    return known or near_miss(value, orders)
+    policies = listed(value)
+    if KEEP_NONE in policies and len(policies) > 1:
+        return "Give none alone: no document of a group stays, so nothing is left to choose."
+    early = [policy for policy in policies[:-1] if policy in ("first", "last")]
+    if early:
+        return f"Give {early[0]} last: it leaves no ties for the policies after it."
+    if len(set(map(str, policies))) < len(policies):
+        return "Give each policy once."
+    return next((said for policy in policies if (said := _of_policy(policy, orders))), "")
+
+
+def _of_policy(policy: object, orders: Iterable[str]) -> str:
+    if not isinstance(policy, str) or keep_policy(policy):
+        return ""
+    if policy.startswith(KEEP_VALUES) and len(policy) > len(KEEP_VALUES):
+        return "Name each value of the column once, the preferred one first: order:COLUMN=a,b,c."
+    return _KEEP.get(policy.lower().strip()) or near_miss(policy, orders)
 
 
 def of_features(value: object) -> str:

@@ -15,16 +15,18 @@ from neardup.measures import MEASURES, aliases
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
+    BaseTextSettings,
     GroupSettings,
     Keep,
     ReadingSettings,
+    Relations,
     SearchSettings,
     Shingles,
     SimHashing,
     Sketch,
     Work,
 )
-from neardup.settings.rules import near_miss
+from neardup.settings.rules import KEEP_NONE, near_miss
 from neardup.settings.simhash_rules import require_none, require_search
 
 
@@ -40,10 +42,12 @@ class Settings:
     """
 
     shingles: Shingles = Shingles()
+    base: BaseTextSettings = BaseTextSettings()
     sketch: Sketch = Sketch()
     simhash: SimHashing = SimHashing()
     search: SearchSettings = SearchSettings()
     grouping: GroupSettings = GroupSettings()
+    relations: Relations = Relations()
     keep: Keep = Keep()
     reading: ReadingSettings = ReadingSettings()
     work: Work = Work()
@@ -62,7 +66,9 @@ class Settings:
         parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
         for name, value in values.items():
             canonical = aliases().get(value, value) if name == "measure" else value
-            parts[FIELDS[name].record][name] = FIELDS[name].type(canonical)
+            parts[FIELDS[name].record][name] = FIELDS[name].canonical(canonical)
+        if parts["keep"].get("keep") == KEEP_NONE and parts["grouping"].get("groups") in (None, "principal"):
+            parts["grouping"]["groups"] = "components"  # a document goes if any chain of pairs leads to another
         made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
         _refuse_what_does_not_go_together(made)
         return made
@@ -74,11 +80,16 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, in the order of the table."""
-        return {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}
+        values = {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
-    def digest(self) -> str:
-        """Return 16 hex digits that identify these settings; the number of threads does not count."""
+    def digest(self, measure: str = "") -> str:
+        """Return 16 hex digits that identify these settings; the number of threads does not count.
+
+        ``measure`` replaces the name of the measure: an alias, under which an earlier version stored it.
+        """
         values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
+        values["measure"] = measure or self.search.measure
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -121,18 +132,60 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
             "An audit of measures of sets; common text is not a set",
             "Leave out audit; with this measure every pair is found anyway",
         )
+    _refuse_choices_apart(made)
     if made.shingles.unit == "char" and measure.features == "words":
         raise SettingError(
             f"unit is 'char' and measure is {measure.name!r}", "With this measure, unit word", "Choose unit word"
         )
 
 
+def _refuse_choices_apart(made: Settings) -> None:
+    """Raise SettingError for choices of what stays that contradict each other."""
+    keep, apart = made.keep, made.relations
+    none, across = keep.keep == KEEP_NONE, apart.across
+    contradictions = (
+        (
+            none and made.grouping.groups == "complete",
+            "groups is 'complete' and keep is 'none'",
+            "With keep none, groups components: every document goes that a chain of pairs leads to another",
+            "Leave out groups",
+        ),
+        (
+            none and keep.only_contained > 0,
+            f"only_contained is {keep.only_contained:g} and keep is 'none'",
+            "With keep none, only_contained 0: no document stays that could contain another",
+            "Leave out one of the two",
+        ),
+        (
+            keep.empty == "one" and (none or bool(across)),
+            f"empty is 'one' and {'keep is ' + repr(KEEP_NONE) if none else 'across is ' + repr(across)}",
+            "Then empty keep or drop: documents without text are not compared",
+            "Choose empty keep or drop",
+        ),
+        (
+            bool(across) and across in apart.within,
+            f"across and within both name {across!r}",
+            "Different columns: documents cannot have both the same and different values in one",
+            "Leave out one of the two",
+        ),
+        (
+            bool(keep.sources) and not keep.count,
+            f"sources is {keep.sources!r} without count",
+            "sources together with count, which adds the columns",
+            "Add count (--count)",
+        ),
+    )
+    for holds, given, allowed, todo in contradictions:
+        if holds:
+            raise SettingError(given, allowed, todo)
+
+
 def _mistake(name: str, value: Any) -> SettingError | None:
     field = FIELDS.get(name)
     if field is None:
         return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
-    accepted = (int, float) if field.type is float else (field.type,)
-    right_type = isinstance(value, accepted) and not isinstance(value, bool)
-    if right_type and field.rule.holds(value):
+    if field.right_type(value) and field.rule.holds(value):
         return None
+    if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        value = value[0]  # the command line makes a list of a single one
     return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))

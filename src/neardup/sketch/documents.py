@@ -126,6 +126,7 @@ def shingle_sets(
         "occurrences": (unit, length, kernels.NUMBERED),
         "bag": (unit, 1, kernels.NUMBERED),
         "tokens": (unit, length, kernels.IN_ORDER),
+        "runs": (unit, length, kernels.DISTINCT),
     }[features]
     batch, tables = text_batch(texts), unicode_tables()
     hashes, ends, ranks = kernels.shingle_sets(batch, rows, tables, np.array(form, np.int64), (PUBLIC, key))

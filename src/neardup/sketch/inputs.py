@@ -46,7 +46,7 @@ def slots_array(signatures: Any, slots: int, dtype: Any) -> NDArray[Any]:
         what = f"{signatures.dtype}{list(signatures.shape)}" if is_array else f"a {type(signatures).__name__}"
         raise InputError(
             f"The signatures are {what}",
-            f"{np.dtype(dtype)}[n, {slots}], as sketch() of the same family gives them",
+            f"{np.dtype(dtype)}[n, {slots}], from sketch() of the same family",
         )
     return np.ascontiguousarray(signatures)
 

@@ -75,7 +75,7 @@ class _Linear(PlainSlotFamily):
         """Return the coefficients as plain lists. Raises SettingError for coefficients that define no order."""
         pairs = [list(map(int, pair)) for pair in coefficients]
         if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise SettingError("The coefficients are no list of pairs", "a pair (a, b) for every slot")
+            raise SettingError("The coefficients are not a list of pairs", "a pair (a, b) for every slot")
         return pairs
 
     def _require_below(self, ids: UInt64s, bound: int, what: str) -> UInt64s:
@@ -188,7 +188,7 @@ class MultiplyShift(_Linear):
         for a, b in pairs:
             if not is_multiply_shift(a, b):
                 raise SettingError(
-                    f"The coefficients ({a}, {b}) are none of multiply-shift",
+                    f"The coefficients ({a}, {b}) are not those of a multiply-shift function",
                     "a odd and b from 0, both below 2³²",
                 )
         return pairs

@@ -41,7 +41,7 @@ def new_secret() -> bytes:
         secret = b""
     if len(secret) != BYTES:
         raise SettingError(
-            f"{VARIABLE} in the environment is no key",
+            f"{VARIABLE} in the environment is not a key",
             f"{2 * BYTES} hexadecimal digits, to repeat a failure",
             "Remove it: a key is drawn by itself",
         )

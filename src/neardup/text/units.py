@@ -116,6 +116,11 @@ class Reading:
         """The hashes of ``words``, without their places."""
         return self._tokens[1]
 
+    @property
+    def token_places(self) -> Places:
+        """The code points [begin, end) of each token: int64[n, 2]."""
+        return self._tokens[0]
+
     @cached_property
     def _tokens(self) -> tuple[Places, UInt64s, UInt64s]:
         """The place of each token in the code points, its hash, and its published hash."""

@@ -139,13 +139,13 @@ def _signatures(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
         )
     tables = tuple(_signature_tables(explained, drawn, shown, width - 6))
     if any(cell.endswith(")") for row in tables[0].rows for cell in row):
-        smallest += " In brackets the row it comes from."
+        smallest += " The row it comes from is in brackets."
     return Section(
         f"3. Signatures{of_family(explained, drawn)}",
         (
             smallest,
-            "Of all rows of two documents one comes first. If they share it, their values are equal; in a random "
-            "order that happens with probability |A∩B| / |A∪B|.",
+            "Among the rows of two documents one comes first. If both hold it, their values are equal; in a "
+            "random order this happens with probability |A∩B| / |A∪B|.",
         ),
         tables,
         () if shown == drawn.slots else (f"The first {shown} of {number(drawn.slots)} slots.",),
@@ -187,10 +187,10 @@ def _similarities(explained: ExplanationRecord) -> Section:
     return Section(
         "4. Similarity, exact and estimated",
         (
-            "Exact: the shingles in both documents by the shingles in either, |A∩B| / |A∪B| "
+            "Exact: the shingles in both documents divided by those in either, |A∩B| / |A∪B| "
             "(Jaccard, resemblance).",
-            "Estimate: the share of equal values in two signatures. Chance moves it; in 95 of 100 draws "
-            "the interval around it holds the exact value.",
+            "Estimate: the share of equal values in two signatures. It varies by chance; in 95 of 100 "
+            "draws the interval around it contains the exact value.",
         ),
         (ShownTable(head, rows),),
         (*dict.fromkeys(drawn.caution for drawn in explained.drawn if drawn.caution), *_not_shown(explained)),
@@ -237,7 +237,7 @@ def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Se
         (
             f"The signature is cut into {counted(count, 'band')} of {counted(bands.rows, 'row')}. Documents with "
             "equal values in all rows of a band fall into one bucket there, and only such documents become "
-            "candidates, to be compared exactly. | stands between buckets.",
+            "candidates, to be compared exactly. | separates buckets.",
             f"A pair of resemblance J shares a bucket with probability 1 − (1 − J^{bands.rows})^{count}.",
         ),
         (ShownTable(("band", "slots", "buckets"), buckets, frozenset((1, 2))), ShownTable(head, rows)),
@@ -260,16 +260,14 @@ def _chunks(explained: ExplanationRecord) -> Section:
     ]
     shown = (*rows[:few], ("…",) * 4, rows[-1]) if len(rows) > few else tuple(rows)
     return Section(
-        "5. What a common chunk adds, by its length",
-        (
-            "Three measures of what two documents share, each a fraction. A chunk of words in common adds so much "
-            "to what stands above the line:",
-        ),
+        "5. The weight of a common chunk, by its length",
+        ("Three measures of common text, each a fraction. A common chunk of words adds to the numerator:",),
         (ShownTable(("words in the chunk", "chunk-longest", "chunk-union", "resemblance"), shown),),
         (
-            f"chunk-longest and chunk-union count words: all of a chunk of {w} or more, nothing of a shorter one. "
-            "Below the line stand the words of the longer document, or those of both, the common ones once.",
-            f"resemblance counts shingles: a chunk of n words holds {held}. So it takes a match "
-            f"seriously only when it is much longer than {counted(w, 'word')}.",
+            f"chunk-longest and chunk-union count words: all of a chunk of {w} or more, none of a shorter one. "
+            "Their denominators are the words of the longer document, and the words of both with common ones "
+            "counted once.",
+            f"resemblance counts shingles: a chunk of n words holds {held}. So a match has much "
+            f"weight only if it is much longer than {counted(w, 'word')}.",
         ),
     )

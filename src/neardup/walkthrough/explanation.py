@@ -258,6 +258,6 @@ def _remarks(
     if any(len(row) < length for row in rows):
         yield "A document shorter than a shingle is one shingle, all of it."
     if len(rows) > SHOWN_ROWS:
-        yield f"Of {len(rows):,} different shingles the first {SHOWN_ROWS} are shown; all of them count."
+        yield f"The first {SHOWN_ROWS} of {len(rows):,} different shingles are shown; all are counted."
     if slots > SHOWN_FUNCTIONS:
-        yield f"Of more than {SHOWN_FUNCTIONS} hash functions the first {SHOWN_FUNCTIONS} are shown; all count."
+        yield f"At most {SHOWN_FUNCTIONS} hash functions are shown; all are counted."

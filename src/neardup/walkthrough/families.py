@@ -91,8 +91,8 @@ class ModPRows:
             f"h(x) = (a·x + b) mod {p}, x the row number; {p} is the smallest prime above {rows}.",
             tuple(f"({a}·x + {b}) mod {p}" for a, b in pairs),
             family.values(_numbers(rows)),
-            caution="mod-p: these functions do not give all orders of the rows, so an estimate may lean by a "
-            "hundredth or two (more with few rows), however many slots there are.",
+            caution="mod-p: these functions do not produce all orders of the rows, so an estimate may be off "
+            "by a hundredth or two (more with few rows), with any number of slots.",
         )
 
     def drawn(self, p: int, slots: int, seed: int) -> Coefficients:
@@ -123,7 +123,7 @@ class MultiplyShiftRows:
         for a, b in pairs:
             if not textbook.is_multiply_shift(a, b):
                 raise SettingError(
-                    f"The coefficients {a}:{b} are none of multiply-shift",
+                    f"The coefficients {a}:{b} are not those of a multiply-shift function",
                     "a odd and b from 0, both below 2³²",
                     "Choose others, or draw them with a seed",
                 )
@@ -134,7 +134,7 @@ class MultiplyShiftRows:
             tuple(f"({a}·x + {b}) mod 2^32 >> {32 - bits}" for a, b in pairs),
             family.values(_numbers(rows)),
             caution="multiply-shift: two rows with one value look like a shared one, so estimates are too high, "
-            "often by a tenth, however many slots there are.",
+            "often by a tenth, with any number of slots.",
         )
 
     def drawn(self, slots: int, seed: int) -> Coefficients:

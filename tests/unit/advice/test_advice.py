@@ -123,7 +123,7 @@ def check_measures(measures: dict[str, Any], a: str, b: str, unit: str, length: 
     words = [reference.tokens(text) for text in (a, b)]
     assert (pair.tokens_a, pair.tokens_b) == tuple(len(cut(text)) for text in (a, b))
     vocabulary = set(words[0]) | set(words[1])
-    assert pair.bag_of_words == (len(set(words[0]) & set(words[1])) / len(vocabulary) if vocabulary else 0)
+    assert pair.vocabulary == (len(set(words[0]) & set(words[1])) / len(vocabulary) if vocabulary else 0)
     # the multiset measure is the resemblance of the sets of numbered occurrences
     once = [numbered(cut(text), length) for text in (a, b)]
     assert pair.multiset == len(once[0] & once[1]) / len(once[0] | once[1])

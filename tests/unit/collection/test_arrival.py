@@ -219,7 +219,7 @@ def test_a_contradiction_names_the_pairs(made: Collection) -> None:
     before = made.changes()
     with pytest.raises(InputError) as refused:
         made.decide("a", "c", "different")
-    said = "'a' and 'c' are different contradicts what was decided: 'a' and 'b' are same; 'b' and 'c' are same"
+    said = "'a' and 'c' are different contradicts earlier decisions: 'a' and 'b' are same; 'b' and 'c' are same"
     assert said in str(refused.value)
     with pytest.raises(InputError) as refused:
         made.decide("e", "a", "same")
@@ -327,7 +327,7 @@ DAMAGE = {
     "UPDATE groups SET threshold = 0.1": "a row of its groups was changed",
     "DELETE FROM members WHERE document = 2": "has members that are not there",
     "DELETE FROM groups": "The change log says that there is a group 1",
-    "DELETE FROM changes": "Group 1 is not what the change log says",
+    "DELETE FROM changes": "Group 1 contradicts the change log",
 }
 
 

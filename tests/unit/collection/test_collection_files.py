@@ -175,7 +175,7 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
         "UPDATE segments SET last = 3": "a row of its posting lists was changed",
         "UPDATE postings SET data = ZEROBLOB(LENGTH(data))": "a block of its posting lists was changed",
         "UPDATE postings SET data = x''": "a block of its posting lists was changed",
-        "UPDATE postings SET data = 'x'": "a stored value is not what was written",
+        "UPDATE postings SET data = 'x'": "a stored value differs from the written one",
         "UPDATE postings SET block = block + 16777216": "segment 1 of the posting lists is not as it was written",
         "INSERT INTO terms (rowid, tokens) VALUES (50, 'word3')": "The words of the full-text index do not match",
         "INSERT INTO terms (terms) VALUES ('delete-all')": "The words of the full-text index do not match",

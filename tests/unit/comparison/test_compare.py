@@ -28,7 +28,7 @@ NAMES = [
     "containment_a",
     "containment_b",
     "overlap",
-    "bag_of_words",
+    "vocabulary",
     "multiset",
     "chunk_longest_literal",
     "chunk_union_literal",
@@ -103,7 +103,7 @@ def test_set_measures_are_those_of_the_sets(texts: tuple[str, str]) -> None:
             assert found["containment_b"] == len(a & b) / len(b)
             assert found["overlap"] == len(a & b) / min(len(a), len(b))
         if bags[0] | bags[1]:
-            assert found["bag_of_words"] == len(bags[0] & bags[1]) / len(bags[0] | bags[1])
+            assert found["vocabulary"] == len(bags[0] & bags[1]) / len(bags[0] | bags[1])
 
 
 @given(edited_pair())
@@ -152,17 +152,17 @@ def test_numbers_are_ignored_before_everything() -> None:
 
 def test_stop_words_concern_the_bag_only() -> None:
     a, b = "The cat and the hat", "the dog and THE hat"
-    assert nd.compare(a, b).measures["bag_of_words"] == 3 / 5
+    assert nd.compare(a, b).measures["vocabulary"] == 3 / 5
     found = nd.compare(a, b, stop_words=["The", "AND"])
-    assert found.measures["bag_of_words"] == 1 / 3
+    assert found.measures["vocabulary"] == 1 / 3
     assert found.measures["tokens_a"] == 5
     only = nd.compare("the and", "and", stop_words=["the", "and"]).measures
-    assert only["bag_of_words"] == 1
+    assert only["vocabulary"] == 1
 
 
 def test_stop_words_by_language() -> None:
     pytest.importorskip("stopwordsiso")
-    assert nd.compare("The cat and the hat", "a dog or a hat", stop_words="en").measures["bag_of_words"] == 1 / 3
+    assert nd.compare("The cat and the hat", "a dog or a hat", stop_words="en").measures["vocabulary"] == 1 / 3
     assert {"und", "nicht"} <= set(words_of("de"))
     assert len(stop_word_hashes("EN")) > 500
     with pytest.raises(SettingError, match=r"The language 'xx' has no list of stop words\. Allowed: One of af, "):

@@ -253,7 +253,7 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     dictionary = rows.pop("different values of a column in a row group of Parquet (its dictionary)")
     assert dictionary == f"{DICTIONARY_BYTES >> 20} MB"
     unpacked = rows.pop("a page of Parquet, unpacked")
-    assert unpacked == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times what is stored"
+    assert unpacked == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times the stored bytes"
     assert rows == {
         "size of a file": f"{limits.FILE_BYTES >> 20} MB",
         "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",

@@ -227,7 +227,7 @@ def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
     start, end = whole.index(b'5000,"'), whole.index(b"\n%d," % again) + 1
     assert 60_000 < end - start < 60_100
     assert [problem.row for problem in problems] == [5000]
-    assert "what follows a quote that nothing closes is longer than" in problems[0].reason
+    assert "the text after an unclosed quote is longer than" in problems[0].reason
     assert f"bytes {start:,} to {end - 1:,} are left out with all rows in them" in problems[0].reason
 
 

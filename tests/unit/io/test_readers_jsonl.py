@@ -159,6 +159,38 @@ def test_a_file_without_rows(tmp_path: Path, content: bytes) -> None:
     assert texts(documents) == [b"x"]
 
 
+@pytest.mark.parametrize("empty", [b"{}\n", b"{ }\r\n", b"\n{}\n"])
+@pytest.mark.parametrize("times", [SAMPLE_ROWS, 11 * SAMPLE_ROWS, 1_000_000])
+def test_columns_come_from_the_first_rows_that_have_any(tmp_path: Path, empty: bytes, times: int) -> None:
+    """Rows without a key are problems; any number of them may come before the first document."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(
+        b"\xef\xbb\xbf" + empty * times + b'{"id": 7, "text": "the first"}\n{"id": 8, "text": "more"}'
+    )
+    documents = open_documents(path)
+    chosen = choose_columns(documents, None, None)
+    assert (chosen.text, chosen.id) == ("text", "id")
+    assert [column.kind for column in documents.columns] == ["integer", "text"]
+    if times > 10_000:  # more than the bytes of a sample; every row would be a problem
+        return
+    rows = [chunk.read(["id", "text"]) for chunk in documents.chunks(columns=["id", "text"])]
+    assert [row for part in rows for row in part.table.to_pylist()] == [
+        {"id": 7, "text": "the first"},
+        {"id": 8, "text": "more"},
+    ]
+    assert sum(len(part.problems) for part in rows) == times
+
+
+def test_files_of_rows_without_keys_show_no_columns(tmp_path: Path) -> None:
+    for name, content in (("a", b"{}\n" * 2000), ("b", b"no JSON\n")):
+        (tmp_path / f"{name}.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match="no column"):
+        choose_columns(open_documents([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]), None, None)
+    (tmp_path / "b.jsonl").write_bytes(b'{"text": "one"}\n')
+    documents = open_documents([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert choose_columns(documents, None, None).text == "text"
+
+
 def test_one_json_array_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps([{"text": "a"}]))
     with pytest.raises(InputError, match="jq -c"):

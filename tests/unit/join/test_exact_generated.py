@@ -73,7 +73,7 @@ def joined(sets: Sets, threshold: Fraction, threads: int = 2, measure: int = RES
     """Return the rows (a, b, |A∩B|, |A|, |B|) that the exact join gives, all documents being hubs."""
     n, asked = len(sets), made_sets.criterion(threshold, measure)
     hubs = join_hubs(np.arange(n), n, made_sets.MadeStore(sets), asked, threads)  # type: ignore[arg-type]
-    everything = HubSearch(np.zeros(n, np.bool_), np.zeros(n, np.int64), None, 0)
+    everything = HubSearch(asked, np.zeros(n, np.bool_), np.zeros(n, np.int64), None, 0)
     table, over = pairs_of(hubs, everything, threads)
     assert not over.any()
     return list(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True))

@@ -20,7 +20,6 @@ from neardup.join.missing import (
 )
 from neardup.join.prefix_join import no_hubs
 from neardup.join.resketch import SEEDS, labels_of, mixed, proposed_again
-from neardup.kernels.sets import Criterion
 from neardup.lsh.bands import plan
 from neardup.run.recall import Interval, Predicted, missed_pairs, recall_of
 from neardup.settings import Settings
@@ -170,7 +169,7 @@ def test_of_many_pairs_those_within_crowds_are_taken_for_found(monkeypatch: pyte
     sets = [*crowd, set(range(17, 100)) | more, set(range(18, 100)) | more | {300}]
     pairs, chosen, documents = verified(sets, 0.8), plan(0.8, 0.9), np.arange(42)
     made = hashed(sets)
-    hubs = no_hubs(42, Criterion(7, 10, 0))._replace(
+    hubs = no_hubs(42)._replace(
         documents=documents, local=documents, hashes=made.hashes, starts=made.offsets[:-1], sizes=made.sizes
     )
     nobody = np.zeros(42, np.bool_)

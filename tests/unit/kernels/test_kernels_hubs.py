@@ -29,13 +29,14 @@ def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None 
 def found_pairs(
     hubs: PrefixIndex, sets: list[set[int]], threshold: Fraction, reference_documents: int = 0
 ) -> dict[tuple[int, int], Fraction]:
-    table, over = pairs_of(hubs, search(hubs, old=reference_documents), 2)
+    table, over = pairs_of(hubs, search(hubs, threshold, old=reference_documents), 2)
     assert not over.any()
     return dict(made_sets.pairs_of(table, sets))
 
 
 def search(
     hubs: PrefixIndex,
+    threshold: Fraction,
     out: Sequence[bool] | None = None,
     old: int = 0,
     limit: int | None = None,
@@ -44,7 +45,7 @@ def search(
     """Return what to look for: all pairs, unless told otherwise."""
     n = len(hubs.documents)
     left_out = np.zeros(n, np.bool_) if out is None else np.array(out, np.bool_)[hubs.documents]
-    return HubSearch(left_out, np.full(n, known, np.int64), limit, old)
+    return HubSearch(made_sets.criterion(threshold), left_out, np.full(n, known, np.int64), limit, old)
 
 
 def kernel_repeats(sets: list[set[int]], words: int, cells: int, parts: int = 1) -> list[int]:
@@ -144,7 +145,7 @@ def test_only_some_documents_are_in_hubs(sets: list[set[int]], threshold: Fracti
 def test_documents_left_out(sets: list[set[int]], threshold: Fraction, data: st.DataObject) -> None:
     hubs = join(sets, threshold)
     out = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
-    table, _ = pairs_of(hubs, search(hubs, out), 1)
+    table, _ = pairs_of(hubs, search(hubs, threshold, out), 1)
     expected = reference_search.all_pairs(sets, threshold)
     assert made_sets.pairs_of(table, sets) == {
         (a, b): value for (a, b), value in expected.items() if not out[a] and not out[b]
@@ -158,7 +159,7 @@ def test_documents_with_too_many_partners(
 ) -> None:
     """They are told, and none of their pairs is given; ``known`` partners elsewhere count as well."""
     hubs = join(sets, threshold)
-    table, over = pairs_of(hubs, search(hubs, limit=limit, known=known), 1)
+    table, over = pairs_of(hubs, search(hubs, threshold, limit=limit, known=known), 1)
     expected = reference_search.all_pairs(sets, threshold)
     partners = Counter(d for pair in expected for d in pair)
     popular = {d for d in range(len(sets)) if known + partners[d] > limit and (partners[d] or known > limit)}
@@ -217,7 +218,7 @@ def test_a_crowd_larger_than_a_slice_and_the_first_buffers(threshold: Fraction) 
 
 
 def test_no_hubs() -> None:
-    hubs = no_hubs(3, made_sets.criterion(Fraction(1, 2)))
+    hubs = no_hubs(3)
     assert hubs.local.tolist() == [-1] * 3
     assert with_partners(hubs).tolist() == []
     assert found_pairs(hubs, [{1}, {1}, {1}], Fraction(1, 2)) == {}
@@ -238,7 +239,7 @@ def test_links_of_crowds_complete_the_components(
     numbers = range(len(sets))
     parent = np.array(reference_search.components(outside, numbers), np.int64)
     among = np.array(crowded, np.bool_)[hubs.documents]
-    links = link_crowds(hubs, among, parent, old)
+    links = link_crowds(hubs, made_sets.criterion(threshold), among, parent, old)
     found = [tuple(sorted(hubs.documents[row[:2]].tolist())) for row in links]
     assert set(found) <= set(pairs)
     assert [len(sets[a] & sets[b]) for a, b in found] == [int(row[2]) for row in links]
@@ -253,5 +254,5 @@ def test_many_links() -> None:
     sets = made_sets.hashed([core] + [core | {1000 + n} for n in range(50)], reference.mix64)
     hubs = join(sets, Fraction(9, 10))
     parent = np.arange(len(sets))
-    links = link_crowds(hubs, np.ones(len(sets), np.bool_), parent, 0)
+    links = link_crowds(hubs, made_sets.criterion(Fraction(9, 10)), np.ones(len(sets), np.bool_), parent, 0)
     assert len(links) == 50

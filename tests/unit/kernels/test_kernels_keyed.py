@@ -125,7 +125,7 @@ def test_a_key_that_is_given_is_used_or_refused_without_showing_it(monkeypatch: 
         with pytest.raises(SettingError) as caught:
             keys.new_secret()
         assert str(caught.value) == (
-            "NEARDUP_KEY in the environment is no key. Allowed: 64 hexadecimal digits, to repeat a "
+            "NEARDUP_KEY in the environment is not a key. Allowed: 64 hexadecimal digits, to repeat a "
             "failure. Try: Remove it: a key is drawn by itself."
         )
 

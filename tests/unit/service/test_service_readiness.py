@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import Any
 
 import pytest
@@ -67,44 +65,3 @@ def test_what_fails_while_it_warms_is_logged_and_lets_requests_in(
     readiness.warm_behind(service.desk, warm).join(30)
     assert [str(error) for error in seen] == ["the disk is gone"]
     assert service("GET", "/ready").status == 200
-
-
-def test_what_only_large_documents_need_is_compiled_after_requests_are_let_in(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[list[str], bool]] = []
-
-    @contextmanager
-    def helped(commands: list[str], helpers: int | None = None) -> Iterator[list[Any]]:
-        seen.append((commands, service.desk.warmed.is_set()))
-        yield []
-
-    monkeypatch.setattr(readiness, "missing", lambda entries: list(entries))
-    monkeypatch.setattr(readiness, "compile_entry", lambda entry, wait: True)
-    monkeypatch.setattr(readiness, "helped", helped)
-    readiness.warm_behind(service.desk, lambda: None).join(30)
-    assert seen == [(["serve"], False), (["large"], True)]
-
-
-def test_a_service_that_stops_does_not_wait_for_what_is_compiled_later(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended: list[bool] = []
-
-    class Endless:
-        def poll(self) -> None:
-            return None
-
-        def wait(self, seconds: float) -> None:
-            service.desk.close()
-            raise TimeoutExpired("helper", seconds)
-
-    @contextmanager
-    def helped(commands: list[str], helpers: int | None = None) -> Iterator[list[Any]]:
-        yield [Endless()]
-        ended.append(True)
-
-    monkeypatch.setattr(readiness, "missing", lambda entries: list(entries))
-    monkeypatch.setattr(readiness, "helped", helped)
-    readiness.compile_later(service.desk)
-    assert ended == [True]

@@ -37,7 +37,8 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"coefficients": [(4, 9)], "family": "multiply-shift"},
-        "The coefficients 4:9 are none of multiply-shift. Allowed: a odd and b from 0, both below 2³². "
+        "The coefficients 4:9 are not those of a multiply-shift function. "
+        "Allowed: a odd and b from 0, both below 2³². "
         "Try: Choose others, or draw them with a seed.",
     ),
     (

@@ -56,7 +56,7 @@ def test_sections_that_depend_on_what_is_asked() -> None:
         lines = nd.explain(EXAMPLE, **asked).text().splitlines()  # type: ignore[arg-type]
         return [line for line, under in pairwise(lines) if under and not under.strip("-")]
 
-    first, last = ["Documents", "1. Shingles × documents"], "5. What a common chunk adds, by its length"
+    first, last = ["Documents", "1. Shingles × documents"], "5. The weight of a common chunk, by its length"
     middle = ["2. Hash functions", "3. Signatures", "4. Similarity, exact and estimated", "Error bars"]
     assert titles() == [*first, *middle, last]
     assert titles(slots=200) == [*first, *middle, last]

@@ -21,6 +21,7 @@ class DedupOptions:
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     against: list[str] = shared.AGAINST.field()
+    ignore: list[str] = shared.IGNORE.field()
     annotate: bool = option(
         "--annotate",
         False,
@@ -42,6 +43,7 @@ class GroupOptions:
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained"}))
     against: list[str] = shared.AGAINST.field()
+    ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
         "--from",
         None,
@@ -83,9 +85,10 @@ class CompareOptions:
     stop_words: str | None = option(
         "--stop-words",
         None,
-        "Leave the stop words of a language (en, de, …) out of bag_of_words; needs neardup[stopwords].",
+        "Leave the stop words of a language (en, de, …) out of the vocabulary; needs neardup[stopwords].",
         "LANGUAGE",
     )
+    ignore: list[str] = shared.IGNORE.field()
     ignore_numbers: bool = option("--ignore-numbers", False, "Leave out tokens that consist of digits.")
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"

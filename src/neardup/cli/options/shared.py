@@ -29,6 +29,12 @@ AGAINST = Declared(
     "repeated.",
     "FILE",
 )
+IGNORE = Declared(
+    ("--ignore",),
+    (),
+    "Base texts: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
+    "FILE",
+)
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")

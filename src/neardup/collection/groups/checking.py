@@ -25,7 +25,7 @@ def faults(store: Store) -> Iterator[str]:
             members = store.groups.members(row.number)
             yield from _of_group(store, sets, row, members)
             if replayed.pop(row.number, None) != (row.representative, {one.document for one in members}):
-                yield f"Group {row.number} is not what the change log says"
+                yield f"Group {row.number} contradicts the change log"
         after = page[-1].number
     for group in replayed:
         yield f"The change log says that there is a group {group}"
@@ -41,7 +41,7 @@ def _of_group(store: Store, sets: Sets, row: GroupRow, members: list[MemberRow])
     sizes = dict(zip(documents, store.sizes(known).tolist(), strict=True))
     counted = dict(zip(documents, sets.shared(row.representative, documents).tolist(), strict=True))
     if counted != {one.document: one.shared for one in members}:
-        yield f"What the members of group {row.number} share with its representative is not what their texts say"
+        yield f"Counts of members of group {row.number} with its representative contradict their texts"
     ties = Ties(store.groups.decisions(documents))
     head = sizes[row.representative]
     near = {one for one in documents if reaches(counted[one], sizes[one], head, row.threshold)}

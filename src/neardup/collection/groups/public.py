@@ -9,7 +9,7 @@ from neardup.collection.groups.contract import DecisionRow, Verdict
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.journal import now
 from neardup.collection.groups.reading import change_of, decisions_of, group_of_row, members_of
-from neardup.collection.groups.records import Change, Decision, Group, GroupPage, Member
+from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
 from neardup.collection.groups.ties import Ties
 from neardup.collection.ids import unknown, usable_id
 from neardup.collection.sets import Sets
@@ -37,7 +37,7 @@ class GroupsAndDecisions:
             groups = tuple(group_of_row(self.store, row) for row in rows[:limit])
         return GroupPage(groups, groups[-1].id if len(rows) > limit else None)
 
-    def group(self, group: int) -> Group:
+    def group(self, group: int) -> StoredGroup:
         """Return the group of this id. Raises InputError if it does not exist, or no longer exists."""
         with self.store.reading():
             row = self.store.groups.rows([_place(group)]).get(group)
@@ -45,13 +45,13 @@ class GroupsAndDecisions:
                 raise InputError(f"There is no group {group}", "The id of a group", "See groups() and changes()")
             return group_of_row(self.store, row)
 
-    def group_of(self, id: str | int) -> Group | None:
+    def group_of(self, id: str | int) -> StoredGroup | None:
         """Return the group of a document, or None. Raises InputError if the document does not exist."""
         with self.store.reading():
             known = self.store.groups.memberships([self._number(id)])
             return self.group(next(iter(known.values())).group) if known else None
 
-    def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[Member, ...]:
+    def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         with self.store.reading():
             row = self.store.groups.rows([_place(group)]).get(group)
@@ -60,7 +60,9 @@ class GroupsAndDecisions:
             begin = 0 if after is None else self._number(after)
             return tuple(members_of(self.store, row, self.store.groups.members(group, begin, _limit(limit))))
 
-    def decide(self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = "") -> Decision:
+    def decide(
+        self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
+    ) -> PairDecision:
         """Decide that two documents are the "same" or "different"; takes effect at once and stays in force.
 
         Documents that are the same are in one group, whatever their similarity; different ones never are. An
@@ -104,7 +106,7 @@ class GroupsAndDecisions:
                 grouping.finish()
             return bool(found)
 
-    def decisions(self, after: int = 0, limit: int = 1000) -> tuple[Decision, ...]:
+    def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
             return decisions_of(self.store, self.store.groups.decided(_place(after), _limit(limit)))
@@ -145,9 +147,9 @@ class GroupsAndDecisions:
     def _contradiction(self, verdict: Verdict, pair: tuple[int, int], others: list[str]) -> InputError:
         shown = "; ".join(others[:5]) + (f"; and {len(others) - 5} more" if len(others) > 5 else "")
         return InputError(
-            f"{self._named(verdict, [pair])[0]} contradicts what was decided: {shown}",
+            f"{self._named(verdict, [pair])[0]} contradicts earlier decisions: {shown}",
             "Documents that are the same cannot be different; nothing was stored",
-            "Withdraw one of these decisions before",
+            "Withdraw one of them first",
         )
 
     def _named(self, verdict: Verdict, pairs: list[tuple[int, int]]) -> list[str]:

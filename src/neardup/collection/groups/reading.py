@@ -8,39 +8,42 @@ import numpy as np
 
 from neardup.collection.contract import Store, StoredRow
 from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
-from neardup.collection.groups.records import ABOUT, Change, Decision, Group, Member
+from neardup.collection.groups.records import ABOUT, Change, PairDecision, StoredGroup, StoredMember
 from neardup.collection.sets import reaches
 
 SHOWN = 1000
-"""The most members that a ``Group`` lists itself."""
+"""The most members that a ``StoredGroup`` lists itself."""
 
 
-def group_of_row(store: Store, row: GroupRow) -> Group:
+def group_of_row(store: Store, row: GroupRow) -> StoredGroup:
     """A group with its first members."""
     members = members_of(store, row, store.groups.members(row.number, limit=SHOWN))
     [head] = _documents(store, [row.representative]).values()
-    return Group(row.number, head.id, row.threshold, store.groups.size(row.number), tuple(members))
+    return StoredGroup(row.number, head.id, row.threshold, store.groups.size(row.number), tuple(members))
 
 
-def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[Member]:
+def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[StoredMember]:
     """The given members of a group, with ids and sizes."""
     documents = _documents(store, [row.representative, *(one.document for one in found)])
     of_size = documents[row.representative].shingles
     return [_member(row, one, documents[one.document], of_size) for one in found]
 
 
-def _member(row: GroupRow, one: MemberRow, document: StoredRow, of_size: int) -> Member:
+def _member(row: GroupRow, one: MemberRow, document: StoredRow, of_size: int) -> StoredMember:
     if one.document == row.representative:
-        return Member(document.id, one.shared, document.shingles, of_size, "representative")
+        return StoredMember(document.id, one.shared, document.shingles, of_size, "representative")
     enough = reaches(one.shared, document.shingles, of_size, row.threshold)
-    return Member(document.id, one.shared, document.shingles, of_size, "resemblance" if enough else "decision")
+    return StoredMember(
+        document.id, one.shared, document.shingles, of_size, "resemblance" if enough else "decision"
+    )
 
 
-def decisions_of(store: Store, rows: Sequence[DecisionRow]) -> tuple[Decision, ...]:
+def decisions_of(store: Store, rows: Sequence[DecisionRow]) -> tuple[PairDecision, ...]:
     """Decisions with ids."""
     ids = _documents(store, [one for row in rows for one in (row.a, row.b)])
     return tuple(
-        Decision(row.number, ids[row.a].id, ids[row.b].id, row.verdict, row.by, row.note, row.at) for row in rows
+        PairDecision(row.number, ids[row.a].id, ids[row.b].id, row.verdict, row.by, row.note, row.at)
+        for row in rows
     )
 
 

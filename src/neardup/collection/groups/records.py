@@ -11,7 +11,7 @@ Held = Literal["representative", "resemblance", "decision"]
 
 
 @dataclass(frozen=True)
-class Member:
+class StoredMember:
     """A document of a group, its counts with the representative, and the reason for its membership.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, where B is the representative. ``held_by`` is
@@ -36,7 +36,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Group:
+class StoredGroup:
     """A group: its permanent id, its representative, its threshold and its number of members.
 
     ``members`` holds at most the first 1,000, in the order in which they were first added; ``Collection.members``
@@ -47,7 +47,7 @@ class Group:
     representative: str
     threshold: float
     size: int
-    members: tuple[Member, ...]
+    members: tuple[StoredMember, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the group as plain data."""
@@ -58,7 +58,7 @@ class Group:
 class GroupPage:
     """Some groups by ascending id, and the ``after`` of the next page; None on the last page."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[StoredGroup, ...]
     next: int | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class GroupPage:
 
 
 @dataclass(frozen=True)
-class Decision:
+class PairDecision:
     """A decision about two documents, with its reviewer and time (UTC)."""
 
     number: int

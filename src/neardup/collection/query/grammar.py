@@ -258,7 +258,7 @@ class _Reader:
             where = self.at + control.start()
             self.fail("There is a control character here", "Quote the text and write it as \\u{…}", where)
         if not word:
-            self.fail(f"Expected {expected} here", 'Write it, or put what is there in quotation marks "…"')
+            self.fail(f"Expected {expected} here", 'Write it, or put the text there in quotation marks "…"')
         self.at += len(word)
         return word
 

@@ -83,7 +83,7 @@ def well_formed(path: Path) -> Iterator[None]:
     except NeardupError:
         raise
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise damaged(path, f"a stored value is not what was written ({error})") from error
+        raise damaged(path, f"a stored value differs from the written one ({error})") from error
 
 
 def busy(path: Path, wait: float) -> OutputError:

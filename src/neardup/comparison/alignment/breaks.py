@@ -16,13 +16,13 @@ NONE, SENTENCE, LINE = 0, 1, 2
 
 _STOPS, _CLOSES = ".!?\u2026\u061f\u06d4\u0964\u0965", ")]\"'\u2019\u201d\u00bb"
 _FULL_STOPS, _FULL_CLOSES = "\u3002\uff01\uff1f", "\u300d\u300f\uff09"
-_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _MARKS = (
     (_STOPS, kernels.STOP),
     (_CLOSES, kernels.CLOSE),
     (_FULL_STOPS, kernels.FULL_STOP),
     (_FULL_CLOSES, kernels.FULL_CLOSE),
-    (_LINE_ENDS, kernels.LINE),
+    (LINE_ENDS, kernels.LINE),
     ("\r", kernels.RETURN),
     ("\n", kernels.FEED),
 )

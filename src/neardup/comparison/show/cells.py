@@ -10,7 +10,7 @@ import numpy as np
 
 from neardup.comparison.alignment.table import ROW_KINDS
 from neardup.comparison.show.differences import WORDS, rows_that_differ
-from neardup.comparison.show.words import one_sided_matches, part_of, restyled, unit_of, way_to
+from neardup.comparison.show.words import base_spans, cut_at, one_sided_matches, part_of, restyled, unit_of, way_to
 from neardup.display import counted, escaped_parts, number
 from neardup.kernels.show.rows import CHANGED, EQUAL_ROW, MOVED
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
 
 COLOURS = 6
+_BASE = '<span class="base" title="base text: does not count">{}</span>'
 
 
 def escaped(text: str) -> str:
@@ -32,8 +33,8 @@ def escaped(text: str) -> str:
 class _Side:
     """One text, and the places of its rows and of the pieces that have markup."""
 
-    def __init__(self, text: str, pieces: Pieces) -> None:
-        self._text = text
+    def __init__(self, text: str, pieces: Pieces, base: list[tuple[int, int]]) -> None:
+        self._text, self._base = text, base
         self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
         marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | pieces.opens)
         columns = (pieces.kinds, *pieces.spans.T, pieces.matches, pieces.opens)
@@ -43,7 +44,10 @@ class _Side:
 
     def shown(self, begin: int, end: int) -> str:
         """Return the characters [begin, end) as HTML."""
-        return escaped(part_of(self._text, begin, end)) if begin < end else ""
+        if not self._base:
+            return escaped(part_of(self._text, begin, end)) if begin < end else ""
+        parts = ((escaped(part_of(self._text, *span)), inside) for *span, inside in cut_at(self._base, begin, end))
+        return "".join(_BASE.format(part) if inside and part.strip() else part for part, inside in parts)
 
 
 class TextRows:
@@ -58,7 +62,8 @@ class TextRows:
         self._count = len(rows_that_differ(alignment))
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         texts = (alignment.text_a, alignment.text_b)
-        self._sides = [_Side(text, pieces) for text, pieces in zip(texts, alignment.table.sides, strict=True)]
+        base = (base_spans(found, which) for which in (0, 1))
+        self._sides = [_Side(*side) for side in zip(texts, alignment.table.sides, base, strict=True)]
         self._alone = one_sided_matches(alignment)
 
     def size(self, begin: int, end: int) -> int:

@@ -15,8 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.comparison.alignment.table import ROW_KINDS
-from neardup.comparison.show.marked import MarkedRows
-from neardup.comparison.show.words import common_sentence, differences_sentence, notes_on, restyled, value_of
+from neardup.comparison.show.marked import MarkedRows, Span
+from neardup.comparison.show.words import (
+    base_sentence,
+    base_spans,
+    common_sentence,
+    differences_sentence,
+    notes_on,
+    restyled,
+    value_of,
+)
 from neardup.comparison.show.wrapping import EMPTY, Styled
 from neardup.display import Fragment, aligned, counted, painted, printable, tail
 from neardup.kernels.show.rows import CHANGED_ROW
@@ -37,6 +45,7 @@ COLOURS = {
     "added": "32",
     "note": "2",
     "head": "1",
+    "base": "2",
     **{f"match{k}": code for k, code in enumerate(("1;36", "1;33", "1;34", "1;35"))},
     **{f"moved{k}": code for k, code in enumerate(("36", "33", "34", "35"))},
 }
@@ -73,7 +82,8 @@ def as_text(
     alignment, other_style = found.alignment, restyled(found.alignment)
     for line in (*_head(found, names, width, other_style), []):
         yield "".join(painted(line, codes)).rstrip()
-    body = (_TwoColumns if width >= TWO_COLUMNS else _Inline)(alignment, width, codes, other_style)
+    base = base_spans(found, 0), base_spans(found, 1)
+    body = (_TwoColumns if width >= TWO_COLUMNS else _Inline)(alignment, width, codes, other_style, base)
     yield from body.head()
     yield from _rows(body, alignment.table.kinds, full)
     yield ""
@@ -82,7 +92,9 @@ def as_text(
 
 def facts_of(found: ComparisonRecord, width: int) -> Iterator[str]:
     """Yield the amount of common text, the number of differences and any warnings; then every measure."""
-    facts = [("in common", common_sentence(found)), ("differences", differences_sentence(found.alignment))]
+    facts = [("kind", found.difference), ("in common", common_sentence(found))]
+    facts.append(("differences", differences_sentence(found.alignment)))
+    facts += [("base text", base_sentence(found))] * found.ignores
     for text in aligned([*facts, *(("note", note) for note in notes_on(found))], width):
         yield from text.splitlines()
     yield ""
@@ -108,6 +120,8 @@ def _head(found: ComparisonRecord, names: tuple[str, str], width: int, other_sty
         marks.append("= equal but for case or punctuation")
     if len(alignment.units):
         marks.append("[n] a match begins")
+    if len(found.base_a) or len(found.base_b):
+        marks.append("|:base text:| does not count")
     unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
     for line in wrap(", ".join(unbroken), width - 3):
         yield [("   " + line.replace("\u00a0", " "), "note")]
@@ -141,9 +155,16 @@ def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> I
 class _Body:
     """The part both views share: rows, cut into lines when they are needed."""
 
-    def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
+    def __init__(
+        self,
+        alignment: Alignment,
+        width: int,
+        codes: Mapping[str, str],
+        other_style: Bools,
+        base: tuple[list[Span], list[Span]] = ([], []),
+    ) -> None:
         self.width = width
-        self._codes, self._marked = codes, MarkedRows(alignment)
+        self._codes, self._marked = codes, MarkedRows(alignment, base)
         self._kinds: list[int] = alignment.table.kinds.tolist()
         self._other_style: list[bool] = other_style.tolist()
 
@@ -165,9 +186,10 @@ class _Body:
 class _TwoColumns(_Body):
     """A on the left, B on the right."""
 
-    def __init__(self, alignment: Alignment, width: int, codes: Mapping[str, str], other_style: Bools) -> None:
-        super().__init__(alignment, width, codes, other_style)
-        self._column = (width - 7) // 2  # two margins of two columns, and the line between them
+    @property
+    def _column(self) -> int:
+        """The width of a text: there are two margins of two columns, and the line between them."""
+        return (self.width - 7) // 2
 
     def head(self) -> Iterator[str]:
         gap, bar = " " * (self._column - 1), self._paint(" │ ", "note")

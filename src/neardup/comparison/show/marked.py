@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.comparison.show.words import one_sided_matches, part_of, way_to
+from neardup.comparison.show.words import cut_at, one_sided_matches, part_of, way_to
 from neardup.comparison.show.wrapping import HARD_SPACE
 from neardup.display import TAB, Fragment, visible
 from neardup.kernels.show.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, MOVED_A, MOVED_B, SAME
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from neardup.comparison.alignment.table import Pieces
 
 STYLES_OF_MATCHES = 4
+_BASE_BEGINS, _BASE_ENDS = "|:", ":|"
+_NO_MARKS = ("", "")
+Span = tuple[int, int]
 _CHANGED = (("removed", "[-", "-]"), ("added", "{+", "+}"))
 
 
 class _Side:
     """One text and its pieces, as lists."""
 
-    def __init__(self, text: str, pieces: Pieces, which: int) -> None:
-        self._text, self._which = text, which
+    def __init__(self, text: str, pieces: Pieces, which: int, base: list[Span]) -> None:
+        self._text, self._which, self._base = text, which, base
         self.kinds: list[int] = pieces.kinds.tolist()
         self._spans: list[list[int]] = pieces.spans.tolist()
         self._matches: list[int] = pieces.matches.tolist()
@@ -44,7 +47,7 @@ class _Side:
         if row in self._opened:
             yield from self.pieces(*self._bounds[row], EQUAL_ROW)
         else:
-            yield self._shown(*self._plain[row]), ""
+            yield from self._painted(self._plain[row], "")
 
     def pieces(self, begin: int, end: int, row_kind: int) -> Iterator[Fragment]:
         """Yield the pieces [begin, end) of a row with their marks."""
@@ -52,15 +55,26 @@ class _Side:
             kind, match = self.kinds[piece], self._matches[piece]
             if self._opens[piece]:
                 yield f"[{match}]{HARD_SPACE}", f"match{match % STYLES_OF_MATCHES}"
-            text = self._shown(*self._spans[piece])
+            span = self._spans[piece]
             if kind == CHANGED:
-                style, before, after = _CHANGED[self._which]
-                yield f"{before}{text}{after}" if row_kind == CHANGED_ROW else text, style
+                style, *marks = _CHANGED[self._which]
+                yield from self._painted(span, style, marks if row_kind == CHANGED_ROW else _NO_MARKS)
             elif kind == MOVED:
-                plain = row_kind in (MOVED_A, MOVED_B)
-                yield text if plain else f"<~{text}~>", f"moved{match % STYLES_OF_MATCHES}"
+                plain, style = row_kind in (MOVED_A, MOVED_B), f"moved{match % STYLES_OF_MATCHES}"
+                yield from self._painted(span, style, _NO_MARKS if plain else ("<~", "~>"))
             else:
-                yield text, ""
+                yield from self._painted(span, "")
+
+    def _painted(self, span: list[int], style: str, marks: Sequence[str] = _NO_MARKS) -> Iterator[Fragment]:
+        """Yield the characters of a span between ``marks``: in one style, but base text in its own."""
+        (begin, end), (before, after) = span, marks
+        if not self._base:
+            yield f"{before}{self._shown(begin, end)}{after}", style
+            return
+        yield before, style
+        for first, last, inside in cut_at(self._base, begin, end):
+            yield self._shown(first, last), "base" if inside else style
+        yield after, style
 
     def is_solid(self, begin: int, end: int) -> bool:
         """Return whether the pieces [begin, end) contain more than white space."""
@@ -73,23 +87,45 @@ class _Side:
 class MarkedRows:
     """The rows of an alignment as styled text, one at a time."""
 
-    def __init__(self, alignment: Alignment) -> None:
+    def __init__(self, alignment: Alignment, base: tuple[list[Span], list[Span]] = ([], [])) -> None:
         self._alignment = alignment
-        texts = (alignment.text_a, alignment.text_b)
-        self._sides = [_Side(texts[which], pieces, which) for which, pieces in enumerate(alignment.table.sides)]
+        texts, sides = (alignment.text_a, alignment.text_b), alignment.table.sides
+        self._has_base = bool(base[0] or base[1])
+        self._sides = [_Side(texts[which], pieces, which, base[which]) for which, pieces in enumerate(sides)]
         self._kinds: list[int] = alignment.table.kinds.tolist()
         self._alone = one_sided_matches(alignment)
 
     def of_side(self, row: int, which: int) -> list[Fragment]:
         """Return one side of a row (0: A, 1: B); a row without text of that side has its note."""
+        return self._with_marks(self._side_of(row, which))
+
+    def of_both(self, row: int) -> list[Fragment]:
+        """Return both sides of a row as one text: equal text as in A, differing text of both."""
+        return self._with_marks(self._both_of(row))
+
+    def _with_marks(self, fragments: list[Fragment]) -> list[Fragment]:
+        """Return the fragments with marks around each run of base text, not around white space at its ends."""
+        if not self._has_base:
+            return fragments
+        made: list[Fragment] = []
+        for is_base, run in groupby((part for part in fragments if part[0]), lambda part: part[1] == "base"):
+            parts = list(run)
+            if not is_base:
+                made += parts
+                continue
+            text = "".join(part for part, _ in parts)
+            before, solid, after = _ends(text)
+            made += [(before, ""), (f"{_BASE_BEGINS}{solid}{_BASE_ENDS}" * bool(solid), "base"), (after, "")]
+        return made
+
+    def _side_of(self, row: int, which: int) -> list[Fragment]:
         side, kind = self._sides[which], self._kinds[row]
         if kind == EQUAL_ROW:
             return list(side.equal(row))
         begin, end = side.bounds(row)
         return list(side.pieces(begin, end, kind)) if begin < end else [(self._note(row), "note")]
 
-    def of_both(self, row: int) -> list[Fragment]:
-        """Return both sides of a row as one text: equal text as in A, differing text of both."""
+    def _both_of(self, row: int) -> list[Fragment]:
         if self._kinds[row] == EQUAL_ROW:
             return list(self._sides[0].equal(row))
         filled = [begin < end for begin, end in (side.bounds(row) for side in self._sides)]
@@ -129,6 +165,13 @@ class MarkedRows:
             for side, matches in enumerate(self._alone)
             for match in matches.get(row, ())
         )
+
+
+def _ends(text: str) -> tuple[str, str, str]:
+    """Return the white space at the beginning of a text, the text between, and that at the end."""
+    solid = text.strip()
+    begin = text.find(solid) if solid else len(text)
+    return text[:begin], solid, text[begin + len(solid) :]
 
 
 def _to_same(kinds: list[int], begin: int, last: int) -> tuple[int, bool]:

@@ -19,7 +19,14 @@ import numpy as np
 
 from neardup.comparison.show.cells import TextRows, escaped
 from neardup.comparison.show.differences import differences_of, rows_that_differ
-from neardup.comparison.show.words import common_sentence, differences_sentence, notes_on, unit_of, value_of
+from neardup.comparison.show.words import (
+    base_sentence,
+    common_sentence,
+    differences_sentence,
+    notes_on,
+    unit_of,
+    value_of,
+)
 from neardup.display import counted, number, printable
 from neardup.kernels.show.rows import EQUAL_ROW
 
@@ -32,6 +39,7 @@ EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """Rows of equal text shown around a difference, and the length from which the rest is folded."""
 NOTEBOOK_CHARACTERS = 400_000
 """Limit for both texts together: a notebook file stores every output, and some show none above 10 MB."""
+_BASE_LEGEND = '; <span class="base">base text</span> does not count'
 LISTED, LISTED_OPEN = 1000, 12
 """Most differences in the list, and most in a list that starts open; the texts show all differences."""
 
@@ -129,13 +137,19 @@ class _Body:
         of = {name: value_of(value)[0] for name, value in self._found.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
         alike += f"{of['containment_b']} of B in A"
-        facts += [("Alike", alike), ("In common", escape(common_sentence(self._found)))]
+        facts += [
+            ("Kind", escape(self._found.difference)),
+            ("Alike", alike),
+            ("In common", escape(common_sentence(self._found))),
+        ]
+        facts += [("Base text", escape(base_sentence(self._found)))] * self._found.ignores
         facts += [("Differences", escape(differences_sentence(self._alignment))), ("Compared by", read_as)]
         yield "<dl>" + "".join(f"<dt>{label}</dt><dd>{said}</dd>" for label, said in facts) + "</dl>"
         yield from (f'<p class="note">{escape(note)}</p>' for note in notes_on(self._found))
         yield (
             "<p>A number begins a match and leads to its other half. <del>Only in A</del>, <ins>only in B</ins>, "
-            '<mark class="c0">moved</mark>; ≈ is equal but for case or punctuation.</p>'
+            '<mark class="c0">moved</mark>; ≈ is equal but for case or punctuation'
+            f"{_BASE_LEGEND * self._found.ignores}.</p>"
         )
 
     def _texts(self) -> Iterator[str]:
@@ -194,7 +208,7 @@ class _Body:
 
     def _measures(self) -> Iterator[str]:
         yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
-        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "what it is"))
+        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "definition"))
         yield f'<table class="measures"><thead><tr>{head}</tr></thead><tbody>'
         for name, value, kind, sentence in self._found.described():
             said, interval = value_of(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,40 @@ def common_sentence(found: ComparisonRecord) -> str:
     moved = int(found.alignment.moved.sum())
     in_moved = f", {number(moved)} of them moved" if moved else ""
     common, all_a, all_b = (number(of[name]) for name in ("common_literal", "tokens_a", "tokens_b"))
+    if found.ignores:  # the matches are those of the whole texts
+        return f"{common} of {all_a} {unit_of(found)}s of A and {all_b} of B, besides base text"
     in_matches = f"in {counted(matches, 'match', 'matches')}{in_moved}"
     return f"{common} of {all_a} {unit_of(found)}s of A and {all_b} of B {in_matches}"
+
+
+def base_sentence(found: ComparisonRecord) -> str:
+    """Return a sentence about the base text of both; "" without base texts."""
+    if not found.ignores:
+        return ""
+    sides = ((found.a, found.base_a), (found.b, found.base_b))
+    inside = [f"{number(int((runs[:, 1] - runs[:, 0]).sum()))} of {number(len(units))}" for units, runs in sides]
+    return f"{inside[0]} {unit_of(found)}s of A and {inside[1]} of B are base text and do not count"
+
+
+def base_spans(found: ComparisonRecord, which: int) -> list[tuple[int, int]]:
+    """Return the places of base text in A (0) or B (1), in characters."""
+    units, runs = ((found.a, found.base_a), (found.b, found.base_b))[which]
+    return [(int(units.spans[begin, 0]), int(units.spans[end - 1, 1])) for begin, end in runs.tolist()]
+
+
+def cut_at(spans: list[tuple[int, int]], begin: int, end: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the parts of [begin, end), each inside one of the ``spans`` (ascending, disjoint) or outside all.
+
+    >>> list(cut_at([(2, 5)], 0, 9))
+    [(0, 2, False), (2, 5, True), (5, 9, False)]
+    """
+    at = bisect_right(spans, (begin, begin))
+    at -= at > 0 and spans[at - 1][1] > begin
+    while begin < end:
+        inside = at < len(spans) and spans[at][0] <= begin
+        edge = spans[at][inside] if at < len(spans) else end
+        yield begin, min(edge, end), inside
+        begin, at = min(edge, end), at + inside
 
 
 def unit_of(found: ComparisonRecord) -> str:
@@ -77,6 +110,9 @@ def notes_on(found: ComparisonRecord) -> Iterator[str]:
     if short and not empty and not same_units(found):
         least = counted(found.settings["min_chunk"], unit)
         yield f"{' and '.join(short)}: shorter than a match of {least}; only an identical text would match."
+    covered = [name for name, size in sizes.items() if size and not found.measures[f"tokens_{name.lower()}"]]
+    if covered:
+        yield f"{' and '.join(covered)}: base text only, nothing is left to compare."
     yield from (cap[0].upper() + cap[1:] + "." for cap in (*found.caps, *found.alignment.caps))
 
 

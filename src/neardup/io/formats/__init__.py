@@ -125,7 +125,7 @@ def refuse_size(size: int | None) -> None:
 def _check_signature(format: DocumentFormat, data: bytes) -> None:
     """Refuse a file that does not begin as its format requires; the error names the actual format, if known."""
     if format == "pdf" and _PDF not in data[:_HEADER_BYTES]:
-        raise InputError("It is not a PDF file", 'A file that begins with "%PDF-"', "Check what this file is")
+        raise InputError("It is not a PDF file", 'A file that begins with "%PDF-"', "Check its format")
     if format == "docx" and data.startswith(_OLE):
         raise InputError(
             "It is protected by a password, or an old .doc file",
@@ -133,8 +133,6 @@ def _check_signature(format: DocumentFormat, data: bytes) -> None:
             "Open it in a word processor and save it as DOCX without one",
         )
     if format == "docx" and not data.startswith(_ZIP):
-        raise InputError("It is not a DOCX file", "A DOCX file, which is a zip file", "Check what this file is")
+        raise InputError("It is not a DOCX file", "A DOCX file, which is a zip file", "Check its format")
     if format == "msg" and not data.startswith(_OLE):
-        raise InputError(
-            "It is not an Outlook message", "A .msg file as Outlook saves it", "Check what this file is"
-        )
+        raise InputError("It is not an Outlook message", "A .msg file as Outlook saves it", "Check its format")

@@ -41,7 +41,7 @@ def read_eml(data: bytes) -> Content:
     except RecursionError:
         raise _too_deep() from None
     if not mail.keys():
-        raise InputError("It is not a mail: it has no header", "A mail as it was sent", "Check what this file is")
+        raise InputError("It is not a mail: it has no header", "A mail as it was sent", "Check its format")
     body = "\n".join(_shown(mail, 0))
     subject = header_text(str(mail["Subject"])) if "Subject" in mail else ""
     text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)

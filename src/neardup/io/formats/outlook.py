@@ -96,7 +96,9 @@ class _Message:
         self._ole = ole
         if not ole.exists("__properties_version1.0"):
             raise InputError(
-                "It is an OLE file, but no message", "A .msg file as Outlook saves it", "Check what this file is"
+                "It is an OLE file, but no message",
+                "A .msg file as Outlook saves it",
+                "Check its format",
             )
         properties = ole.openstream("__properties_version1.0").read()
         self._numbers, self._times = _fixed(properties, _NUMBER, "<I"), _fixed(properties, _TIME, "<Q")

@@ -56,7 +56,7 @@ def read_docx(data: bytes) -> Content:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             main = _part(archive, "/officeDocument")
             if main is None:
-                raise InputError("It is a zip file without a document", "A DOCX file", "Check what this file is")
+                raise InputError("It is a zip file without a document", "A DOCX file", "Check its format")
             notes = [posixpath.join(posixpath.dirname(main), name) for name in ("footnotes.xml", "endnotes.xml")]
             words = _Words()
             for name in (main, *(note for note in notes if note in archive.namelist())):

@@ -1,4 +1,4 @@
-"""Arrow types as the rest of the program distinguishes them: text, integer, number and other."""
+"""Arrow types as the rest of the program distinguishes them: text, integer, number, truth and other."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from neardup.io.readers.base import Column, Kind
 
 def kind_of(type_: Any) -> Kind:
     """Return the kind of column for an Arrow type."""
+    if pt.is_boolean(type_):
+        return "truth"
     if pt.is_dictionary(type_):
         return kind_of(type_.value_type)
     if is_text(type_):

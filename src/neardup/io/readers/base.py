@@ -16,7 +16,7 @@ from neardup.io.readers.sources import Source
 from neardup.runtime import is_memory_failure
 
 Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
-Kind: TypeAlias = Literal["text", "integer", "number", "other"]
+Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
 
 # Large enough that the overhead of a chunk (a task, a few calls into Arrow) is negligible, small enough that the

@@ -64,21 +64,24 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) ->
         raise InputError(
             f'The column "{name}" cannot be the {role}: its kind is {column.kind}',
             f"A column of {what}: {_listed(c for c in documents.columns if c.kind in kinds)}",
-            f"Choose one of these with --{role}",
+            f"Choose one with --{role}",
         )
     return name
 
 
-def find_column(documents: Documents, name: str, option: str) -> Column:
-    """Return the column of that name, or raise an InputError with the existing names."""
+def find_column(documents: Documents, name: str, option: str, where: str = "") -> Column:
+    """Return the column of that name, or raise an InputError with the existing names.
+
+    ``where`` names the input, unless there is only one.
+    """
     for column in documents.columns:
         if column.name == name:
             return column
     names = [column.name for column in documents.columns]
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), list(folded), 1)
-    hint = f'Did you mean "{folded[close[0]]}"?' if close else f"Choose one of these with {option}"
-    raise InputError(f'There is no column "{name}"', f"One of {_listed(documents.columns)}", hint)
+    hint = f'Did you mean "{folded[close[0]]}"?' if close else f"Choose one with {option}"
+    raise InputError(f'There is no column "{name}"{where}', f"One of {_listed(documents.columns)}", hint)
 
 
 def _nameless(given: str) -> InputError:

@@ -33,7 +33,7 @@ class LeftOutBytes:
         left = f"bytes {self.start:,} to {self.end - 1:,} are left out"
         if self.closed:
             return f"{too_long('the record')}; {left}"
-        what = "what follows a quote that nothing closes"
+        what = "the text after an unclosed quote"
         return f"{too_long(what)}; {left} with all rows in them, and reading goes on at the next whole record"
 
 

@@ -20,7 +20,7 @@ from neardup.io.readers.lines import BYTE_ORDER_MARK, Stream
 
 # Arrow refuses a record longer than a block; the file is then read again with blocks this many times larger.
 _GROW = 8
-_RECORD = "a record, or what follows a quote that nothing closes,"
+_RECORD = "a record, or the text after an unclosed quote,"
 
 
 @dataclass(frozen=True)

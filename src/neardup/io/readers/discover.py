@@ -126,7 +126,7 @@ def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
         raise InputError(
             f"{name} is the result of a run of neardup",
             "Documents",
-            f"Name what it kept: {os.path.join(name, kept[0])}" if kept else "Name the documents themselves",
+            f"Name its kept documents: {os.path.join(name, kept[0])}" if kept else "Name the documents themselves",
         )
     aside: list[Aside] = []
     sources = [local_source(below, found) for below, found in walk(path, left_out, aside)]

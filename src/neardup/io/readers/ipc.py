@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.errors import InputError
 from neardup.io.readers.arrow_types import is_text, row_lengths
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
 from neardup.io.readers.files import UNREADABLE
@@ -34,20 +33,12 @@ class IpcDocuments(TableDocuments):
     def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
-        self._failures: dict[int, str] = {}
-        schemas = [self._read_schema(i) for i in range(len(self.sources))]
-        if all(schema is None for schema in schemas):
-            raise InputError(
-                f"{self.names[0]} is not an Arrow file that can be read: {self._failures[0]}",
-                "A whole Arrow IPC file or stream",
-                "Check that it was written to the end, and that its name has the right extension",
-            )
-        self.settle(schemas)
+        self.settle(self.read_heads(self._read_schema, "an Arrow file", "A whole Arrow IPC file or stream"))
 
     @property
     def is_stream(self) -> bool:
         """Whether the first readable file is a stream, without random access."""
-        first = next(i for i in range(len(self.sources)) if i not in self._failures)
+        first = next(i for i in range(len(self.sources)) if i not in self.failures)
         return not _has_index(self.sources[first])
 
     def sink(self, folder: Path, extra: Any) -> Sink:
@@ -55,21 +46,16 @@ class IpcDocuments(TableDocuments):
         return ArrowSink(folder / "kept.arrow", extended(self.schema, extra), stream=self.is_stream)
 
     def _read_schema(self, position: int) -> Any:
-        self.take_stamp(position)
-        try:
-            with _opened(self.sources[position]) as (schema, _):
-                schema.names  # noqa: B018 - a name that is not UTF-8 fails now, not in the middle
-                return schema
-        except UNREADABLE as error:
-            self._failures[position] = failure_text(error)
-            return None
+        with _opened(self.sources[position]) as (schema, _):
+            schema.names  # noqa: B018 - a name that is not UTF-8 fails now, not in the middle
+            return schema
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file."""
-        if position in self._failures:
-            yield self.failed(position, first, f"not an Arrow file: {self._failures[position]}")
+        if position in self.failures:
+            yield self.failed(position, first, f"not an Arrow file: {self.failures[position]}")
             return
         index, row = first, 0
         try:

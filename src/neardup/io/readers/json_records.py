@@ -227,6 +227,8 @@ def _array(values: list[Any], kind: Kind) -> Any:
         return pa.array([v if type(v) is int and -(2**63) <= v < 2**63 else None for v in values], pa.int64())
     if kind == "number":
         return pa.array([_float(value) for value in values], pa.float64())
+    if kind == "truth":
+        return pa.array([value if type(value) is bool else None for value in values], pa.bool_())
     return pa.array([_string(value) for value in values], pa.large_string())
 
 
@@ -268,7 +270,7 @@ def _kind(values: list[Any]) -> Kind:
     """Return the kind of most values; the few of another type are rejected or become null when read."""
     strings, integers, floats = (sum(type(v) is t for v in values) for t in (str, int, float))
     if 2 * (strings + integers + floats) < len(values):
-        return "other"
+        return "truth" if 2 * sum(type(v) is bool for v in values) >= len(values) else "other"
     if strings * 2 >= len(values) or (strings and not floats):
         return "text"  # also a column of only nulls so far: it may contain texts further on
     return "number" if floats else "integer"

@@ -47,6 +47,7 @@ from neardup.io.writers.kept_lines import LinesSink
 # The columns are guessed from this many first rows, since a file has no list of its keys.
 SAMPLE_ROWS = 100
 _SAMPLE_BYTES = 1 << 20
+_WITHOUT_KEYS, _NO_VALUE = b"{}", b"{} \t\r\n"
 
 
 class JsonlDocuments(StreamDocuments):
@@ -136,18 +137,19 @@ class JsonlDocuments(StreamDocuments):
 
     def _guess(self) -> tuple[Column, ...]:
         """Return the keys of the first good lines of the first file that has any."""
-        bad = ""
+        bad, without_keys = "", False
         for position in range(len(self.sources)):
             lines: list[bytes] = []
             try:
-                lines = self._first_lines(position)
+                lines, empty = self._first_lines(position)
+                without_keys = without_keys or empty
             except UNREADABLE as error:
                 bad = bad or failure_text(error)
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
                 return guess_columns(objects)
             bad = bad or (f"its first line is {shown(lines[0])[:80]!r}" if lines else "")
-        if bad:
+        if bad and not without_keys:
             raise InputError(
                 f"{self.names[0]} holds no JSON object in its first lines: {bad}",
                 "One JSON object a line",
@@ -155,18 +157,30 @@ class JsonlDocuments(StreamDocuments):
             )
         return ()
 
-    def _first_lines(self, position: int) -> list[bytes]:
-        stream = self.stream(position)
+    def _first_lines(self, position: int) -> tuple[list[bytes], bool]:
+        """Return the first lines of a file, and whether objects without any key were among them.
+
+        Such objects and blank lines are passed over, however many there are: they show no column.
+        """
+        stream, lines, empty = self.stream(position), list[bytes](), False
+        read = used = 0
         try:
-            # Two blocks: the first ends with a line end, the last line of a short file may lack one.
-            blocks = islice(line_blocks(stream.read, _SAMPLE_BYTES), 2)
-            block = b"".join(block for block in blocks if isinstance(block, bytes))
+            for block in line_blocks(stream.read, _SAMPLE_BYTES):
+                read += 1
+                if isinstance(block, bytes):
+                    data = block.removeprefix(BYTE_ORDER_MARK) if read == 1 else block
+                    empty = empty or _WITHOUT_KEYS in data
+                    if not data.strip(_NO_VALUE):
+                        continue
+                    lines += [line for line in data.split(b"\n") if line.strip(_NO_VALUE)]
+                used += 1
+                if used == 2:  # the first ends with a line end, the last line of a short file may lack one
+                    break
         finally:
             stream.close()
-        if not block and stream.error is not None:
+        if not read and stream.error is not None:
             raise stream.error
-        lines = block.removeprefix(BYTE_ORDER_MARK).split(b"\n")
-        return [line for line in lines if line.strip()][: 10 * SAMPLE_ROWS]
+        return lines[: 10 * SAMPLE_ROWS], empty
 
 
 @dataclass(frozen=True, eq=False)

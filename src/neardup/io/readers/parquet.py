@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.errors import InputError
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -25,7 +24,7 @@ from neardup.io.readers.base import (
     no_rows,
 )
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.parquet_footer import StoredGroup, read_footer
+from neardup.io.readers.parquet_footer import FooterGroup, read_footer
 from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan, plan_group
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
@@ -43,16 +42,9 @@ class ParquetDocuments(TableDocuments):
     def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
-        self._failures: dict[int, str] = {}
         self._plans: dict[int, list[RowGroups]] = {}
-        self.footers: dict[int, tuple[StoredGroup, ...]] = {}
-        self.metadata: list[Any] = [self._read_footer(i) for i in range(len(self.sources))]
-        if len(self._failures) == len(self.sources):
-            raise InputError(
-                f"{self.names[0]} is not a Parquet file that can be read: {self._failures[0]}",
-                "A whole Parquet file",
-                "Check that it was written to the end, and that its name has the right extension",
-            )
+        self.footers: dict[int, tuple[FooterGroup, ...]] = {}
+        self.metadata = self.read_heads(self._read_footer, "a Parquet file", "A whole Parquet file")
         self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
 
     def sink(self, folder: Path, extra: Any) -> Sink:
@@ -62,23 +54,18 @@ class ParquetDocuments(TableDocuments):
         return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), layout)
 
     def _read_footer(self, position: int) -> Any:
-        self.take_stamp(position)
-        try:
-            with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
-                # a type that Arrow cannot read, or a name that is not UTF-8, fails now, not in the middle
-                file.schema_arrow.names  # noqa: B018
-                self.footers[position] = read_footer(raw, file.metadata)
-                return file.metadata
-        except UNREADABLE as error:
-            self._failures[position] = failure_text(error)
-            return None
+        with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
+            # a type that Arrow cannot read, or a name that is not UTF-8, fails now, not in the middle
+            file.schema_arrow.names  # noqa: B018
+            self.footers[position] = read_footer(raw, file.metadata)
+            return file.metadata
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file."""
-        if position in self._failures:
-            yield self.failed(position, first, f"not a Parquet file: {self._failures[position]}")
+        if position in self.failures:
+            yield self.failed(position, first, f"not a Parquet file: {self.failures[position]}")
             return
         index = first
         for part in self._plan(position):
@@ -96,7 +83,7 @@ class ParquetDocuments(TableDocuments):
 
     def row(self, row: int, columns: Sequence[str]) -> ReadRows | None:
         """Decode a row of the first file: its row group up to the row. None for a row that is not there."""
-        if self._failures:
+        if self.failures:
             return None
         ends = np.cumsum([group.rows for group in self.footers[0]])
         group = int(np.searchsorted(ends, row, side="right"))

@@ -33,7 +33,7 @@ class StoredColumn:
 
 
 @dataclass(frozen=True)
-class StoredGroup:
+class FooterGroup:
     """A row group."""
 
     rows: int
@@ -41,7 +41,7 @@ class StoredGroup:
     columns: tuple[StoredColumn, ...]
 
 
-def read_footer(file: Any, metadata: Any) -> tuple[StoredGroup, ...]:
+def read_footer(file: Any, metadata: Any) -> tuple[FooterGroup, ...]:
     """Return the row groups of a file, open as bytes; ``metadata`` is Arrow's reading of it.
 
     Raises ArrowInvalid for a footer that contradicts itself.
@@ -61,7 +61,7 @@ def read_footer(file: Any, metadata: Any) -> tuple[StoredGroup, ...]:
     if [group.rows for group in groups] != [
         metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
     ]:
-        raise pa.ArrowInvalid("the footer is damaged: its row groups cannot be told apart")
+        raise pa.ArrowInvalid("the footer is damaged: its row groups cannot be distinguished")
     if sum(group.rows for group in groups) != number_of(found, 3):
         raise pa.ArrowInvalid("the footer is damaged: its row groups have other rows than the file")
     if any(len(group.columns) != metadata.num_columns for group in groups):
@@ -69,16 +69,16 @@ def read_footer(file: Any, metadata: Any) -> tuple[StoredGroup, ...]:
     return groups
 
 
-def _group(fields: Fields) -> StoredGroup:
+def _group(fields: Fields) -> FooterGroup:
     columns = tuple(_column(struct_of(column)) for column in list_of(fields, 1))
-    return StoredGroup(number_of(fields, 3), number_of(fields, 2), columns)
+    return FooterGroup(number_of(fields, 3), number_of(fields, 2), columns)
 
 
 def _column(fields: Fields) -> StoredColumn:
     said = struct_of(fields.get(3))
     codec = number_of(said, 4)
     if codec >= len(CODECS):
-        raise pa.ArrowInvalid(f"the footer is damaged: there is no compression {codec}")
+        raise pa.ArrowInvalid(f"the footer is damaged: compression {codec} is unknown")
     starts = [number_of(said, key) for key in (9, 11) if key in said]
     return StoredColumn(
         path=b".".join(part for part in list_of(said, 3) if isinstance(part, bytes)).decode(),

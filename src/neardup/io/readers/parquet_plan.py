@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.io.readers.arrow_types import row_lengths
 from neardup.io.readers.limits import DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES, too_long
-from neardup.io.readers.parquet_footer import StoredColumn, StoredGroup
+from neardup.io.readers.parquet_footer import FooterGroup, StoredColumn
 from neardup.io.readers.parquet_pages import ParquetPage, pages_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
@@ -55,7 +55,7 @@ class Decoded:
 
 
 def plan(
-    groups: Sequence[StoredGroup],
+    groups: Sequence[FooterGroup],
     file: Any,
     dictionaries: Callable[[str], Any],
     chunk_bytes: int,
@@ -105,7 +105,7 @@ def plan(
 
 
 def plan_group(
-    groups: Sequence[StoredGroup], group: int, file: Any, dictionaries: Callable[[str], Any]
+    groups: Sequence[FooterGroup], group: int, file: Any, dictionaries: Callable[[str], Any]
 ) -> RowGroups:
     """Plan one row group to be read in small batches, within the same limits as ``plan``."""
     stored, first = groups[group], sum(earlier.rows for earlier in groups[:group])
@@ -123,7 +123,7 @@ class _TooLargeError(Exception):
     """A row group over a limit."""
 
 
-def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
+def _unpacked(stored: FooterGroup, group: int, file: Any) -> int:
     """Return the unpacked size of a row group by its page headers, which Arrow trusts when it allocates memory."""
     size = 0
     for column in stored.columns:
@@ -136,7 +136,7 @@ def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
                     raise _TooLargeError(
                         f"a page of column {column.path} in row group {group} has {page.stored:,} bytes and "
                         f"unpacks to {page.unpacked:,}; at most {PAGE_BYTES >> 20} MB are unpacked, or "
-                        f"{PAGE_RATIO} times what is stored"
+                        f"{PAGE_RATIO} times the stored bytes"
                     )
         except (OSError, ValueError, pa.ArrowException):
             continue  # a damaged column is reported when it is read
@@ -144,7 +144,7 @@ def _unpacked(stored: StoredGroup, group: int, file: Any) -> int:
 
 
 def decoded_size(
-    stored: StoredGroup, group: int, file: Any, dictionaries: Callable[[str], Any], told: int = 0
+    stored: FooterGroup, group: int, file: Any, dictionaries: Callable[[str], Any], told: int = 0
 ) -> Decoded:
     """Return the decoded size of a row group in bytes, counting each repetition of a dictionary value.
 

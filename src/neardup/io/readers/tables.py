@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,17 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import kind_of, plain, row_lengths, schema_columns, valid_strings
-from neardup.io.readers.base import Kind, NativeRows, NativeTable, Problem, ReadRows, RowNumbers, no_rows
-from neardup.io.readers.files import FileDocuments
+from neardup.io.readers.base import (
+    Kind,
+    NativeRows,
+    NativeTable,
+    Problem,
+    ReadRows,
+    RowNumbers,
+    failure_text,
+    no_rows,
+)
+from neardup.io.readers.files import UNREADABLE, FileDocuments
 from neardup.io.readers.limits import ROW_BYTES, refuse_columns, too_long
 from neardup.io.readers.schemas import Unified, cast, constant, partition_columns, unified
 from neardup.io.readers.sources import Source
@@ -27,6 +36,28 @@ class TableDocuments(FileDocuments):
         self.schema: Any = None
         self._stored: Any = None
         self._unified: Unified | None = None
+        self.failures: dict[int, str] = {}
+
+    def read_heads(self, read: Callable[[int], Any], called: str, allowed: str) -> list[Any]:
+        """Return what ``read`` finds in the head of each file; None for an unreadable one, a row of ``failures``.
+
+        Raises InputError if no file is ``called`` rightly.
+        """
+        heads = []
+        for position in range(len(self.sources)):
+            self.take_stamp(position)
+            try:
+                heads.append(read(position))
+            except UNREADABLE as error:
+                self.failures[position] = failure_text(error)
+                heads.append(None)
+        if len(self.failures) == len(self.sources):
+            raise InputError(
+                f"{self.names[0]} is not {called} that can be read: {self.failures[0]}",
+                allowed,
+                "Check that it was written to the end, and that its name has the right extension",
+            )
+        return heads
 
     def settle(self, schemas: Sequence[Any]) -> None:
         """Find the schema of the whole input; ``schemas`` has one for each file, None for an unreadable one."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from neardup.errors import OutputError
 from neardup.io.writers.access import EVERYBODY, restrict
-from neardup.io.writers.place import WorkingPlace, flush
+from neardup.io.writers.output import Output
+from neardup.io.writers.place import flush
 
 
-class OutputFile:
+class OutputFile(Output):
     """A file as a context manager: complete under its name, or absent.
 
     It is opened at once, in a separate place next to the target, so that an unwritable location is found before
@@ -21,24 +19,18 @@ class OutputFile:
     """
 
     kind = "a file"
+    new_target = "A file that does not exist yet"
+    possible = ("A file in a folder that may be written, on a disk with room", "Choose another name")
 
     def __init__(self, path: str | Path, *, overwrite: bool = False, access: int = EVERYBODY) -> None:
-        self.target = Path(os.path.abspath(os.path.expanduser(path)))
-        self.overwrite, self.access = overwrite, access
-        self._place = WorkingPlace(self.target)
+        super().__init__(path, overwrite)
+        self.access = access
 
-    def __enter__(self) -> Self:
-        try:
-            self._check_target()
-            self._place.open()
-            self._file = open(self._place.new, "xb")
-        except OSError as error:
-            self._place.remove()
-            raise _failed(self.target, error) from error
-        except BaseException:
-            self._place.remove()
-            raise
-        return self
+    def begin(self) -> None:
+        """Open the file."""
+        self._check_target()
+        self.place.open()
+        self._file = open(self.place.new, "xb")  # noqa: SIM115 - closed in end
 
     def is_own(self, path: Path) -> bool:
         """Return whether this regular file is of this kind."""
@@ -49,56 +41,33 @@ class OutputFile:
         try:
             self._file.write(data)
         except OSError as error:
-            raise _failed(self.target, error) from error
+            raise self.failed(error) from error
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            self._file.close()
-            if error is None:
-                self._publish()
-        except OSError as failure:
-            raise _failed(self.target, failure) from failure
-        finally:
-            self._place.remove()
+    def end(self, *, whole: bool) -> None:
+        """Close the file; a whole one gets its name."""
+        self._file.close()
+        if whole:
+            self._publish()
 
     def _publish(self) -> None:
-        restrict(self._place.new, self.access)
-        flush(self._place.new)
+        restrict(self.place.new, self.access)
+        flush(self.place.new)
         self._check_target()
         try:
             if self.overwrite:
-                self._place.replace()
+                self.place.replace()
             else:
-                self._place.publish()
+                self.place.publish()
         except FileExistsError:
             self._check_target()
             raise
 
     def _check_target(self) -> None:
-        if not os.path.lexists(self.target):
+        if not self.exists_already():
             return
-        if not self.overwrite:
-            raise OutputError(
-                f"{self.target} exists already",
-                "A file that does not exist yet",
-                "Choose another name, or give --overwrite to replace it",
-            )
         if self.target.is_symlink() or not self.target.is_file() or not self.is_own(self.target):
             raise OutputError(
                 f"{self.target} is not {self.kind} of neardup",
                 f"Only {self.kind} of an earlier run is overwritten",
                 "Choose another name, or remove it yourself",
             )
-
-
-def _failed(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"Cannot write {path}: {error.strerror or error}",
-        "A file in a folder that may be written, on a disk with room",
-        "Choose another name",
-    )

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.io.readers.base import NativeTable
-from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, StoredColumn, StoredGroup
+from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
 _GROUP_BYTES = 64 << 20
@@ -114,7 +114,7 @@ def extended(schema: Any, extra: Any) -> Any:
     return schema
 
 
-def layout_of(groups: Sequence[StoredGroup], more: Sequence[str]) -> Layout:
+def layout_of(groups: Sequence[FooterGroup], more: Sequence[str]) -> Layout:
     """Return the layout of a file with these row groups: their size, and codec and encodings by column.
 
     The columns ``more`` are not in the file; they use the codec of its first column.

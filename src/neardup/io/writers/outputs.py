@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -15,12 +14,13 @@ import pyarrow.parquet as pq
 from neardup.errors import OutputError
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
 from neardup.io.writers.access import EVERYBODY, restrict
-from neardup.io.writers.place import WorkingPlace, flush
+from neardup.io.writers.output import Output
+from neardup.io.writers.place import flush
 from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
 
 
-class OutputFolder:
+class OutputFolder(Output):
     """A result folder as a context manager: complete under its name, or absent.
 
     Files are written into a private folder next to it. At the end ``manifest.json`` is added, everything is
@@ -28,41 +28,26 @@ class OutputFolder:
     added files is replaced, and only on request. Raises OutputError.
     """
 
+    new_target = "A folder that does not exist yet"
+    possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
+
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
-        self.target = Path(os.path.abspath(os.path.expanduser(path)))
-        self.overwrite = overwrite
-        self._place = WorkingPlace(self.target)
+        super().__init__(path, overwrite)
         self._access = EVERYBODY
         self._digested: set[str] = set()
 
-    def __enter__(self) -> OutputFolder:
-        try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            self._check_target()
-            self._place.open()
-            self._check_target()  # a folder that a killed run had set aside may be back
-            self._place.new.mkdir()
-        except OSError as error:
-            self._place.remove()
-            raise _failed(self.target, error) from error
-        except BaseException:
-            self._place.remove()
-            raise
-        return self
+    def begin(self) -> None:
+        """Make the private folder."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        self._check_target()
+        self.place.open()
+        self._check_target()  # a folder that a killed run had set aside may be back
+        self.place.new.mkdir()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if error is None:
-                self._publish()
-        except OSError as failure:
-            raise _failed(self.target, failure) from failure
-        finally:
-            self._place.remove()
+    def end(self, *, whole: bool) -> None:
+        """Give a whole result its name."""
+        if whole:
+            self._publish()
 
     def restrict(self, access: int) -> None:
         """Limit the permissions to read and write the result to these (see ``access.py``)."""
@@ -70,7 +55,7 @@ class OutputFolder:
 
     def path(self, name: str = "") -> Path:
         """Return the path at which to write a file of that name; without a name, that of the folder itself."""
-        return self._place.new / name
+        return self.place.new / name
 
     def write_table(self, name: str, table: Any) -> None:
         """Write an Arrow table as Parquet."""
@@ -79,14 +64,14 @@ class OutputFolder:
             pq.write_table(table, self.path(name), compression="zstd")
             self._digested.add(name)
         except OSError as error:
-            raise _failed(self.target / name, error) from error
+            raise self.failed(error, name) from error
 
     def write_texts(self, name: str, texts: Iterable[tuple[int, bytes]]) -> None:
         """Write texts by the row of the run; without a digest in the manifest, since they may be gigabytes."""
         try:
             write_texts(self.path(name), texts)
         except OSError as error:
-            raise _failed(self.target / name, error) from error
+            raise self.failed(error, name) from error
 
     def write_json(self, name: str, value: object) -> None:
         """Write a value as human-readable JSON: indented, keys sorted."""
@@ -104,21 +89,14 @@ class OutputFolder:
                 file.writelines(parts)
             self._digested.add(name)
         except OSError as error:
-            raise _failed(self.target / name, error) from error
+            raise self.failed(error, name) from error
 
     def _check_target(self) -> None:
-        if not os.path.lexists(self.target):
-            return
-        if not self.overwrite:
-            raise OutputError(
-                f"{self.target} exists already",
-                "A folder that does not exist yet",
-                "Choose another name, or pass overwrite",
-            )
-        _require_result(self.target, self.target)
+        if self.exists_already():
+            _require_result(self.target, self.target)
 
     def _publish(self) -> None:
-        new = self._place.new
+        new = self.place.new
         version_of = version("neardup"), FORMAT_VERSION
         (new / MANIFEST).write_bytes(manifest_of(new, self._digested, version_of))
         restrict(new, self._access)
@@ -127,10 +105,10 @@ class OutputFolder:
         try:
             if os.path.lexists(self.target):
                 # Check again where nobody can add files, so that only files written by neardup are removed.
-                _require_result(self._place.set_aside(), self.target)
-            self._place.publish()
+                _require_result(self.place.set_aside(), self.target)
+            self.place.publish()
         except BaseException:
-            self._place.put_back()
+            self.place.put_back()
             raise
 
 
@@ -148,14 +126,6 @@ def _require_result(folder: Path, name: Path) -> None:
         f"{name} is not a result of neardup: {why}",
         "Only an empty folder or a result as neardup has written it is overwritten",
         "Choose another name, or remove it yourself",
-    )
-
-
-def _failed(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"Cannot write {path}: {error.strerror or error}",
-        "A folder that may be written, on a disk with room",
-        "Choose another output folder",
     )
 
 

@@ -10,7 +10,7 @@ from neardup.kernels.union_find import tree_root
 
 
 @njit(cache=True, nogil=True)
-def _find_link(hubs, part, other, crowded, reference):
+def _find_link(hubs, criterion, part, other, crowded, reference):
     """Return (x, y, |x∩y|) of the first pair that links two components by a member of a crowd, or −1s."""
     for x in part:
         for y in other:
@@ -18,7 +18,7 @@ def _find_link(hubs, part, other, crowded, reference):
                 continue
             if hubs.documents[x] < reference and hubs.documents[y] < reference:
                 continue
-            shared = shared_of(hubs, min(x, y), max(x, y))
+            shared = shared_of(hubs, criterion, min(x, y), max(x, y))
             if shared >= 0:
                 return x, y, shared
     return -1, -1, -1
@@ -47,7 +47,7 @@ def _components_of(hubs, k, parent):
 
 
 @njit(cache=True, nogil=True)
-def crowd_links(hubs, crowded, parent, reference):
+def crowd_links(hubs, criterion, crowded, parent, reference):
     """Return, for every two components that meet in a list, its first pair there by a member of a crowd, if any.
 
     ``crowded`` bool[hubs]; ``parent`` is a forest over document numbers in which all other pairs are already
@@ -71,7 +71,7 @@ def crowd_links(hubs, crowded, parent, reference):
                     continue
                 low, high = min(c, o), max(c, o)
                 part, other = members[cuts[low] : cuts[low + 1]], members[cuts[high] : cuts[high + 1]]
-                x, y, shared = _find_link(hubs, part, other, crowded, reference)
+                x, y, shared = _find_link(hubs, criterion, part, other, crowded, reference)
                 if shared < 0:
                     continue
                 if used == links.shape[0]:

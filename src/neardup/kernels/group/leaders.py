@@ -75,19 +75,24 @@ def _gather(d, links, groups, found, criterion):
 
 
 @njit(cache=True, nogil=True)
-def _met_in_list(x, hubs, listed, span, seen, met, n):
+def _met_in_list(x, hubs, criterion, listed, span, seen, met, n):
     """Append to ``met``, from ``n`` on, the leaders that x meets first in ``span``; return the new number."""
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, leads, any_leads = hubs.parities, hubs.parity_at, listed.leads, listed.words
     size, most = sizes[x], largest[x]
+    across, run_end = hubs.across, hubs.run_end
+    sided = across.size > 0
     at = next_set(leads, any_leads, span[0], span[1])
     while at < span[1]:
         y = members[at]
+        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
+            at = next_set(leads, any_leads, run_end[at], span[1])
+            continue
         if seen[y] != x and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
             if other <= most and size <= largest[y]:
-                apart = size + other - 2 * least_shared(size, other, hubs.criterion)
+                apart = size + other - 2 * least_shared(size, other, criterion)
                 if not differ_in_more(words, words_at, x, y, apart):
                     met[n] = y
                     n += 1
@@ -98,13 +103,13 @@ def _met_in_list(x, hubs, listed, span, seen, met, n):
 
 
 @njit(cache=True, nogil=True)
-def _met_in_lists(x, hubs, listed, seen, met):
+def _met_in_lists(x, hubs, criterion, listed, seen, met):
     """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), sorted; return how many.
 
     Leaders ruled out by sizes or parities are left out. ``listed`` is a ``Listed``; ``seen`` is int64[hubs]
     scratch.
     """
-    smallest, n = smallest_partner(hubs.sizes[x], hubs.criterion), 0
+    smallest, n = smallest_partner(hubs.sizes[x], criterion), 0
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         if listed.counts[k] == 0:
@@ -112,13 +117,13 @@ def _met_in_lists(x, hubs, listed, seen, met):
         # members ascend in size: only members of a size that can pair are examined, 64 per word
         at = above(hubs, hubs.first[k], hubs.first[k + 1], smallest - 1)
         end = above(hubs, at, hubs.first[k + 1], farthest(hubs, hubs.first[k] + hubs.place[e], x))
-        n = _met_in_list(x, hubs, listed, (at, end), seen, met, n)
+        n = _met_in_list(x, hubs, criterion, listed, (at, end), seen, met, n)
     heap_sort(met, 0, n)
     return n
 
 
 @njit(cache=True, nogil=True)
-def _gather_hub(x, hubs, met, found, n):
+def _gather_hub(x, hubs, criterion, met, found, n):
     """Add the leaders in ``met`` that hub document x pairs with; return (found, the new number).
 
     Only the first MOST_LEADERS in the order of their numbers are added: the lists that contain them, and the order
@@ -126,9 +131,9 @@ def _gather_hub(x, hubs, met, found, n):
     """
     for y in met:
         low, high = min(x, y), max(x, y)
-        shared = shared_of(hubs, low, high)
-        whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], hubs.criterion.measure)
-        if shared < 0 or not _takes(shared, whole, hubs.criterion):
+        shared = shared_of(hubs, criterion, low, high)
+        whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], criterion.measure)
+        if shared < 0 or not _takes(shared, whole, criterion):
             continue
         if n >= MOST_LEADERS:
             break
@@ -150,7 +155,7 @@ def _precedes(found, i, j, rank, reference):
 
 
 @njit(cache=True, nogil=True)
-def lead(order, rank, links, hubs, alive, reference, complete):
+def lead(order, rank, links, hubs, criterion, alive, reference, complete):
     """Group documents, best first: each joins the leader it is most similar to, or becomes a leader.
 
     Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009); with
@@ -170,15 +175,15 @@ def lead(order, rank, links, hubs, alive, reference, complete):
         if d >= reference:
             if links.begin[d + 1] - links.begin[d] > found.shape[0]:
                 found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
-            count = _gather(d, links, groups, found, hubs.criterion)
+            count = _gather(d, links, groups, found, criterion)
             if in_hub:
                 x = hubs.local[d]
-                n_met = _met_in_lists(x, hubs, listed, seen, met)
-                found, count = _gather_hub(x, hubs, met[:n_met], found, count)
+                n_met = _met_in_lists(x, hubs, criterion, listed, seen, met)
+                found, count = _gather_hub(x, hubs, criterion, met[:n_met], found, count)
             if complete:
                 for k in range(links.begin[d], links.begin[d + 1]):
                     partner_of[links.partners[k]] = d
-            best = _best(d, rank, found[:count], hubs, classes, partner_of, reference)
+            best = _best(d, rank, found[:count], hubs, criterion, classes, partner_of, reference)
             if best >= 0:
                 groups.leader[d], groups.shared[d] = found[best, 0], found[best, 1]
                 if complete:
@@ -191,7 +196,7 @@ def lead(order, rank, links, hubs, alive, reference, complete):
 
 
 @njit(cache=True, nogil=True)
-def _best(d, rank, found, hubs, classes, partner_of, reference):
+def _best(d, rank, found, hubs, criterion, classes, partner_of, reference):
     """Return the index in ``found`` of the most similar leader whose group accepts d, or −1.
 
     Without classes every group accepts d.
@@ -203,7 +208,7 @@ def _best(d, rank, found, hubs, classes, partner_of, reference):
         for i in range(found.shape[0]):
             if not tried[i] and (best < 0 or _precedes(found, i, best, rank, reference)):
                 best = i
-        if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs):
+        if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs, criterion):
             return best
         tried[best] = True
     return NONE

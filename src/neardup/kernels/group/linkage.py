@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import shared_of
+from neardup.kernels.join.prefix_index import same_side, shared_of
 from neardup.kernels.sets import least_shared
 from neardup.kernels.shingles import mix64
 
@@ -65,11 +65,13 @@ def _describe(d, leader, hubs):
     if x < 0 or y < 0:
         return np.uint64(d), -1, 0
     key, lacks = lacking(hubs, x, y)
+    if hubs.across.size > 0:  # members of a class are on one side
+        key ^= mix64(hubs.across[x])
     return key, lacks, hubs.sizes[x]
 
 
 @njit(cache=True, nogil=True)
-def pairs_with_all(d, leader, classes, partner_of, hubs):
+def pairs_with_all(d, leader, classes, partner_of, hubs, criterion):
     """Return whether d is a found pair with every member of the leader's group, or certain to be one."""
     key, lacks, size = _describe(d, leader, hubs)
     head = classes.first[leader]
@@ -79,10 +81,11 @@ def pairs_with_all(d, leader, classes, partner_of, hubs):
             same = key == classes.key[head] and lacks == classes.lacks[head]
             union = lacks if same else lacks + classes.lacks[head]
             shared = hubs.sizes[hubs.local[leader]] - union
-            certain = shared >= least_shared(size, classes.largest[head], hubs.criterion)
+            certain = shared >= least_shared(size, classes.largest[head], criterion)
+            certain = certain and not same_side(hubs, hubs.local[d], hubs.local[head])
         member = np.int64(NONE) if certain else head
         while member >= 0:
-            if partner_of[member] != d and not _is_pair(hubs, d, member):
+            if partner_of[member] != d and not _is_pair(hubs, criterion, d, member):
                 return False
             member = classes.member[member]
         head = classes.following[head]
@@ -90,9 +93,9 @@ def pairs_with_all(d, leader, classes, partner_of, hubs):
 
 
 @njit(cache=True, nogil=True)
-def _is_pair(hubs, d, other):
+def _is_pair(hubs, criterion, d, other):
     x, y = hubs.local[d], hubs.local[other]
-    return x >= 0 and y >= 0 and shared_of(hubs, min(x, y), max(x, y)) >= 0
+    return x >= 0 and y >= 0 and shared_of(hubs, criterion, min(x, y), max(x, y)) >= 0
 
 
 @njit(cache=True, nogil=True)

@@ -63,7 +63,9 @@ class PrefixIndex(NamedTuple):
     least: Any  # int64[hubs]; empty in a join of sets
     parities: Any  # uint64
     parity_at: Any  # int64[hubs + 1]
-    criterion: Any  # Criterion
+    across: Any  # uint64[hubs] documents with the same number are not a pair; empty: any two may be one
+    run_begin: Any  # int64[members] the run of members with the same number in a list that a place is in: its
+    run_end: Any  # int64[members] begin and end; both empty if ``across`` is
 
 
 @njit(cache=True, nogil=True)
@@ -217,7 +219,13 @@ def more_rows(rows, used):
 @njit(cache=True, nogil=True)
 def may_pair(hubs, x, y):
     """Return True if the sizes of x and y, and the shingles unique to each, leave room for a pair."""
-    return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y]
+    return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y] and not same_side(hubs, x, y)
+
+
+@njit(cache=True, nogil=True)
+def same_side(hubs, x, y):
+    """Return whether x and y are not a pair, however similar, since both are on one side."""
+    return hubs.across.size > 0 and hubs.across[x] == hubs.across[y]
 
 
 @njit(cache=True, nogil=True)
@@ -228,11 +236,13 @@ def farthest(hubs, at, x):
 
 
 @njit(cache=True, nogil=True)
-def shared_of(hubs, x, y):
-    """Return |x∩y|, or −1 if the pair does not meet the criterion."""
+def shared_of(hubs, criterion, x, y):
+    """Return |x∩y|, or −1 if the pair does not meet the criterion, or both are on one side."""
+    if same_side(hubs, x, y):
+        return -1
     begin_x, begin_y = hubs.starts[x], hubs.starts[y]
     end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
-    least = least_shared(hubs.sizes[x], hubs.sizes[y], hubs.criterion)
+    least = least_shared(hubs.sizes[x], hubs.sizes[y], criterion)
     if differ_in_more(hubs.parities, hubs.parity_at, x, y, hubs.sizes[x] + hubs.sizes[y] - 2 * least):
         return -1
     return shared_at_least(hubs.hashes, begin_x, end_x, begin_y, end_y, least)
@@ -297,7 +307,7 @@ def count_lookups(hubs, limit):
 
 
 @njit(cache=True, nogil=True)
-def _next_met(hubs, x, span, seen, left_out, reference):
+def _next_met(hubs, criterion, x, span, seen, left_out, reference):
     """Return the first place in ``span`` = (first, until, step) whose unseen member may pair with x; or until.
 
     All members passed on the way are marked in ``seen``. Most are not partners, and there may be millions, so the
@@ -306,14 +316,19 @@ def _next_met(hubs, x, span, seen, left_out, reference):
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
     size, most, old = sizes[x], largest[x], documents[x] < reference
+    across, run_begin, run_end = hubs.across, hubs.run_begin, hubs.run_end
+    sided = across.size > 0
     at, until, step = span
     while at != until:
         y = members[at]
+        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
+            at = min(run_end[at], until) if step > 0 else max(run_begin[at] - 1, until)
+            continue
         if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
             if other <= most and size <= largest[y] and not (old and documents[y] < reference):
-                apart = size + other - 2 * least_shared(size, other, hubs.criterion)
+                apart = size + other - 2 * least_shared(size, other, criterion)
                 if not differ_in_more(words, words_at, x, y, apart):
                     return at
         at += step
@@ -321,18 +336,18 @@ def _next_met(hubs, x, span, seen, left_out, reference):
 
 
 @njit(cache=True, nogil=True)
-def _smaller_partners(hubs, x, seen, left_out, reference, limit):
+def _smaller_partners(hubs, criterion, x, seen, left_out, reference, limit):
     """Return how many smaller hub documents x pairs with; counting stops above ``limit``."""
     count = 0
-    smallest = smallest_partner(hubs.sizes[x], hubs.criterion)
+    smallest = smallest_partner(hubs.sizes[x], criterion)
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         at = hubs.first[k] + hubs.place[e]
         before = above(hubs, hubs.first[k], at, smallest - 1) - 1
         j = above(hubs, before + 1, at, farthest(hubs, at, x))
         while j != before:
-            j = _next_met(hubs, x, (j - 1, before, -1), seen, left_out, reference)
-            if j == before or shared_of(hubs, x, hubs.members[j]) < 0:
+            j = _next_met(hubs, criterion, x, (j - 1, before, -1), seen, left_out, reference)
+            if j == before or shared_of(hubs, criterion, x, hubs.members[j]) < 0:
                 continue
             count += 1
             if count > limit:
@@ -341,7 +356,7 @@ def _smaller_partners(hubs, x, seen, left_out, reference, limit):
 
 
 @njit(cache=True, nogil=True)
-def met_pairs(hubs, span, left_out, partners, limit, reference, enough):
+def met_pairs(hubs, criterion, span, left_out, partners, limit, reference, enough):
     """Return verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
 
     Returns (pairs, the document to continue with), and stops after the document that brings the number of pairs
@@ -360,16 +375,16 @@ def met_pairs(hubs, span, left_out, partners, limit, reference, enough):
             continue
         before = used
         if limit >= 0:
-            partners[x] += _smaller_partners(hubs, x, seen, left_out, reference, limit - partners[x])
+            partners[x] += _smaller_partners(hubs, criterion, x, seen, left_out, reference, limit - partners[x])
         for e in range(hubs.begin[x], hubs.probes[x]):
             k = hubs.list_of[e]
             j = hubs.first[k] + hubs.place[e]
             until = above(hubs, j + 1, hubs.first[k + 1], farthest(hubs, j, x))
             while not 0 <= limit < partners[x]:
-                j = _next_met(hubs, x, (j + 1, until, 1), seen, left_out, reference)
+                j = _next_met(hubs, criterion, x, (j + 1, until, 1), seen, left_out, reference)
                 if j == until:
                     break
-                shared = shared_of(hubs, x, hubs.members[j])
+                shared = shared_of(hubs, criterion, x, hubs.members[j])
                 if shared < 0:
                     continue
                 partners[x] += 1

@@ -9,7 +9,7 @@ import numpy as np
 from neardup.kernels.compiled import njit
 from neardup.kernels.match.information import IN_ORDER, INFORMATION, count_new, mark_redundant
 from neardup.kernels.match.lcs import chain_length, common_in_order
-from neardup.kernels.match.tiling import matchable, tile_directly, tile_in_phases
+from neardup.kernels.match.tiling import matchable, tile
 from neardup.kernels.names import count_names, cover, name_keys, name_windows
 from neardup.kernels.sets import least_shared
 
@@ -106,32 +106,14 @@ def redundant_both(tokens, m, length, names, n_names):
 
 
 @njit(cache=True, nogil=True)
-def tile_few(tokens, m, length, names, n_names, covered, limits):
-    """``tile_both`` for few equal windows: (tiles, whether they are complete; if not, call ``tile_many``).
-
-    Python calls the two separately: most pairs never need the second, which takes far longer to compile.
-    """
-    n = tokens.size - m
-    if m >= length and n >= length:
-        return tile_directly(tokens, m, length, names, n_names, covered, limits.runs)
-    tiles = np.zeros((1, 3), np.int64)
-    tiles[0, 2] = m
-    return tiles[: 1 if m > 0 and same(tokens, m) else 0], True
-
-
-@njit(cache=True, nogil=True)
-def tile_many(tokens, m, length, covered, limits):
-    """``tile_both`` for pairs that are too large for ``tile_few``."""
-    return tile_in_phases(tokens, m, length, covered, limits.runs, limits.salt)
-
-
-@njit(cache=True, nogil=True)
 def tile_both(tokens, m, length, names, n_names, covered, limits):
     """Return the tiles (int64[k, 3], capped); a document shorter than a tile matches only an equal document."""
-    tiles, whole = tile_few(tokens, m, length, names, n_names, covered, limits)
-    if whole:
-        return tiles, False
-    return tile_many(tokens, m, length, covered, limits)
+    n = tokens.size - m
+    if m >= length and n >= length:
+        return tile(tokens, m, length, (names, n_names), covered, limits.runs, limits.salt)
+    tiles = np.zeros((1, 3), np.int64)
+    tiles[0, 2] = m
+    return tiles[: 1 if m > 0 and same(tokens, m) else 0], False
 
 
 @njit(cache=True, nogil=True)
@@ -159,6 +141,7 @@ def count_chunks(keys, offsets, first, second, length, limits, out):
             tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
             for t in range(tiles.shape[0]):
                 common += tiles[t, 2]
+            capped = capped and common < bound  # nothing more can match
         row = out[k]
         row[2], row[3], row[4] = common, bound, capped
         a, b = (1, 0) if swapped else (0, 1)
@@ -202,6 +185,7 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
     if bound >= max(least, 1):  # only tiles take time, and ``bound`` limits their tokens
         tiles, capped = tile_both(tokens, m, length, names, n_names, (covered_a, covered_b), limits)
         common = tiles[:, 2].sum()
+        capped = capped and common < bound
     return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
 
 

@@ -79,38 +79,3 @@ def next_free(places, at, end):
 def next_marked(places, at, end):
     """Return the first place in [at, end) that is in a tile, or end."""
     return next_set(places.marked, places.marked_words, at, end)
-
-
-@njit(cache=True, nogil=True)
-def stretches(places, begin, end, least):
-    """Return the stretches [begin, end) of at least ``least`` free places inside the given range: int64[k, 2]."""
-    found = np.empty(((end - begin) // (least + 1) + 1, 2), np.int64)
-    size, at = 0, next_free(places, begin, end)
-    while at < end:
-        stop = next_marked(places, at, end)
-        if stop - at >= least:
-            found[size, 0], found[size, 1] = at, stop
-            size += 1
-        at = next_free(places, stop, end)
-    return found[:size]
-
-
-@njit(cache=True, nogil=True)
-def free_lengths(places, m, total, most):
-    """Return uint8[total]: the free places in a row from each place on, in its own document, up to ``most`` ≤ 255.
-
-    Places below m belong to A, the others to B.
-    """
-    lengths = np.zeros(total, np.uint8)
-    for side in range(2):
-        first, last = (m, total) if side else (0, m)
-        at = next_free(places, first, last)
-        while at < last:
-            stop = next_marked(places, at, last)
-            full = max(at, stop - most)
-            for place in range(at, full):
-                lengths[place] = most
-            for place in range(full, stop):
-                lengths[place] = stop - place
-            at = next_free(places, stop, last)
-    return lengths

@@ -152,5 +152,5 @@ def _refused(what: str, bits: int | None) -> InputError:
     }
     return InputError(
         f"The fingerprints are {what}",
-        f"What SimHash.sketch gives, {shapes[bits]}; or whole numbers below 2^{bits or 64}",
+        f"Fingerprints of SimHash.sketch, {shapes[bits]}; or whole numbers below 2^{bits or 64}",
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.join.audit import DrawnDocuments, partners
 from neardup.kernels.sets import Criterion
@@ -59,6 +60,7 @@ class Known:
     first_new: int
     criterion: Criterion
     reported: Reported
+    related: Related = EVERYONE
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,9 @@ class Count:
         """The tally of ``pairs`` (set, drawn document, |A∩B|); the sets are documents ``numbers`` of ``sizes``."""
         pairs = pairs[numbers[pairs[:, 0]] != self._numbers[pairs[:, 1]]]
         other, drawn, shared = numbers[pairs[:, 0]], pairs[:, 1], pairs[:, 2]
+        if self._known.related.restricts:
+            wanted = self._known.related.may_pair(other, self._numbers[drawn])
+            pairs, other, drawn, shared = pairs[wanted], other[wanted], drawn[wanted], shared[wanted]
         number, stratum, place = self._numbers[drawn], self._stratum[drawn], self._place[other]
         found = self._found(np.minimum(other, number), np.maximum(other, number))
         # the pair of two drawn documents comes from both; it counts once in all, and once in a stratum with both

@@ -87,7 +87,7 @@ def audit(rows: Rows, reported: Reported, advance: Advance) -> Audit:
     wanted, features = settings.search.audit, MEASURES[settings.search.measure].features
     strata = strata_of(units, reported.has_pair()[first_new:], wanted)
     drawn = draw(strata, wanted)
-    known = Known(rows.unique, first_new, criterion_of(settings.search), reported)
+    known = Known(rows.unique, first_new, criterion_of(settings.search), reported, rows.related)
     count = Count(rows.sets(features).get(drawn + first_new).only(drawn + first_new), strata.of[drawn], known)
     tally = _total(rows.corpus.with_shingle_sets(rows.unique, count.of_chunk, features), advance)
     return _outcome(strata, strata.of[drawn], tally, most=2 if first_new else 1)

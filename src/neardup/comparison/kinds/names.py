@@ -1,0 +1,18 @@
+"""The kinds of difference between two texts, in their order of precedence."""
+
+from __future__ import annotations
+
+IDENTICAL = "identical text"
+STYLE = "case or punctuation only"
+NUMBERS = "numbers only"
+QUOTED = "quoted reply"
+CONTAINED = "one is contained"
+INSERTED = "one passage inserted/removed"
+MOVED = "moved"
+WORDING = "wording"
+
+KINDS = (IDENTICAL, STYLE, NUMBERS, QUOTED, CONTAINED, INSERTED, MOVED, WORDING)
+"""Every kind; a pair has the first one that applies to it."""
+
+PASSAGE = 5
+"""Fewest tokens of a passage, unless it is a whole line or sentence."""

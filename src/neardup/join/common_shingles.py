@@ -1,0 +1,275 @@
+"""Shingles that are in many documents → base text of the run, learned from the documents themselves.
+
+Counting is exact, in memory that depends on the share and the length of the documents, not on their number. A
+first pass adds up the documents of each cell of hashes. A shingle in more than the limit of documents is in a cell
+with more, so a second pass counts only the shingles of such cells, one by one. Both passes use the sets in memory
+where they fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.join.first_pass import something_left
+from neardup.join.rows import Rows, Sketches
+from neardup.join.shingle_store import HELD_SHINGLES, DocumentSets
+from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.text.keyed import Key
+from neardup.measures import MEASURES
+from neardup.runtime import Advance, Progress
+from neardup.settings import Settings
+from neardup.sketch.base_text import BaseText, count_left, sign_left
+from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.text.keys import PUBLIC
+from neardup.text.units import read
+
+LEAST = 3
+"""A shingle in fewer documents than this is not common, whatever the share."""
+
+_FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 26
+"""Bounds for the cells, of four bytes each: at most 256 MB."""
+
+_SLICE = 1 << 14
+"""Documents in memory that are counted at a time."""
+
+Place = tuple[Int64s, Int64s, UInt64s]
+"""Common shingles in a text, by number, the unit at which each begins, and its public hash."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """The common shingles of ``different`` documents: a row each in ``table``, and the ``base`` they make.
+
+    ``table``: text (units in their compared form), documents, share; the most frequent first. ``sets`` are the
+    shingle sets without base text, if they are in memory; they are kept as long as this is.
+    """
+
+    table: pa.Table
+    base: BaseText
+    different: int
+    sets: DocumentSets | None = None
+
+
+def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tuple[Rows, Sketches, Learned]:
+    """Learn the common shingles and leave them out: returns the rows and sketches without them.
+
+    Documents that consist of base text are no longer among the documents.
+    """
+    different = len(rows.unique) + len(rows.base_only)
+    share = Fraction(repr(rows.settings.base.ignore_common))
+    limit = max(LEAST - 1, int(share * different))  # a count above it is above the exact share
+    with progress.stage("common", len(rows.unique), "documents") as advance:
+        held = _held(rows)
+        counted = _count(rows, held, limit, advance)
+    with progress.stage("common", len(counted.affected), "documents") as advance:
+        table, learned = _named(rows, counted.common, different)
+        base = learned if rows.corpus.base is None else rows.corpus.base | learned
+        left = _left_before(rows, counted.sizes)
+        if not len(learned):
+            return replace(rows, left=left), sketches, Learned(table, learned, different, held)
+        made = replace(rows, corpus=replace(rows.corpus, base=base), left=left)
+        if held is not None and not MEASURES[rows.settings.search.measure].of_units:
+            held = _left_of(held, made, counted.affected, learned)
+        else:
+            held = None
+        signed = _sign_again(made, sketches, counted.affected, held, advance)
+        made, sketches, held = _with_something(made, signed, sketches, held)
+    return made, sketches, Learned(table, learned, different, held)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """Shingles (uint64, sorted), the number of documents with each, and the first of these documents."""
+
+    hashes: UInt64s
+    documents: Int64s
+    first: Int64s
+
+    def __add__(self, other: _Tally) -> _Tally:
+        hashes = np.union1d(self.hashes, other.hashes)
+        documents, first = np.zeros(len(hashes), np.int64), np.full(len(hashes), np.iinfo(np.int64).max)
+        for part in (self, other):  # the hashes of each are distinct
+            at = np.searchsorted(hashes, part.hashes)
+            documents[at] += part.documents
+            first[at] = np.minimum(first[at], part.first)
+        return _Tally(hashes, documents, first)
+
+    def above(self, limit: int) -> _Tally:
+        """Those in more than ``limit`` documents."""
+        many = self.documents > limit
+        return _Tally(self.hashes[many], self.documents[many], self.first[many])
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The ``common`` shingles, the documents that may have some, ascending, and the shingles of every document."""
+
+    common: _Tally
+    affected: Int64s
+    sizes: Int64s
+
+
+def _held(rows: Rows) -> DocumentSets | None:
+    """The shingle sets of all documents, if they may be in memory."""
+    store, every = rows.sets("shingles"), np.arange(len(rows.unique))
+    fits = 8 * store.bound(every).sum() <= min(8 * HELD_SHINGLES, rows.settings.search.memory * 1e9 / 2)
+    return store.get(every) if fits and len(every) else None
+
+
+def _pass(rows: Rows, held: DocumentSets | None) -> Iterator[tuple[Int64s, ShingleSets]]:
+    """One pass over the shingle sets of all documents: (document numbers, sets) of some documents at a time."""
+    if held is None:
+        yield from rows.corpus.with_shingle_sets(
+            rows.unique, lambda mine, sets: (np.searchsorted(rows.unique, mine), sets)
+        )
+        return
+    for first in range(0, len(held.documents), _SLICE):
+        offsets = held.sets.offsets[first : first + _SLICE + 1]
+        sets = ShingleSets(held.sets.hashes[offsets[0] : offsets[-1]], offsets - offsets[0])
+        yield held.documents[first : first + _SLICE], sets
+
+
+def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) -> _Counted:
+    """Count the shingles in more than ``limit`` documents."""
+    from neardup.kernels.sketch.left import add_to_cells, in_full_cells  # other runs need not wait for them
+
+    nothing, sizes = np.empty(0, np.int64), np.zeros(len(rows.unique), np.int64)
+    tally, affected = _Tally(np.empty(0, np.uint64), nothing, nothing), np.zeros(len(sizes), np.bool_)
+    # most cells then have less than a sixteenth of the limit
+    wanted = 16 * int(rows.units[rows.unique].sum()) // (limit + 1)
+    bits = min(max(wanted, _FEWEST_CELLS).bit_length(), _MOST_CELLS.bit_length() - 1)
+    cells, shift = np.zeros(1 << bits, np.uint32), np.uint64(64 - bits)
+    for documents, sets in _pass(rows, held):
+        add_to_cells(sets.hashes, shift, cells)
+        sizes[documents] = sets.sizes
+        advance(len(documents))
+    if cells.max() > limit:
+        for documents, sets in _pass(rows, held):
+            at = in_full_cells(sets.hashes, shift, cells, np.uint32(limit))
+            hashes, owner = sets.hashes[at], np.repeat(documents, sets.sizes)[at]
+            affected[owner] = True
+            tally += _tally(hashes, owner)
+    return _Counted(tally.above(limit), np.flatnonzero(affected), sizes)
+
+
+def _tally(hashes: UInt64s, owner: Int64s) -> _Tally:
+    """Count the documents of each hash; ``owner`` (ascending) is the document of each."""
+    distinct = np.unique(hashes)
+    at, first = np.searchsorted(distinct, hashes), np.empty(len(distinct), np.int64)
+    first[at[::-1]] = owner[::-1]  # the last assignment stays
+    return _Tally(distinct, np.bincount(at, minlength=len(distinct)), first)
+
+
+def _left_before(rows: Rows, sizes: Int64s) -> Int64s:
+    """int64[rows, 3]: what counts of each row before the common shingles are left out."""
+    if rows.left is not None:
+        return rows.left.copy()
+    left = np.zeros((len(rows), 3), np.int64)
+    left[rows.unique, 0] = left[rows.unique, 1] = sizes
+    left[rows.unique, 2] = rows.units[rows.unique]
+    return left
+
+
+def _sign_again(
+    rows: Rows, sketches: Sketches, affected: Int64s, held: DocumentSets | None, advance: Advance
+) -> UInt32s:
+    """The signatures, those of the ``affected`` documents made again, from what now counts; counts that, too.
+
+    With ``held``, the sets without base text, the counts are known and no text is read but for signatures.
+    """
+    base, settings, key, left = rows.corpus.base, rows.settings, rows.corpus.key, rows.left
+    assert base is not None
+    assert left is not None
+    signatures = np.concatenate(sketches.signatures)
+    slots = signatures.shape[1]
+    if held is not None:
+        left[rows.unique, 1] = held.sets.sizes
+
+    def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> tuple[Int64s, Int64s | None, UInt32s]:
+        signed = sign_left(texts, places, settings, base, slots) if slots else np.empty((len(mine), 0), np.uint32)
+        return mine, None if held else count_left(texts, places, settings, key, base), signed
+
+    if slots or held is None:
+        for mine, counts, signed in rows.corpus.with_chunks(rows.unique[affected], of_chunk):
+            if counts is not None:
+                left[mine] = counts
+            signatures[np.searchsorted(rows.unique, mine)] = signed
+            advance(len(mine))
+    return signatures
+
+
+def _with_something(
+    rows: Rows, signatures: UInt32s, sketches: Sketches, held: DocumentSets | None
+) -> tuple[Rows, Sketches, DocumentSets | None]:
+    """The same without the documents that consist of base text; the store of the rows has the ``held`` sets."""
+    assert rows.left is not None
+    stays = something_left(rows.left[rows.unique], rows.settings.search.measure)
+    made = replace(rows, unique=rows.unique[stays])
+    if held is not None:  # the sets of the documents without anything are empty
+        offsets = np.concatenate(([0], np.cumsum(held.sets.sizes[stays])))
+        held = DocumentSets(np.arange(len(made.unique)), ShingleSets(held.sets.hashes, offsets))
+        made.sets("shingles").adopt(held)
+    return made, Sketches((signatures[stays],), sketches.simhashes[stays]), held
+
+
+def _left_of(held: DocumentSets, rows: Rows, affected: Int64s, common: BaseText) -> DocumentSets:
+    """The sets in memory without the ``common`` shingles, which only the ``affected`` documents have."""
+    from neardup.kernels.sketch.left import drop_from_sets
+
+    has = np.zeros(len(held.documents), np.bool_)
+    has[affected] = True
+    table = common.table(rows.corpus.key)
+    hashes, offsets = drop_from_sets(held.sets.hashes, held.sets.offsets, has, table)
+    return DocumentSets(held.documents, ShingleSets(hashes, offsets))
+
+
+def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseText]:
+    """The table of the common shingles, and the shingles as base text: each is read in its first document."""
+    key, settings = rows.corpus.key, rows.settings
+    published, texts = np.zeros(len(common.hashes), np.uint64), [""] * len(common.hashes)
+    documents = np.unique(common.first)
+
+    def of_chunk(mine: Int64s, array: pa.Array, places: Int64s) -> list[tuple[str, Place]]:
+        return [(_text(array[place]), _place(array, place, settings, key, common.hashes)) for place in places]
+
+    by_word, length = settings.shingles.unit == "word", settings.shingles.length
+    for found in rows.corpus.with_chunks(rows.unique[documents], of_chunk):
+        for text, (number, at, public) in found:
+            published[number] = public
+            units = read(text).units(by_word).strings
+            for k, begin in zip(number.tolist(), at.tolist(), strict=True):
+                texts[k] = (" " if by_word else "").join(units[begin : begin + length])
+    order = sorted(range(len(texts)), key=lambda k: (-common.documents[k], texts[k]))
+    counts = common.documents[order]
+    table = pa.table(
+        {
+            "text": pa.array([texts[k] for k in order], pa.string()),
+            "documents": pa.array(counts, pa.int64()),
+            "share": pa.array(counts / max(different, 1), pa.float64()),
+        }
+    )
+    return table, BaseText(common.hashes, np.unique(published))
+
+
+def _place(texts: pa.Array, place: int, settings: Settings, key: Key, common: UInt64s) -> Place:
+    """Find the ``common`` shingles (by ``key``, sorted) in one of the texts."""
+    made, length = [], settings.shingles.length
+    for each in (key, PUBLIC):
+        units = shingle_sets(texts, np.array([place]), settings, each, "tokens").hashes
+        hashes = np.empty(max(len(units), 1), np.uint64)
+        made.append(hashes[: shingle_hashes(units, len(units), length, each.shingles, hashes)])
+    hashes, public = made
+    number = np.minimum(np.searchsorted(common, hashes), len(common) - 1)
+    at = np.flatnonzero(common[number] == hashes)
+    return number[at], at, public[at]
+
+
+def _text(value: pa.Scalar) -> str:
+    found = value.as_py()
+    return found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)

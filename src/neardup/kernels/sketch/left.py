@@ -1,0 +1,198 @@
+"""Texts → the features that are left of them when the shingles of base texts do not count.
+
+Base shingles are in an open-addressing table. Features of shingles lose the shingles in the table. Features of
+units (words, tokens) lose the units that such a shingle covers, as if they were not in the text.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels.compiled import njit
+from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.sketch.documents import IN_ORDER, NUMBERED, content_rank, number_occurrences, unit_hashes
+from neardup.kernels.sorting import copy_into, sort_distinct
+
+_FREE, _ONE = np.uint64(0), np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def table_of(hashes):
+    """Return a table (uint64) of distinct ``hashes`` (uint64) for ``_is_in``.
+
+    A power of two of cells, at most a quarter full, in which 0 is free; then one element: whether 0 is a hash.
+    """
+    size = 16
+    while size < 4 * hashes.size:
+        size *= 2
+    table = np.zeros(size + 1, np.uint64)
+    mask = size - 1
+    for value in hashes:
+        if value == _FREE:
+            table[size] = _ONE
+            continue
+        at = np.int64(value & np.uint64(mask))
+        while table[at] != _FREE:
+            at = (at + 1) & mask
+        table[at] = value
+    return table
+
+
+@njit(cache=True, nogil=True)
+def _is_in(table, value):
+    mask = table.size - 2
+    if value == _FREE:
+        return table[mask + 1] == _ONE
+    at = np.int64(value & np.uint64(mask))
+    while table[at] != _FREE:
+        if table[at] == value:
+            return True
+        at = (at + 1) & mask
+    return False
+
+
+@njit(cache=True, nogil=True)
+def keep_others(hashes, n, table):
+    """Move the hashes of ``hashes[:n]`` that are not in the table to the front, in order; return their number."""
+    left = 0
+    for i in range(n):
+        value = hashes[i]
+        if not _is_in(table, value):
+            hashes[left] = value
+            left += 1
+    return left
+
+
+@njit(cache=True, nogil=True)
+def mark_covered(shingles, n_shingles, n_units, table, covered):
+    """Set ``covered[:n_units]`` (bool): which units are in a shingle of the table; return the number of others.
+
+    ``shingles[:n_shingles]`` (uint64) are the hashes of all shingles of the units, in text order.
+    """
+    length, until, left = n_units - n_shingles + 1, 0, 0
+    for i in range(n_units):
+        if i < n_shingles and _is_in(table, shingles[i]):
+            until = i + length
+        covered[i] = i < until
+        left += i >= until
+    return left
+
+
+@njit(cache=True, nogil=True)
+def _drop(units, n, covered):
+    """Move the units of ``units[:n]`` that are not covered to the front, in order; return their number."""
+    left = 0
+    for i in range(n):
+        units[left] = units[i]
+        left += not covered[i]
+    return left
+
+
+@njit(cache=True, nogil=True)
+def _grown(scratch, needed):
+    return scratch if scratch.size >= needed else np.empty(needed + needed // 2, scratch.dtype)
+
+
+@njit(cache=True, nogil=True)
+def _left_units(texts, n, length, key, table, scratch):
+    """Drop the covered units of ``texts[0][:n]``; return their number. ``scratch`` = (hashes, covered)."""
+    hashes, covered = scratch
+    n_shingles = shingle_hashes(texts[0], n, length, key.shingles, hashes)
+    mark_covered(hashes, n_shingles, n, table, covered)
+    return _drop(texts[0], n, covered)
+
+
+@njit(cache=True, nogil=True)
+def left_sets(batch, rows, tables, form, keys, ignored):
+    """Hash what is left of the documents ``rows`` (int64) of a TextBatch, see ``kernels.sketch.documents``.
+
+    Returns (hashes, ends, ranks) like ``shingle_sets``. ``form`` = (unit, length of base shingles, length of the
+    features, content, whether covered units are dropped first), int64[5]; ``ignored`` = the tables of base
+    shingles under the two ``keys`` (public, counting).
+    """
+    unit, base_length, length, content = form[0], form[1], form[2], form[3]
+    out, used = np.empty(4096, np.uint64), np.int64(0)
+    ends = np.empty(rows.size, np.int64)
+    ranks = np.empty(rows.size if content == IN_ORDER else 0, np.uint64)
+    texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
+    hashes, scratch = np.empty(4096, np.uint64), np.empty(4096, np.uint64)
+    covered = np.empty(4096, np.bool_)
+    for k in range(rows.size):
+        if content == IN_ORDER:
+            texts, n, _ = unit_hashes(batch, rows[k], tables, unit, keys[0], texts)
+            hashes, covered = _grown(hashes, n), _grown(covered, n)
+            n = _left_units(texts, n, base_length, keys[0], ignored[0], (hashes, covered))
+            ranks[k] = content_rank(texts[0], n)
+        texts, n, _ = unit_hashes(batch, rows[k], tables, unit, keys[1], texts)
+        hashes, scratch, covered = _grown(hashes, n), _grown(scratch, n), _grown(covered, n)
+        if form[4]:
+            n = _left_units(texts, n, base_length, keys[1], ignored[1], (hashes, covered))
+        if content == IN_ORDER:
+            copy_into(hashes, 0, texts[0], n)
+        else:
+            n = shingle_hashes(texts[0], n, length, keys[1].shingles, hashes)
+            if not form[4]:
+                n = keep_others(hashes, n, ignored[1])
+            if content == NUMBERED:
+                number_occurrences(hashes, n, keys[1])
+            n = sort_distinct(hashes, n, scratch)
+        if used + n > out.size:
+            larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
+            copy_into(larger, 0, out, used)
+            out = larger
+        copy_into(out, used, hashes, n)
+        used += n
+        ends[k] = used
+    return out[:used], ends, ranks
+
+
+@njit(cache=True, nogil=True)
+def count_left(batch, rows, tables, form, key, ignored, counts):
+    """``counts[k]`` (int64[m, 3]) = all shingles of document ``rows[k]``, those that count, units that count.
+
+    ``form`` = (unit, shingle length), int64[2]; ``ignored`` is the table of base shingles under ``key``. Shingles
+    are distinct.
+    """
+    texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
+    hashes, scratch = np.empty(4096, np.uint64), np.empty(4096, np.uint64)
+    covered = np.empty(4096, np.bool_)
+    for k in range(rows.size):
+        texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], key, texts)
+        hashes, scratch, covered = _grown(hashes, n), _grown(scratch, n), _grown(covered, n)
+        n_shingles = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
+        counts[k, 2] = mark_covered(hashes, n_shingles, n, ignored, covered)
+        counts[k, 0] = sort_distinct(hashes, n_shingles, scratch)
+        counts[k, 1] = keep_others(hashes, counts[k, 0], ignored)
+
+
+@njit(cache=True, nogil=True)
+def add_to_cells(hashes, shift, cells):
+    """Add 1 to the cell (uint32) of the top bits of each hash (uint64), by which ``shift`` leaves an index."""
+    for value in hashes:
+        cells[value >> shift] += np.uint32(1)
+
+
+@njit(cache=True, nogil=True)
+def in_full_cells(hashes, shift, cells, most):
+    """Return int64[hits]: the places in ``hashes`` (uint64) of those whose cell has more than ``most``."""
+    places, hits = np.empty(hashes.size, np.int64), 0
+    for i in range(hashes.size):
+        places[hits] = i
+        hits += cells[hashes[i] >> shift] > most
+    return places[:hits]
+
+
+@njit(cache=True, nogil=True)
+def drop_from_sets(hashes, offsets, affected, table):
+    """Return (hashes, offsets) of sets without the hashes in a table.
+
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64); only ``affected`` (bool) sets may have such hashes.
+    """
+    out, ends = np.empty(hashes.size, np.uint64), np.zeros(offsets.size, np.int64)
+    used = np.int64(0)
+    for k in range(offsets.size - 1):
+        for i in range(offsets[k], offsets[k + 1]):
+            out[used] = hashes[i]
+            used += not affected[k] or not _is_in(table, hashes[i])
+        ends[k + 1] = used
+    return out[:used], ends

@@ -1,0 +1,89 @@
+"""The columns that the settings of a run name: checked before the work, and read in the first pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.display import counted
+from neardup.group.keep import keep_column, keep_columns, require_order
+from neardup.io.labels import digests, find_labels
+from neardup.io.readers import choose_columns
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen, find_column
+from neardup.join.corpus import Part
+from neardup.join.rows import Rows
+from neardup.settings import Settings
+from neardup.settings.rules import listed, order_of
+
+
+def parts_of(
+    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None
+) -> tuple[Part, ...]:
+    """The inputs of a run and the columns to read from each; the reference set, if any, comes first.
+
+    Raises InputError for columns that are missing or of another type than the settings need.
+    """
+    check_columns(documents, settings)
+    keep, asked = settings.keep, settings.relations
+    extra = dict.fromkeys((*keep_columns(keep.keep), *((keep.sources,) if keep.sources else ())))
+    new = Part(documents, columns.text, columns.id, tuple(extra), asked)
+    if against is None:
+        return (new,)
+    for option, name in _relations(settings):
+        find_labels(against, name, option, " in the reference set")
+    # a reference set is usually an earlier result: use the same columns, unless it lacks them
+    names = {column.name for column in against.columns}
+    same_text = columns.text if columns.text in names else None
+    same_id = columns.id if columns.id in names else None
+    old = choose_columns(against, same_text, same_id)
+    return Part(against, old.text, old.id, (), asked), new
+
+
+def check_columns(documents: Documents, settings: Settings) -> None:
+    """Raise InputError if a column that the settings name is missing in the documents or of the wrong type."""
+    schema: pa.Schema | None = getattr(documents, "schema", None)
+    for policy in listed(settings.keep.keep):
+        name = keep_column(policy)
+        if name is None:
+            continue
+        if order_of(policy) is not None:
+            find_labels(documents, name, "--keep")
+            continue
+        find_column(documents, name, "--keep")
+        if schema is not None and name in schema.names:
+            require_order(policy, schema.field(name).type)
+    for option, name in _relations(settings):
+        find_labels(documents, name, option)
+    if settings.keep.sources:
+        find_labels(documents, settings.keep.sources, "--sources")
+
+
+def related_notes(rows: Rows) -> list[str]:
+    """Notes on the values that decide which documents are compared: how many, and how often one is missing."""
+    asked, key = rows.settings.relations, rows.corpus.key
+    across = (asked.across,) if asked.across else ()
+    notes = []
+    for role, names, told in (
+        ("within", asked.within, rows.row_related.within),
+        ("across", across, rows.row_related.across),
+    ):
+        if not names or not len(told):
+            continue
+        column = "column" if len(names) == 1 else "columns"
+        listed_names = ", ".join(f'"{name}"' for name in names)
+        missing = int(np.count_nonzero(told == digests([pa.nulls(1)] * len(names), role, key)[0, 0]))
+        without = f"; {counted(missing, 'document')} without one count as of one value" if missing else ""
+        values = counted(len(np.unique(told)), "value")
+        notes.append(f"compared {role} {values} of the {column} {listed_names}{without}")
+    return notes
+
+
+def _relations(settings: Settings) -> Iterator[tuple[str, str]]:
+    """(option, column) of the columns that say which documents may be pairs."""
+    for name in settings.relations.within:
+        yield "--within", name
+    if settings.relations.across:
+        yield "--across", settings.relations.across

@@ -1,0 +1,101 @@
+"""The kinds of difference of the reported pairs: texts read in portions, pairs judged in worker threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.comparison.kinds.names import KINDS
+from neardup.join.rows import Rows
+from neardup.run.account import Stages
+from neardup.runtime import ordered_map
+from neardup.tables import Int64s, column
+
+if TYPE_CHECKING:
+    from neardup.text.units import Reading
+
+KIND = "kind"
+"""The column of the tables of pairs."""
+UNKNOWN = "not determined"
+"""The name under which pairs without a kind are counted."""
+
+HELD_BYTES = 1 << 28
+"""Bytes of text held at a time, except that two documents are always held together."""
+MOST_BYTES = 1 << 24
+"""Pairs with more text than this are not judged: a thread needs up to forty times as much memory."""
+_PAIRS = 16
+"""Pairs that one task judges."""
+
+
+def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, stages: Stages) -> pa.Table:
+    """Return the table of pairs with the column ``kind``, if the settings ask for it.
+
+    ``pairs`` are the same pairs by document number (columns a, b). A kind is null where it cannot be determined.
+    """
+    if not rows.settings.grouping.kinds:
+        return table
+    with stages.stage("kinds", pairs.num_rows, "pairs") as advance:
+        a, b = (rows.unique[column(pairs, end)] for end in ("a", "b"))
+        kinds = np.full(len(a), -1, np.int8)
+        for inside in _portions(a, b, rows.bytes):
+            texts = _texts(rows, np.union1d(a[inside], b[inside]))
+            tasks = [inside[first : first + _PAIRS] for first in range(0, len(inside), _PAIRS)]
+
+            def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
+                return list(_judged(a[task].tolist(), b[task].tolist(), texts))
+
+            for task, found in zip(tasks, ordered_map(work, tasks, rows.settings.work.threads), strict=True):
+                kinds[task] = found
+                advance(len(task))
+    names = pa.array(KINDS, pa.string()).take(pa.array(kinds, mask=kinds < 0))
+    return table.append_column(KIND, names)
+
+
+def counts_of(table: pa.Table) -> dict[str, dict[str, int]]:
+    """Return the part of ``run.json`` about the kinds of the pairs: nothing if they were not asked for."""
+    if KIND not in table.column_names:
+        return {}
+    counts = {name: pc.sum(pc.equal(table[KIND], name)).as_py() or 0 for name in KINDS}
+    return {"kinds": {**counts, UNKNOWN: table[KIND].null_count}}
+
+
+def _portions(a: Int64s, b: Int64s, sizes: Int64s) -> Iterator[Int64s]:
+    """Yield the pairs of each two blocks of rows; a block has about half of HELD_BYTES of text."""
+    involved = np.union1d(a, b)
+    if not len(involved):
+        return
+    block = np.cumsum(sizes[involved]) // (HELD_BYTES // 2)
+    of_a, of_b = (block[np.searchsorted(involved, rows)] for rows in (a, b))
+    key = of_a * (int(block[-1]) + 1) + of_b
+    order = np.argsort(key, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(key[order])) + 1)
+
+
+def _texts(rows: Rows, wanted: Int64s) -> dict[int, bytes]:
+    """Return the texts of some rows (ascending), by row."""
+
+    def text_of(row: int, texts: pa.Array) -> bytes:
+        buffer = texts[0].as_buffer()
+        return b"" if buffer is None else bytes(buffer)
+
+    return dict(zip(wanted.tolist(), rows.corpus.with_texts(wanted, text_of), strict=True))
+
+
+def _judged(a: list[int], b: list[int], texts: dict[int, bytes]) -> Iterator[int]:
+    """Yield the number of the kind of each pair, −1 where it cannot be determined."""
+    from neardup.comparison.kinds.decide import kind_of  # imported late: other runs do not wait for its kernels
+    from neardup.text.units import read
+
+    last: tuple[int, Reading] | None = None
+    for row, other in zip(a, b, strict=True):
+        if len(texts[row]) + len(texts[other]) > MOST_BYTES:
+            yield -1
+            continue
+        if last is None or last[0] != row:  # pairs are in order of a: a representative is read once
+            last = row, read(texts[row].decode("utf-8", "replace"))
+        name = kind_of(last[1], read(texts[other].decode("utf-8", "replace"))).name
+        yield -1 if name is None else KINDS.index(name)
