@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve, warm
+from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve, show, warm
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options import COMMANDS
 from neardup.settings import FIELDS, RECORDS, Field
@@ -17,6 +17,7 @@ FUNCTIONS = {
     "dedup": batch.dedup,
     "group": batch.group,
     "compare": compare.compare,
+    "show": show.show,
     "plan": plan.plan,
     "explain": explain.explain,
     "add": adding.add,

@@ -38,6 +38,12 @@ def fingerprint_schema(slots: int) -> pa.Schema:
 RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 """The tables of a result; their files have the same names."""
 
+PLACE_TABLES = ("places", "located")
+"""The tables of a result that say where its documents are; results of documents in memory lack them."""
+
+TEXTS_FILE = "texts.parquet"
+"""The texts of the documents in pairs and copies, if they are stored with the result."""
+
 OPTIONAL_TABLES = ("missed", "common")
 """The tables that only some settings make."""
 

@@ -22,6 +22,7 @@ from neardup.comparison.alignment import Alignment
 from neardup.lsh.hamming.pairs import HammingPairs
 from neardup.lsh.hamming.tables import Design, HammingPlan
 from neardup.measures import MEASURES
+from neardup.run import looking
 from neardup.run import records as run_groups
 from neardup.run.found import Found
 from neardup.settings import FIELDS
@@ -46,6 +47,8 @@ RETURNED: dict[str, tuple[type, ...]] = {
         run_groups.Shared,
         run_groups.Decision,
         run_groups.NotJudged,
+        run_groups.Looked,
+        looking.Outside,
     ),
     "Units": (Units,),
     "Alignment": (Alignment,),

@@ -209,7 +209,8 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
     assert (said.status, said.err) == (0, "")
     assert "note          made from the stored pairs of a search at threshold 0.6\n" in said.out
     assert "to remove     1 document (25.0 %)" in said.out
-    files = {f"{name}.parquet" for name in TABLES} | {"problems.jsonl", "run.json", "manifest.json"}
+    files = {f"{name}.parquet" for name in (*TABLES, "places", "located")}
+    files |= {"problems.jsonl", "run.json", "manifest.json"}
     assert {path.name for path in strict.iterdir()} == files
     write_rows(mails, ROWS)
     assert run("dedup", mails, "-o", fresh, "--threshold", "0.98", "--keep", "max:year").status == 0

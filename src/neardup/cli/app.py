@@ -21,6 +21,7 @@ from neardup.cli.options import RECORDS, on_collections, on_files
 from neardup.cli.plan import plan
 from neardup.cli.search import search
 from neardup.cli.serve import serve
+from neardup.cli.show import show
 from neardup.cli.warm import warm
 
 # plain help: it looks the same in a pipe, and importing rich would double the time of --help
@@ -69,6 +70,7 @@ def _add(command: Callable[[T], int], record: type[T]) -> None:
 _add(dedup, on_files.DedupOptions)
 _add(group, on_files.GroupOptions)
 _add(compare, on_files.CompareOptions)
+_add(show, on_files.ShowOptions)
 _add(plan, on_files.PlanOptions)
 _add(explain, on_files.ExplainOptions)
 _add(add, on_collections.AddOptions)

@@ -97,7 +97,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
             outcome = run(documents, columns, settings, against, progress, action, ignore=ignore)
-            found = fill(outcome, folder, action, progress)
+            found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
 
 

@@ -6,24 +6,22 @@ import json as notation
 import os
 import sys
 from collections.abc import Iterable
-from itertools import islice
+from itertools import chain, islice
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import typer
 
 from neardup import display
-from neardup.cli.documents import naming, refuse_second_input
 from neardup.cli.messages import warn
 from neardup.cli.options.on_files import CompareOptions
+from neardup.cli.pairs import TwoTexts, about, pair_of
 from neardup.cli.shown import WIDTH
 from neardup.errors import OutputError
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
 
-LITERAL = ("A", "B")
-"""Names of typed texts."""
 BATCH = 1000
 """Lines to print at a time."""
 
@@ -36,28 +34,28 @@ def compare(options: CompareOptions) -> int:
     _refuse_overwriting_input(options)
     from neardup.io.writers import OutputPage, common_access
 
-    texts = (options.a, options.b) if options.literal else _texts(options)
-    names = LITERAL if options.literal else (_name(options.a), _name(options.b))
     if options.html is None:
-        found = _compared(texts, options)
+        pair = pair_of(options)
+        found = _compared(pair, options)
     else:
-        # opened before the work, so that an unwritable page is reported at once
-        access = common_access(() if options.literal else (name for name in (options.a, options.b) if name != "-"))
-        with OutputPage(options.html, overwrite=options.overwrite, access=access) as page:
-            found = _compared(texts, options)
-            page.write(found.html(names=names, full=options.full))
-    _show(found, names, options)
+        # opened before the comparison, so that an unwritable page is reported at once
+        pair = pair_of(options)
+        with OutputPage(options.html, overwrite=options.overwrite, access=common_access(pair.files)) as page:
+            found = _compared(pair, options)
+            page.write(found.html(names=pair.names, full=options.full))
+    _show(found, pair, options)
     return 0
 
 
-def _compared(texts: tuple[str, str], options: CompareOptions) -> Comparison:
+def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
     from neardup.join.base_documents import base_texts
 
+    stored = {name: value for name, value in pair.settings.items() if name not in options.explicit}
     return compared(
-        *texts,
-        length=options.length,
-        unit=options.unit,
+        *pair.texts,
+        length=stored.get("length", options.length),
+        unit=stored.get("unit", options.unit),
         min_chunk=options.min_chunk,
         stop_words=options.stop_words,
         ignore_numbers=options.ignore_numbers,
@@ -77,37 +75,19 @@ def _refuse_overwriting_input(options: CompareOptions) -> None:
             )
 
 
-def _texts(options: CompareOptions) -> tuple[str, str]:
-    refuse_second_input((options.a, options.b))
-    return _read(options.a), _read(options.b)
-
-
-def _read(name: str) -> str:
-    from neardup.io.readers import read_document, read_stream
-
-    if name == "-":
-        return read_stream(sys.stdin.buffer)
-    with naming(name):
-        return read_document(name)
-
-
-def _name(typed: str) -> str:
-    return "standard input" if typed == "-" else os.fsencode(typed).decode("utf-8", "replace")
-
-
-def _show(found: Comparison, names: tuple[str, str], options: CompareOptions) -> None:
+def _show(found: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
     from neardup.comparison.show import as_text, facts_of, notes_on
 
     colour = _has_colour()
     width = options.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
     if options.json:
-        typer.echo(notation.dumps(found.as_dict()))
+        typer.echo(notation.dumps({**pair.described, **found.as_dict()}))
         for note in notes_on(found):
             warn(note)
     elif options.html is None:
-        _print(as_text(found, names, width, colour=colour, full=options.full))
+        _print(chain(about(pair, width), as_text(found, pair.names, width, colour=colour, full=options.full)))
     else:
-        _print([*facts_of(found, width), "", f"written  {display.printable(options.html)}"])
+        _print([*about(pair, width), *facts_of(found, width), "", f"written  {display.printable(options.html)}"])
 
 
 def _has_colour() -> bool:

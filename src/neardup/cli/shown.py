@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -41,6 +42,14 @@ def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
         typer.echo(line)
     for text in run["warnings"]:
         warn(display.printable(text))
+
+
+def unbroken(lines: Sequence[display.Line], width: int) -> Iterator[str]:
+    """Yield labelled lines like ``display.aligned``, but break no word: paths and ids can be copied."""
+    column = max((len(label) for label, _ in lines), default=0) + 2
+    for label, said in lines:
+        line, indent = f"{label:<{column}}{said}", " " * column
+        yield fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 class Shown:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.io.readers import Problem, open_documents
 from neardup.runtime import Progress, Silent
+
+if TYPE_CHECKING:
+    from neardup.comparison.compare import Comparison
 
 _PAGE = 1000
 
@@ -215,6 +218,22 @@ class Collection(GroupsAndDecisions):
         if row.id != name:
             raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
         return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles)
+
+    def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:
+        """Compare two documents by every measure, as :func:`neardup.compare` does, with the shingles of this file.
+
+        ``how`` are the keywords of that function. Raises InputError for an unknown id.
+
+        >>> import tempfile, os
+        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        ...     _ = mails.add(["the harbour office is closed", "the harbour office is closed on Friday"])
+        ...     mails.compare("#1", "#2").measures["containment_a"]
+        1.0
+        """
+        from neardup.comparison.compare import compare  # other uses need not wait for its kernels
+
+        texts = self.get(a).text, self.get(b).text
+        return compare(*texts, **{"length": self.settings.length, **how})
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False

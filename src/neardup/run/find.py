@@ -43,6 +43,7 @@ from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented
 from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
+from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
@@ -137,8 +138,8 @@ def run(
     notes = (*columns.notes, *of_ids, *noticed, *base.notes)
     told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
     access = access_of(documents, against, None if ignore is None else ignore.documents)
-    found = Found(pairs, of_groups, copies, told, rows.problems, missed, ranks, aside, access, base.common)
-    return Outcome(found, done)
+    tables = (pairs, of_groups, copies, told, rows.problems, missed, ranks, aside)
+    return Outcome(Found(*tables, access, base.common, InputTexts(rows.corpus)), done)
 
 
 def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +15,26 @@ from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import lost, show
-from neardup.run.records import SHINGLES, Decision, Group, Id, Member, NotJudged, ResultRecord, Shared, unknown_id
+from neardup.run.looking import Outside, looked, no_places, outside
+from neardup.run.recorded import stored_texts
+from neardup.run.records import (
+    SHINGLES,
+    Decision,
+    Group,
+    Id,
+    Looked,
+    Member,
+    NotJudged,
+    ResultRecord,
+    Shared,
+    unknown_id,
+)
 from neardup.run.regroup import regroup
 from neardup.run.stored import read_result
-from neardup.tables import RESULT_TABLES
+from neardup.tables import RESULT_TABLES, TEXTS_FILE, column
+
+if TYPE_CHECKING:
+    from neardup.comparison.compare import Comparison
 
 SHOWN_GROUPS = 10
 
@@ -52,6 +70,11 @@ class Found(ResultRecord):
         ids = pc.unique(self.groups["group"])
         return self._groups_of(ids if limit is None else ids[:limit])
 
+    def group(self, id: Id) -> Group | None:
+        """Return the group with this id, which is the id of its representative; None if there is none."""
+        groups = self._groups_of(pa.array([id], self.groups.schema.field("group").type))
+        return groups[0] if groups and groups[0].members else None
+
     def why(self, id: Id) -> Decision:
         """Return the evidence for one document. Raises InputError for an id that is not in this result."""
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
@@ -64,6 +87,49 @@ class Found(ResultRecord):
         group = self._groups_of(member_of["group"].combine_chunks())[0]
         member = next(member for member in group.members if member.id == id)
         return Decision(id, group.id, copy_of, member)
+
+    def look(self, id: Id) -> Looked:
+        """Read a document again: its text, and where it is. Any document of the input can be read, kept or not.
+
+        Raises InputError for an unknown id, for an input that has changed or moved (``load`` accepts its new
+        place), and for a stored result of documents that were in memory.
+        """
+        return looked(self, id)
+
+    def compare(self, a: Id, b: Id, **how: Any) -> Comparison:
+        """Compare two documents of the input by every measure, as :func:`neardup.compare` does.
+
+        ``how`` are its keywords; ``length`` and ``unit`` are those of the run unless given. Raises InputError as
+        :meth:`look` does.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today"], threshold=0.6).compare(0, 1).measures["resemblance"]
+        0.9
+        """
+        from neardup.comparison.compare import compare  # other results need not wait for its kernels
+
+        settings = {name: self.run["settings"][name] for name in ("length", "unit")}
+        return compare(self.look(a).text, self.look(b).text, **{**settings, **how})
+
+    def pair(self, a: Id, b: Id) -> Shared | None:
+        """Return the counts of a pair, seen from ``a``; None if none is stored. Exact copies have the same pairs.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> print(find([text, text + " today"], threshold=0.6).pair(1, 0))
+        shared 9 of 10 + 9 shingles
+        """
+        first_of = self._copied([a, b])
+        ends = first_of.get(a, a), first_of.get(b, b)
+        return self._shared(set(ends)).get(ends)
+
+    def outside(self, id: Id, limit: int = SHOWN_GROUPS) -> tuple[Outside, ...]:
+        """Return the nearest documents outside the group of a document, by the stored pairs of its members.
+
+        Pairs below the threshold are not stored. An exact copy is represented by the first of its kind.
+        """
+        return outside(self, id, limit)
 
     def at(self, threshold: float) -> Found:
         """Return the result at a stricter threshold, from the stored pairs; no document is read again.
@@ -81,13 +147,15 @@ class Found(ResultRecord):
         """
         return regroup(self, threshold)
 
-    def save(self, out: str | Path, *, overwrite: bool = False) -> None:
+    def save(self, out: str | Path, *, overwrite: bool = False, store_texts: bool = False) -> None:
         """Write the tables and ``run.json``, but no documents, into the folder ``out``; :func:`load` reads them.
 
-        Raises OutputError if the folder cannot be written, or if it exists and ``overwrite`` is not set.
+        With ``store_texts`` the texts of all documents in pairs and copies are written too, so that :meth:`look`
+        and :meth:`compare` need no input. Raises OutputError if the folder cannot be written, or if it exists and
+        ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
-            write_result(self, folder)
+            write_result(self, folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -154,8 +222,11 @@ class Found(ResultRecord):
         raise InputError(unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
 
 
-def load(folder: str | Path) -> Found:
+def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None = None) -> Found:
     """Load the result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
+
+    ``inputs`` are the files and folders of the run where they are now, if they have moved; they are read only by
+    :meth:`Found.look` and :meth:`Found.compare`.
 
     Raises InputError for a folder without a result, and FormatError for one of another format version.
 
@@ -165,16 +236,28 @@ def load(folder: str | Path) -> Found:
     """
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])
-    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access)
+    texts = stored_texts(stored, [inputs] if isinstance(inputs, str | Path) else inputs or ())
+    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access, texts=texts)
 
 
-def write_result(found: Found, folder: OutputFolder) -> None:
-    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input."""
+def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = False) -> None:
+    """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input.
+
+    Texts are stored if that is asked for, or if ``found`` is a result that has them.
+    """
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
+    if store_texts and found.texts is None:
+        raise no_places()
+    if found.texts is not None:
+        rows = column(found.ranks, "row")
+        for name, table in found.texts.tables(rows).items():
+            folder.write_table(f"{name}.parquet", table)
+        if store_texts or found.texts.kept:
+            folder.write_texts(TEXTS_FILE, found.texts.each(rows))
     if found.common is not None:
         folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)

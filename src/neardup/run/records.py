@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from neardup import display
 from neardup.io.readers.base import Problem
 from neardup.run.not_judged import no_table
+from neardup.tables import Int64s
 
 Id: TypeAlias = str | int
 """An id as it is in the user's column."""
@@ -150,6 +151,44 @@ class Decision:
         return lines
 
 
+@dataclass(frozen=True)
+class Looked:
+    """A document that was read again: its text, its size in bytes, and its place.
+
+    ``path`` is the file, "" for documents in memory; ``row`` is None for a file that is one document.
+    """
+
+    id: Id
+    text: str
+    size: int
+    path: str
+    row: int | None
+
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        if self.row is None:
+            return self.path
+        return f"row {self.row:,} of {self.path or 'the input in memory'}"
+
+
+class Texts(Protocol):
+    """A way to read the documents of a result again."""
+
+    def look(self, id: Id, row: int | None) -> Looked | None:
+        """Return the document of a row of the run, or find it by its id; None if there is none of this id."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the texts are stored in the result itself."""
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield rows of the run, ascending, with their texts in UTF-8."""
+
+    def tables(self, rows: Int64s) -> dict[str, pa.Table]:
+        """Return the tables ``places`` and ``located`` to store with a result; none for texts in memory."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ResultRecord:
     """The tables of a result and its account.
@@ -164,6 +203,7 @@ class ResultRecord:
     ``run``     settings, counts, plan, recall, warnings, seconds: the content of ``run.json``
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for ``Found.at``
     ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
+    ``texts``   a way to read the documents again, for ``Found.compare``; None in results that record no places
     ``common``  with ``ignore_common``, the shingles left out: text, documents, share; else None
     ``access``  the permission bits that all files of the input have, for ``Found.save``
     """
@@ -178,6 +218,7 @@ class ResultRecord:
     not_judged: pa.Table = field(default_factory=no_table)
     access: int = 0o666
     common: pa.Table | None = None
+    texts: Texts | None = None
 
 
 def unknown_id(id: Id) -> str:

@@ -46,7 +46,14 @@ def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False
         return fill(outcome, folder, action)
 
 
-def fill(outcome: Outcome, folder: OutputFolder, action: Action, progress: Progress | None = None) -> Found:
+def fill(
+    outcome: Outcome,
+    folder: OutputFolder,
+    action: Action,
+    progress: Progress | None = None,
+    *,
+    store_texts: bool = False,
+) -> Found:
     """Write everything into an open folder, and return the result as written.
 
     ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
@@ -62,7 +69,7 @@ def fill(outcome: Outcome, folder: OutputFolder, action: Action, progress: Progr
         found = _without(found, lost)
     spent = {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
     found = replace(found, run={**found.run, **spent})
-    write_result(found, folder)
+    write_result(found, folder, store_texts=store_texts)
     return found
 
 

@@ -6,6 +6,7 @@ read, not mapped; and all their content is checked before it is used.
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ from neardup.io.readers.manifest import (
     ChangedError,
     Manifest,
     damaged,
+    decoded_table,
     read_manifest,
     read_regular,
     read_whole,
 )
 from neardup.run.stored_account import check_run, decoded
 from neardup.run.stored_tables import check_kinds, check_together, decode_table
-from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, RESULT_TABLES
+from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -39,9 +41,12 @@ _MOST_BYTES = 1 << 30
 class StoredResult:
     """The content of the folder except documents: each table by its name, ``run.json``, the rejected rows."""
 
+    folder: Path
     tables: dict[str, pa.Table]
     run: dict[str, Any]
     problems: tuple[Problem, ...]
+    places: dict[str, pa.Table]
+    texts: bool
 
 
 def read_result(folder: Path) -> StoredResult:
@@ -58,13 +63,19 @@ def read_result(folder: Path) -> StoredResult:
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: decode_table(name, data, search) for name, data in files.items()}
         check_together(tables, run, search)
+        places = {
+            name: decoded_table(name, read_whole(folder, f"{name}.parquet", manifest))
+            for name in PLACE_TABLES
+            if f"{name}.parquet" in manifest.files
+        }
+        texts = has_texts(folder, manifest)
         check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
-    return StoredResult(tables, run, problems)
+    return StoredResult(folder, tables, run, problems, places, texts)
 
 
 def _run(folder: Path) -> dict[str, Any]:
@@ -87,6 +98,20 @@ def _run(folder: Path) -> dict[str, Any]:
             "Make the result again with this program",
         )
     return run
+
+
+def has_texts(folder: Path, manifest: Manifest) -> bool:
+    """Return whether the folder has stored texts. Raises ChangedError if they are not as long as those written."""
+    written = manifest.files.get(TEXTS_FILE)
+    if written is None:
+        return False
+    try:
+        found = (folder / TEXTS_FILE).lstat()
+    except OSError:
+        raise ChangedError(f"{TEXTS_FILE} is not there") from None
+    if not stat.S_ISREG(found.st_mode) or found.st_size != written.bytes:
+        raise ChangedError(f"{TEXTS_FILE} has {found.st_size:,} bytes, and {written.bytes:,} were written")
+    return True
 
 
 def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:

@@ -26,6 +26,7 @@ from neardup.cli.options.on_files import (
     ExplainOptions,
     GroupOptions,
     PlanOptions,
+    ShowOptions,
     WarmOptions,
 )
 
@@ -33,6 +34,7 @@ RECORDS: Mapping[str, type] = {
     "dedup": DedupOptions,
     "group": GroupOptions,
     "compare": CompareOptions,
+    "show": ShowOptions,
     "plan": PlanOptions,
     "explain": ExplainOptions,
     "add": AddOptions,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neardup.cli.option import Declared, SettingOptions, all_settings, argument, option, setting
+from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, argument, option, setting
 from neardup.cli.options import shared
 
 
@@ -27,6 +27,7 @@ class DedupOptions:
         False,
         "Remove nothing: write every document, with the columns group, representative and similarity.",
     )
+    store_texts: bool = shared.STORE_TEXTS.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -50,6 +51,7 @@ class GroupOptions:
         "with -o, --threshold, --dry-run, --json and --overwrite.",
         "DIR",
     )
+    store_texts: bool = shared.STORE_TEXTS.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -60,8 +62,17 @@ class GroupOptions:
 class CompareOptions:
     """The options of ``neardup compare``."""
 
-    a: str = argument("A", "A document: text, HTML, PDF, DOCX, mail; - is standard input.")
-    b: str = argument("B", "The document to compare with it.")
+    a: str = argument(
+        "A",
+        "A document: text, HTML, PDF, DOCX, mail; - is standard input; FILE#ROW is a row of a data file. Or a "
+        "result folder or a collection, if two ids follow.",
+    )
+    b: str = argument("B", "The document to compare with it, or the id of a document.")
+    other: str | None = Declared((), None, "The id of the other document.", "ID").field()
+    inputs: list[str] = shared.MOVED.field()
+    text: str | None = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
+    encoding: str = setting("encoding")
+    delimiter: str = setting("delimiter")
     literal: bool = shared.LITERAL.field()
     length: int = setting("length")
     unit: str = setting("unit")
@@ -91,6 +102,18 @@ class CompareOptions:
     )
     json: bool = shared.JSON.field()
     overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """The options of ``neardup show``."""
+
+    out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    id: str = argument("ID", "The id of a document.")
+    inputs: list[str] = shared.MOVED.field()
+    limit: int = option("--limit", 10, "Largest number of members, and of documents outside, to list.", "NUMBER")
+    json: bool = shared.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True)

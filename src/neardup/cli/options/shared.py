@@ -16,6 +16,12 @@ OUT = Declared(
 )
 TEXT = Declared(("--text",), None, "Column with the text; by default one with a usual name.", "COLUMN")
 ID = Declared(("--id",), None, "Column with the ids of the documents; by default source#row.", "COLUMN")
+MOVED = Declared(
+    ("--inputs",),
+    (),
+    "With a result: its input where it is now, if that has moved. May be repeated.",
+    "FILE",
+)
 AGAINST = Declared(
     ("--against",),
     (),
@@ -32,6 +38,12 @@ IGNORE = Declared(
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
+STORE_TEXTS = Declared(
+    ("--store-texts",),
+    False,
+    "Also store the texts of all documents in pairs and copies, compressed, to show and compare them without "
+    "the input.",
+)
 LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.")
 COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
 NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")

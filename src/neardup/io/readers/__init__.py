@@ -60,6 +60,7 @@ __all__ = [
     "join_ids",
     "open_documents",
     "open_files",
+    "open_sources",
     "read_document",
     "read_stream",
 ]
@@ -112,6 +113,11 @@ def open_files(
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
     return documents
+
+
+def open_sources(found: Discovered, reading: ReadingSettings = AUTO) -> Documents:
+    """Open files that were found before."""
+    return _OPENED[found.format](found, CHUNK_BYTES, reading)
 
 
 def _from_list(

@@ -117,6 +117,10 @@ class Chunk(Protocol):
     def source(self) -> str:
         """Display name of the file."""
 
+    @property
+    def first_row(self) -> int:
+        """Number within the file of the first row, good or not."""
+
     def read(self, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns, in the requested order."""
 
@@ -193,6 +197,11 @@ class FailedChunk:
     source: str
     problem: Problem
     native: NativeRows = field(repr=False)
+
+    @property
+    def first_row(self) -> int:
+        """The first lost row, if that is known."""
+        return self.problem.row or 0
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         """Return no rows and the problem."""

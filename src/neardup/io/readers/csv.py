@@ -35,6 +35,7 @@ from neardup.io.readers.base import (
     failure_text,
     no_rows,
 )
+from neardup.io.readers.csv_places import record_places
 from neardup.io.readers.csv_stream import Batch, CsvStream, header_of
 from neardup.io.readers.dialect import Dialect, dialect_of, usual_delimiter
 from neardup.io.readers.encodings import HEAD_BYTES
@@ -167,6 +168,17 @@ class CsvDocuments(StreamDocuments):
             reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
             yield self.failed(position, index, reason, stream.records + len(stream.cuts))
 
+    def stretches(self, position: int) -> list[tuple[int, int]]:
+        """Return places from which the file can be parsed, found by reading all of it."""
+        source = self.sources[position]
+        if position in self._failures or source.compression or not source.is_local or not self.is_utf8(position):
+            return []
+        try:
+            with closing(self.stream(position)) as stream:
+                return record_places(stream, self.dialects[position])
+        except UNREADABLE:
+            return []
+
     def no_native(self) -> NativeRows:
         """Return an empty table with all columns."""
         return NativeTable(no_rows(), self.schema.empty_table())
@@ -184,6 +196,10 @@ class _RecordsChunk:
     @property
     def source(self) -> str:
         return self.owner.names[self.position]
+
+    @property
+    def first_row(self) -> int:
+        return int(self._numbered(np.array([self.batch.first]))[0])
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         table = self.batch.table.select(list(columns))

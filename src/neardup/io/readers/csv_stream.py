@@ -16,7 +16,7 @@ from neardup.io.readers.dialect import Dialect
 from neardup.io.readers.encodings import HEAD_BYTES
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.limits import ROW_BYTES, too_long
-from neardup.io.readers.lines import Stream
+from neardup.io.readers.lines import BYTE_ORDER_MARK, Stream
 
 # Arrow refuses a record longer than a block; the file is then read again with blocks this many times larger.
 _GROW = 8
@@ -224,6 +224,13 @@ def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]
             if block >= ROW_BYTES:
                 raise pa.ArrowInvalid(too_long(_RECORD)) from error
             block = min(block * _GROW, ROW_BYTES)
+
+
+def header_in(head: bytes, dialect: Dialect) -> tuple[str, ...]:
+    """Return the names in the bytes of a header, which Arrow parses in this thread."""
+    latin = head.removeprefix(BYTE_ORDER_MARK).decode("latin-1").encode()
+    with open_records(pa.BufferReader(latin), dialect, len(latin) + 1, (), (), lambda row: "skip") as reader:
+        return tuple(name.encode("latin-1").decode() for name in reader.schema.names)
 
 
 def _straddles(message: str) -> bool:

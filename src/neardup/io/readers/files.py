@@ -46,6 +46,10 @@ class FileDocuments(ABC):
     def require(self, text: str, id: str | None) -> None:  # noqa: B027 - only JSONL has a choice here
         """Accept any row: columns of this format have types."""
 
+    def stretches(self, position: int) -> list[tuple[int, int]]:
+        """Return places in a file to start reading from: (row number, offset in bytes), ascending."""
+        return []
+
     @abstractmethod
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None

@@ -30,6 +30,7 @@ from neardup.io.readers.base import (
     Sink,
     failure_text,
 )
+from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.memory import cut_by_bytes
@@ -87,6 +88,10 @@ class TextDocuments:
             if chosen is None or index in chosen:
                 yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known)
 
+    def digest(self, position: int) -> bytes | None:
+        """Return the digest of a file, made when it was first read; None if it was not read."""
+        return self._known.digests.get(position)
+
     def sink(self, folder: Path, extra: Any) -> Sink:
         """Make the folder ``kept``, for copies of the files."""
         return FilesSink(folder / "kept", self.sources)
@@ -116,6 +121,7 @@ class _Known:
     reasons: dict[int, Problem | None] = field(default_factory=dict)
     read: dict[int, _Read] = field(default_factory=dict)
     room: int = _KEPT_BYTES
+    digests: dict[int, bytes] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def decode(self, row: int, file: Source, data: bytes) -> bytes:
@@ -216,6 +222,7 @@ class _FilesChunk:
                 _refuse_other_kinds(file, stream.read(HEAD_BYTES))
         refuse_size(file.size)
         data = file.read_bytes()
+        self.known.digests[row] = digest_of_bytes(data)
         _refuse_other_kinds(file, data[:HEAD_BYTES])
         if format_of(file.path, data) == "text":
             return _Read(self.known.decode(row, file, data), {})

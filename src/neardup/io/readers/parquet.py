@@ -25,7 +25,7 @@ from neardup.io.readers.base import (
 )
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_footer import FooterGroup, read_footer
-from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan
+from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan, plan_group
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_parquet import ParquetSink, extended, layout_of
@@ -80,6 +80,32 @@ class ParquetDocuments(TableDocuments):
                 yield _GroupsChunk(indexes[0], self, position, part)
             else:
                 yield from self._stream(position, part, indexes, want, columns)
+
+    def row(self, row: int, columns: Sequence[str]) -> ReadRows | None:
+        """Decode a row of the first file: its row group up to the row. None for a row that is not there."""
+        if self.failures:
+            return None
+        ends = np.cumsum([group.rows for group in self.footers[0]])
+        group = int(np.searchsorted(ends, row, side="right"))
+        if row < 0 or group == len(ends):
+            return None
+        with self.sources[0].open_raw() as raw:
+            part = plan_group(self.footers[0], group, raw, partial(self.open, 0))
+        end = part.first_row + part.rows
+        try:
+            if part.batch_rows is None:
+                raise pa.ArrowInvalid(part.refused)
+            with self.open(0) as file:
+                first = part.first_row
+                for batch in file.iter_batches(part.batch_rows, [group], self.in_file(columns), use_threads=False):
+                    if row < first + batch.num_rows:
+                        table = pa.Table.from_batches([batch.slice(row - first, 1)])
+                        return self.rows(0, table, np.array([row]), columns)
+                    first += batch.num_rows
+        except UNREADABLE as error:
+            problem = Problem(self.names[0], row, lost_rows(part.first_row, end, error))
+            return ReadRows(self.empty(0), no_rows(), (problem,))
+        return None
 
     def _plan(self, position: int) -> list[RowGroups]:
         if position not in self._plans:
@@ -161,6 +187,10 @@ class _GroupsChunk:
     @property
     def source(self) -> str:
         return self.owner.names[self.position]
+
+    @property
+    def first_row(self) -> int:
+        return self.part.first_row
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         table, row_numbers, problems = self._decode(self.owner.in_file(columns))

@@ -17,6 +17,9 @@ from neardup.io.readers.parquet_pages import ParquetPage, pages_of
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20
 
+# To read one row, the rows before it in its row group are decoded in batches of about this size.
+_SMALL_BATCH_BYTES = 1 << 20
+
 # In a dictionary, the length precedes each value.
 _LENGTH_BYTES = 4
 
@@ -99,6 +102,21 @@ def plan(
         row += rows
     close()
     return parts
+
+
+def plan_group(
+    groups: Sequence[FooterGroup], group: int, file: Any, dictionaries: Callable[[str], Any]
+) -> RowGroups:
+    """Plan one row group to be read in small batches, within the same limits as ``plan``."""
+    stored, first = groups[group], sum(earlier.rows for earlier in groups[:group])
+    try:
+        decoded = decoded_size(stored, group, file, dictionaries, _unpacked(stored, group, file))
+    except _TooLargeError as error:
+        return RowGroups((group,), first, stored.rows, None, str(error))
+    batch = stored.rows * _SMALL_BATCH_BYTES // max(1, decoded.size)
+    if decoded.largest:
+        batch = min(batch, BIG_GROUP_BYTES // decoded.largest)
+    return RowGroups((group,), first, stored.rows, max(1, batch))
 
 
 class _TooLargeError(Exception):

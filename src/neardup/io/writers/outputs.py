@@ -16,6 +16,7 @@ from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, req
 from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.output import Output
 from neardup.io.writers.place import flush
+from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
 
 
@@ -62,6 +63,13 @@ class OutputFolder(Output):
             # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
             pq.write_table(table, self.path(name), compression="zstd")
             self._digested.add(name)
+        except OSError as error:
+            raise self.failed(error, name) from error
+
+    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes]]) -> None:
+        """Write texts by the row of the run; without a digest in the manifest, since they may be gigabytes."""
+        try:
+            write_texts(self.path(name), texts)
         except OSError as error:
             raise self.failed(error, name) from error
 

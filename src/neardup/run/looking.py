@@ -1,0 +1,141 @@
+"""Find a document of a result by its id, and read its text again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import counted, printable
+from neardup.errors import InputError
+from neardup.join.criterion import similarity_of
+from neardup.measures import MEASURES
+from neardup.run.records import Id, Looked, ResultRecord, Shared
+from neardup.run.tables import COUNTS, MEASURED
+from neardup.run.texts import MOST_DIGITS
+from neardup.tables import Floats, Int64s, column
+
+
+def looked(found: ResultRecord, id: Id) -> Looked:
+    """Return a document of the input. Raises InputError if it cannot be read as it was."""
+    if found.texts is None:
+        raise no_places()
+    row, size = _recorded(found, id)
+    document = found.texts.look(id, row)
+    if document is None:
+        raise InputError(f"There is no document {printable(id)} in the input", "An id as it is in the input")
+    if size is not None and document.size != size:
+        raise InputError(
+            f"{printable(id)} has changed since the result was made: it has {counted(document.size, 'byte')}, and "
+            f"{size:,} were read ({printable(document.where)})",
+            "The input as the run read it",
+            "Make the result again",
+        )
+    return document
+
+
+def no_places() -> InputError:
+    """Return the error for a result without places and texts."""
+    return InputError(
+        "The result does not record where its documents are: they were in memory, or an earlier version made it",
+        "A result of documents in files, or one with stored texts",
+        "Make the result again from files, or with --store-texts (save(store_texts=True) in Python)",
+    )
+
+
+def _recorded(found: ResultRecord, id: Id) -> tuple[int | None, int | None]:
+    """Return the row of a document and the size of its text, if the result has them.
+
+    If a document of the reference set has the same id, the one of the new input counts.
+    """
+    rows = found.ranks.filter(_is(found.ranks, id)).select(["row", "bytes", "reference"]).to_pylist()
+    rows.sort(key=lambda row: bool(row["reference"]))
+    return (rows[0]["row"], rows[0]["bytes"]) if rows else (None, None)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A document that is not in a group although it has a pair with a ``member``; ``group`` is its own, if any."""
+
+    id: Id
+    similarity: float
+    member: Id
+    group: Id | None
+
+
+def outside(found: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
+    """Return the nearest documents outside the group of a document, by the stored pairs of its members.
+
+    Documents below the threshold are not among them, because their pairs are not stored. Exact copies are
+    represented by the first of them.
+    """
+    group_of = _groups_of(found)
+    inside = {member for member, group in group_of.items() if group == group_of.get(id, id)} | {id}
+    first = dict(zip(found.copies["id"].to_pylist(), found.copies["copy_of"].to_pylist(), strict=True))
+    firsts = pa.array([first.get(member, member) for member in inside], found.pairs.schema.field("id_a").type)
+    from_a, from_b = (pc.is_in(found.pairs[end], value_set=firsts) for end in ("id_a", "id_b"))
+    crossing = found.pairs.filter(pc.xor(from_a, from_b))
+    rows = zip(
+        crossing["id_a"].to_pylist(),
+        crossing["id_b"].to_pylist(),
+        pc.is_in(crossing["id_a"], value_set=firsts).to_pylist(),
+        similarities(found, crossing).tolist(),
+        strict=True,
+    )
+    ends = [(b, value, a) if a_inside else (a, value, b) for a, b, a_inside, value in rows]
+    ends.sort(key=lambda end: (-end[1], end[2] != first.get(id, id), str(end[0])))
+    nearest: dict[Id, Outside] = {}
+    for other, value, member in ends:
+        nearest.setdefault(other, Outside(other, value, member, group_of.get(other)))
+    return tuple(nearest.values())[:limit]
+
+
+def similarities(found: ResultRecord, pairs: pa.Table) -> Floats:
+    """Return the similarities of some pairs of a result by the measure of the run, in the better direction."""
+    shared, *sizes = (column(pairs, name) for name in (MEASURED if "common" in pairs.column_names else COUNTS))
+    return _similarities(found, shared, *sizes)
+
+
+def similarity_of_pair(found: ResultRecord, pair: Shared) -> float:
+    """Return the similarity of a pair by the measure of the run, in the better direction."""
+    counts = (np.array([count]) for count in (pair.shared, pair.size, pair.other_size))
+    return float(_similarities(found, *counts)[0])
+
+
+def _similarities(found: ResultRecord, shared: Int64s, size: Int64s, other: Int64s) -> Floats:
+    formula = MEASURES[found.run["settings"]["measure"]].formula
+    return np.maximum(similarity_of(shared, size, other, formula), similarity_of(shared, other, size, formula))
+
+
+def fate(found: ResultRecord, id: Id) -> str:
+    """Describe in a few words whether a document stays, and why."""
+    rows = found.groups.filter(_is(found.groups, id)).to_pylist()
+    if rows:
+        return f"{'kept' if rows[0]['kept'] else 'removed'}: {rows[0]['reason']}"
+    aside = found.not_judged.filter(_is(found.not_judged, id)).to_pylist()
+    if aside:
+        return f"{'kept' if aside[0]['kept'] else 'removed'}, not judged: {aside[0]['reason']}"
+    return "kept: it is in no group"
+
+
+def _is(table: pa.Table, id: Id) -> pa.ChunkedArray:
+    """Return which rows of a table have an id."""
+    kind = table["id"].type
+    if isinstance(id, str) and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return pc.equal(table["id"], pa.scalar(id, kind))
+    return pc.equal(pc.cast(table["id"], pa.large_string()), str(id))
+
+
+def typed_id(found: ResultRecord, typed: str) -> Id:
+    """Return an id that was typed as the result has it: a number where its ids are numbers."""
+    number = pa.types.is_integer(found.ranks.schema.field("id").type)
+    digits = typed.removeprefix("-")
+    return (
+        int(typed) if number and digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS else typed
+    )
+
+
+def _groups_of(found: ResultRecord) -> dict[Id, Id]:
+    return dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))

@@ -1,0 +1,374 @@
+"""Any pair, anywhere: rows of files, documents of results and of collections, compared and shown."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import neardup as nd
+from neardup.errors import InputError
+from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
+from support.sealed import seal
+
+RESEMBLANCE = nd.compare(BASE, NEAR).measures["resemblance"]
+
+
+@pytest.fixture
+def result(run: Run, mails: Path, tmp_path: Path) -> Path:
+    """a and c are copies of each other, b is near them, d is alone."""
+    assert run("dedup", mails, "-o", tmp_path / "result", "--threshold", "0.6").status == 0
+    return tmp_path / "result"
+
+
+def measured(out: str) -> float:
+    return float(json.loads(out)["measures"]["resemblance"])
+
+
+# --- compare
+
+
+def test_two_documents_of_a_result(run: Run, result: Path, mails: Path) -> None:
+    said = run("compare", result, "b", "a")
+    assert (said.status, said.err) == (0, "")
+    head = " ".join(said.out.split("\n\n")[0].split())
+    assert head.startswith(
+        f"A b: row 1 of {mails}; removed: near copy of a: resemblance 0.979 B a: row 0 of {mails}; "
+    )
+    assert head.endswith(
+        "kept: represents 2 other documents result resemblance 0.979, shared 95 of 96 + 96 shingles"
+    )
+    assert said.out.split("\n\n", 1)[1] == nd.compare(NEAR, BASE).text(names=("b", "a")) + "\n"
+
+
+def test_documents_that_are_in_no_pair_are_found_by_their_ids(run: Run, result: Path) -> None:
+    said = run("compare", result, "d", "c")
+    assert "d: row 3 of" in said.out
+    assert "kept: it is in no group" in said.out.replace("\n        ", " ")
+    assert "they are not a stored pair; pairs have resemblance 0.600 or above" in said.out
+
+
+def test_json_has_the_places_and_the_fates(run: Run, result: Path, mails: Path) -> None:
+    found = json.loads(run("compare", result, "b", "c", "--json").out)
+    assert found["document_a"] == {
+        "id": "b",
+        "where": f"row 1 of {mails}",
+        "fate": "removed: near copy of a: resemblance 0.979",
+    }
+    assert found["document_b"]["where"] == f"row 2 of {mails}"
+    assert found["measures"] == nd.compare(NEAR, BASE.upper()).as_dict()["measures"]
+
+
+def test_the_shingles_are_those_of_the_run_unless_asked_for(run: Run, mails: Path, tmp_path: Path) -> None:
+    run("dedup", mails, "-o", tmp_path / "r", "--length", 3)
+    assert measured(run("compare", tmp_path / "r", "a", "b", "--json").out) == 97 / 99
+    assert measured(run("compare", tmp_path / "r", "a", "b", "--json", "--length", 5).out) == RESEMBLANCE
+
+
+def test_a_page_is_as_private_as_the_input(run: Run, result: Path, mails: Path, tmp_path: Path) -> None:
+    mails.chmod(0o600)
+    assert run("compare", result, "a", "b", "--html", tmp_path / "p.html").status == 0
+    assert (tmp_path / "p.html").stat().st_mode & 0o077 == 0
+
+
+def test_rows_of_files_of_two_formats(run: Run, mails: Path, tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows.parquet")
+    said = run("compare", f"{mails}#0", f"{tmp_path / 'rows.parquet'}#1", "--json")
+    assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
+    assert run("compare", f"{mails}#0", f"{mails}#0", "--text", "id", "--json").status == 0
+    (tmp_path / "odd#7").write_text(BASE, encoding="utf-8")
+    assert measured(run("compare", tmp_path / "odd#7", f"{mails}#1", "--json").out) == RESEMBLANCE
+
+
+def test_two_documents_of_a_collection(run: Run, mails: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mail.neardup"
+    run("add", path, mails, "--text", "text", "--id", "id")
+    said = run("compare", path, "a", "b", "--json")
+    assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
+    assert "'x'" in run("compare", path, "a", "x").err
+    with nd.Collection(path, readonly=True) as collection:
+        assert collection.compare("a", "b").measures["resemblance"] == RESEMBLANCE
+        assert collection.compare("a", "b", length=3).measures["resemblance"] == 97 / 99
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("{result}", "a"), "is a result, and two ids must follow it"),
+        (("{result}", "a", "nobody"), "There is no document nobody in the input"),
+        (("{result}/no", "a", "b"), "There is no result or collection"),
+        (("{mails}#4", "{mails}#0"), "has no row 4"),
+        (("{mails}#0", "{mails}#0", "--text", "no"), 'There is no column "no"'),
+        (("{mails}#0", "{mails}#0", "--encoding", "no"), "encoding is 'no'"),
+        (("--literal", "a", "b", "c"), "--literal was given with three arguments"),
+        (("{mails}", "{mails}", "--inputs", "{mails}"), "--inputs was given without a result"),
+    ],
+)
+def test_wrong_names_are_errors(
+    run: Run, result: Path, mails: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    found = run("compare", *(argument.format(result=result, mails=mails) for argument in arguments))
+    assert (found.status, found.out) == (2, "")
+    assert said in found.err
+    assert "Traceback" not in found.err
+
+
+# --- show
+
+
+def test_show_is_the_document_its_group_and_the_nearest_others(run: Run, result: Path, mails: Path) -> None:
+    said = run("show", result, "b")
+    lines = {line.split("  ")[0]: line for line in said.out.splitlines() if not line.startswith(" ")}
+    assert said.status == 0
+    assert list(lines) == ["document", "where", "text", "fate", "group", "outside", "compare"]
+    assert f"row 1 of {mails} " in " ".join(said.out.split())
+    assert lines["group"].endswith("3 documents: 1 kept, 2 removed")
+    assert "removed  b (this document): near copy of a" in said.out
+    assert "Of its 96 shingles 95 (98.9 %) are in a" in " ".join(said.out.split())
+    assert "no stored pair leads out of its group; pairs below resemblance 0.600" in " ".join(said.out.split())
+    assert f"neardup compare {result} b a" in " ".join(said.out.split())
+
+
+def test_show_lists_the_documents_just_outside(run: Run, tmp_path: Path) -> None:
+    words = BASE.split()
+    chain = [" ".join(["new"] * (10 * k) + words[10 * k :]) for k in range(4)]
+    path = write_rows(tmp_path / "chain.jsonl", [{"id": k, "text": text} for k, text in enumerate(chain)])
+    assert run("group", path, "-o", tmp_path / "r", "--threshold", "0.7").status == 0
+    found = nd.load(tmp_path / "r")
+    outside = {id: found.outside(id) for id in range(4)}
+    groups = dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))
+    pairs = zip(*(found.pairs[name].to_pylist() for name in ("id_a", "id_b", "resemblance")), strict=True)
+    crossing = {(a, b): value for a, b, value in pairs if groups.get(a, a) != groups.get(b, b)}
+    assert crossing
+    for id, listed in outside.items():
+        inside = {other for other in range(4) if groups.get(other, other) == groups.get(id, id)}
+        ends = [(b, value) if a in inside else (a, value) for (a, b), value in crossing.items() if inside & {a, b}]
+        best = {other: max(value for end, value in ends if end == other) for other, _ in ends}
+        assert {near.id: near.similarity for near in listed} == best
+        assert [near.similarity for near in listed] == sorted(best.values(), reverse=True)
+    said = " ".join(run("show", tmp_path / "r", "0").out.split())
+    near = outside[0][0] if outside[0] else outside[1][0]
+    assert f"{near.id}: resemblance " in said or not outside[0]
+
+
+def test_show_as_data(run: Run, result: Path, mails: Path) -> None:
+    found = json.loads(run("show", result, "c", "--json").out)
+    assert (found["id"], found["path"], found["row"], found["text"]) == ("c", str(mails), 2, BASE.upper())
+    assert (found["group"], found["outside"], found["not_read"]) == ("a", [], None)
+    assert [member["id"] for member in found["members"]] == ["a", "b", "c"]
+    assert json.loads(run("show", result, "d", "--json").out)["group"] is None
+
+
+def test_show_works_without_the_input(run: Run, result: Path, mails: Path) -> None:
+    mails.unlink()
+    said = run("show", result, "b")
+    assert said.status == 0
+    assert "not read" in said.out
+    assert "it is not there" in " ".join(said.out.split())
+    assert "3 documents: 1 kept, 2 removed" in said.out
+    assert run("show", result, "nobody").status == 2
+    assert run("show", result, "b", "--limit", 0).status == 2
+
+
+def test_text_with_control_characters_is_shown_escaped(run: Run, tmp_path: Path) -> None:
+    rows = [{"id": f"x\x1b[2J{k}", "text": f"{BASE} \x1b[2J \u202e end"} for k in range(2)]
+    path = write_rows(tmp_path / "a.jsonl", rows)
+    run("dedup", path, "-o", tmp_path / "r")
+    for arguments in (
+        ("show", tmp_path / "r", rows[0]["id"]),
+        ("compare", tmp_path / "r", *(r["id"] for r in rows)),
+    ):
+        said = run(*arguments)
+        assert said.status == 0
+        assert "\x1b" not in said.out
+        assert "\u202e" not in said.out
+        assert r"x\x1b[2J0" in said.out
+
+
+# --- in Python
+
+
+def test_a_result_of_documents_in_memory_reads_them_while_they_are_there(tmp_path: Path) -> None:
+    found = nd.find([BASE, NEAR, OTHER], threshold=0.6)
+    assert found.compare(0, 1).measures["resemblance"] == RESEMBLANCE
+    assert (found.look(2).text, found.look(2).where) == (OTHER, "row 2 of the input in memory")
+    assert found.at(0.9).look(1).text == NEAR
+    with pytest.raises(InputError, match="There is no document 3 in the input"):
+        found.look(3)
+    found.save(tmp_path / "r")
+    with pytest.raises(InputError, match="does not record where its documents are: they were in memory"):
+        nd.load(tmp_path / "r").look(0)
+    found.save(tmp_path / "texts", store_texts=True)
+    stored = nd.load(tmp_path / "texts")
+    assert stored.compare(0, 1).measures["resemblance"] == RESEMBLANCE
+    with pytest.raises(InputError, match="The text of 2 is not stored"):
+        stored.look(2)
+
+
+def test_every_document_of_every_kind_of_input_is_read_as_in_the_run(tmp_path: Path) -> None:
+    (tmp_path / "folder" / "sub").mkdir(parents=True)
+    for name, text in (("a.txt", BASE), ("sub/b.txt", NEAR), ("c.html", f"<p>{OTHER}")):
+        (tmp_path / "folder" / name).write_text(text, encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    write_rows(tmp_path / "data" / "a#1.jsonl", [{"text": BASE}, {"no": 1}, {"text": OTHER}])
+    write_rows(tmp_path / "data" / "b.jsonl", [{"text": NEAR}])
+    for name, ids in (
+        ("folder", ["a.txt", "sub/b.txt", "c.html"]),
+        ("data", [f"{tmp_path}/data/a#1.jsonl#0", f"{tmp_path}/data/a#1.jsonl#2", f"{tmp_path}/data/b.jsonl#0"]),
+    ):
+        found = nd.find(tmp_path / name, threshold=0.6, progress=None)
+        found.save(tmp_path / f"{name}.result")
+        stored = nd.load(tmp_path / f"{name}.result")
+        for id in ids:
+            assert stored.look(id) == found.look(id)
+        assert {stored.look(id).text for id in ids} == {BASE, NEAR, OTHER}
+
+
+def test_documents_of_a_reference_set(tmp_path: Path) -> None:
+    old = write_rows(tmp_path / "old.jsonl", [{"id": "a", "text": BASE}, {"id": "z", "text": OTHER}])
+    new = write_rows(tmp_path / "new.jsonl", [{"id": "a", "text": NEAR}, {"id": "b", "text": BASE + " more"}])
+    found = nd.find(new, against=old, threshold=0.6)
+    found.save(tmp_path / "r")
+    for result in (found, nd.load(tmp_path / "r")):
+        assert result.look("a").text == NEAR  # the new input counts where both have the id
+        assert (result.look("z").text, result.look("b").text) == (OTHER, BASE + " more")
+        assert result.look("z").path == str(old)
+
+
+# --- inputs that changed or moved
+
+
+def test_a_changed_input_is_named(run: Run, result: Path, mails: Path) -> None:
+    content = mails.read_bytes()
+    mails.write_bytes(content.replace(b"word50", b"WORD50"))
+    said = run("compare", result, "a", "b")
+    assert said.status == 2
+    assert f"error: {mails} has changed since the result was made: its content is another" in said.err
+    assert "Give --inputs" in said.err
+    mails.write_bytes(content)
+    assert run("compare", result, "a", "b").status == 0
+
+
+def test_a_moved_input_is_found_where_the_user_says(run: Run, result: Path, mails: Path, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    moved = tmp_path / "new" / mails.name
+    mails.rename(moved)
+    gone = run("compare", result, "a", "b")
+    assert gone.status == 2
+    assert f"{mails}, where the documents of the result were, cannot be used: it is not there" in gone.err
+    for place in (moved, tmp_path / "new"):
+        said = run("compare", result, "a", "b", "--inputs", place, "--json")
+        assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
+    moved.rename(tmp_path / "new" / "renamed.jsonl")  # the only file
+    assert nd.load(result, inputs=tmp_path / "new" / "renamed.jsonl").look("d").text == OTHER
+    write_rows(tmp_path / "new" / "renamed.jsonl", ROWS[:2])
+    with pytest.raises(InputError, match=r"renamed\.jsonl has changed since the result was made"):
+        nd.load(result, inputs=[tmp_path / "new"]).look("a")
+
+
+def test_stored_texts_need_no_input(run: Run, mails: Path, tmp_path: Path) -> None:
+    for command in ("dedup", "group"):
+        assert run(command, mails, "-o", tmp_path / command, "--threshold", "0.6", "--store-texts").status == 0
+    content = mails.read_bytes()
+    mails.unlink()
+    for command in ("dedup", "group"):
+        said = run("compare", tmp_path / command, "c", "b", "--json")
+        assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
+        assert f"row 2 of {mails}" in said.out
+    assert run("group", "--from", tmp_path / "dedup", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
+    assert nd.load(tmp_path / "strict").look("b").text == NEAR
+    assert run("compare", tmp_path / "dedup", "a", "d").status == 2  # d is in no pair, so its text is not stored
+    mails.write_bytes(content)
+    assert run("compare", tmp_path / "dedup", "a", "d").status == 0
+
+
+# --- results that somebody else made
+
+
+def replaced(result: Path, table_name: str, /, **columns: Any) -> None:
+    table = pq.read_table(result / f"{table_name}.parquet")
+    for column, value in columns.items():
+        field = table.schema.field(column)
+        values = pa.array(value if isinstance(value, list) else [value] * table.num_rows, field.type)
+        table = table.set_column(table.schema.names.index(column), field, values)
+    pq.write_table(table, result / f"{table_name}.parquet")
+    seal(result)
+
+
+def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.jsonl"
+    write_rows(secret, [{"id": "a", "text": "my secret"}] * 4)
+    replaced(result, "places", path=str(secret), size=secret.stat().st_size)
+    with pytest.raises(InputError, match=r"secret\.jsonl has changed since the result was made") as refused:
+        nd.load(result).look("a")
+    assert "my secret" not in str(refused.value)
+    replaced(result, "places", digest=None)
+    with pytest.raises(InputError, match="the result has no digest to recognise it by"):
+        nd.load(result).look("a")
+    replaced(result, "places", path="http://127.0.0.1:9/a.jsonl")
+    with pytest.raises(InputError, match="a URL in a result is not fetched unasked"):
+        nd.load(result).look("a")
+    replaced(result, "places", path=str(tmp_path))
+    with pytest.raises(InputError, match="cannot be used"):
+        nd.load(result).look("a")
+
+
+def test_places_that_cannot_be_are_refused_or_found_out(result: Path) -> None:
+    replaced(result, "located", number=[1, 0, 2])
+    with pytest.raises(InputError, match="row 1 is the document b, not a"):
+        nd.load(result).look("a")
+    replaced(result, "located", number=[10**9] * 3)
+    with pytest.raises(InputError, match="has no row 1,000,000,000"):
+        nd.load(result).look("a")
+    replaced(result, "located", number=[0, 1, 2])
+    replaced(result, "places", offset=7)
+    with pytest.raises(InputError):
+        nd.load(result).look("a")
+    for name, columns in (
+        ("places", {"offset": -1}),
+        ("places", {"format": "no"}),
+        ("places", {"name": None}),
+        ("located", {"file": [0, 0, 9]}),
+        ("located", {"row": [2, 1, 0]}),
+        ("located", {"number": [-1, 1, 2]}),
+    ):
+        replaced(result, name, **columns)
+        with pytest.raises(InputError, match="its places cannot be used"):
+            nd.load(result)
+        replaced(result, "places", offset=0, format="jsonl", name="mails.jsonl")
+        replaced(result, "located", file=0, row=[0, 1, 2], number=[0, 1, 2])
+
+
+def test_a_result_without_places_is_read_as_before(run: Run, result: Path) -> None:
+    for name in ("places", "located"):
+        (result / f"{name}.parquet").unlink()
+    seal(result)
+    assert str(nd.load(result).why("b")).startswith("b is removed")
+    said = run("compare", result, "a", "b")
+    assert "does not record where its documents are" in said.err
+    assert "--store-texts" in said.err
+    assert run("show", result, "b").status == 0
+
+
+def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path) -> None:
+    run("dedup", mails, "-o", tmp_path / "r", "--threshold", "0.6", "--store-texts")
+    path = tmp_path / "r" / "texts.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content + b"x")
+    with pytest.raises(InputError, match=r"texts\.parquet has [\d,]+ bytes, and [\d,]+ were written"):
+        nd.load(tmp_path / "r")
+    damaged = bytearray(content)
+    column = pq.read_metadata(pa.BufferReader(content)).row_group(0).column(1)
+    damaged[column.data_page_offset + column.total_compressed_size // 2] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(InputError, match="cannot be read"):
+        nd.load(tmp_path / "r").look("a")
+    path.write_bytes(content)
+    shutil.copytree(tmp_path / "r", tmp_path / "other")
+    pq.write_table(pq.read_table(path).slice(1), tmp_path / "other" / "texts.parquet")
+    seal(tmp_path / "other")
+    with pytest.raises(InputError, match="has the texts of other documents"):
+        nd.load(tmp_path / "other").look("a")
