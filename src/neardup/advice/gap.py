@@ -39,6 +39,13 @@ MOST_FALSE = 0.05
 """The share of the pairs found that may be known strangers."""
 
 
+LUMP, LUMP_SHARE, LUMP_BELOW = 8, 0.25, 5
+"""A group with more documents, and more than this share of all, is rather a subject or a language than one text.
+
+This holds for links at less than LUMP_BELOW times the level of chance.
+"""
+
+
 @dataclass(frozen=True)
 class Tree:
     """The edges of a maximum spanning tree: ``similarity`` (float64[n − 1], falling), ``a`` and ``b`` (int64)."""
@@ -53,7 +60,8 @@ class Gap:
     """A range of thresholds, from ``low`` to ``high``, in which groups hardly grow.
 
     ``clearness`` is its width on the scale less what growth and chains outweigh; ``pairs`` are the pairs within
-    groups at ``low``, and ``chained`` the share of them that is itself below ``low``.
+    groups at ``low``, and ``chained`` the share of them that is itself below ``low``. ``lump`` is whether one group
+    is so large that a gap between smaller ones is preferred.
     """
 
     low: float
@@ -61,6 +69,7 @@ class Gap:
     clearness: float
     pairs: int
     chained: float
+    lump: bool
 
     @property
     def middle(self) -> float:
@@ -108,30 +117,41 @@ def find_gap(similar: Floats, floor: float, false: Bools, weights: Int64s) -> tu
     if n < 3:
         return None, tree
     levels = _at(np.arange(_place(floor), _place(HIGHEST), STEP))
-    pairs = _pairs_within(tree, levels, weights)
+    pairs, largest = _growth(tree, levels, weights)
     every = (int(weights.sum()) ** 2 - int((weights**2).sum())) / 2
     usable = (pairs > 0) & (pairs <= MOST_TOGETHER * every)
     if false.any():
         known = np.sort(similar[false])
         usable &= (len(known) - np.searchsorted(known, levels)) / 2 <= MOST_FALSE * pairs
+    lumps = (largest > max(LUMP, LUMP_SHARE * n)) & (levels < LUMP_BELOW * floor)
+    gaps = []
+    for allowed in (usable & ~lumps, usable):
+        best = _widest(pairs, allowed)
+        if best is not None:
+            gaps.append(_measured(similar, tree, (levels, pairs, lumps), best))
+    return next((gap for gap in gaps if gap.clearness >= CLEAR), gaps[-1] if gaps else None), tree
+
+
+def _widest(pairs: Int64s, allowed: Bools) -> tuple[float, int, int] | None:
+    """Return the score and the ends of the range, beginning at an allowed level, in which the pairs grow least."""
     best = None
-    for low in np.flatnonzero(usable).tolist():
-        high = np.flatnonzero(pairs > 0)[-1]
-        highs = np.arange(low + 1, int(high) + 1)
+    last = int(np.flatnonzero(pairs > 0)[-1]) if (pairs > 0).any() else -1
+    for low in np.flatnonzero(allowed).tolist():
+        highs = np.arange(low + 1, last + 1)
         if not len(highs):
             continue
-        width = np.minimum((highs - low) * STEP, WIDEST)
-        score = width - GROWTH * (pairs[low] / pairs[highs] - 1)
+        score = np.minimum((highs - low) * STEP, WIDEST) - GROWTH * (pairs[low] / pairs[highs] - 1)
         k = int(score.argmax())
         if best is None or score[k] > best[0]:
-            best = (float(score[k]), low, int(highs[k]))
-    if best is None:
-        return None, tree
-    return _measured(similar, tree, levels, pairs, best), tree
+            best = (float(score[k]), int(low), int(highs[k]))
+    return best
 
 
-def _measured(similar: Floats, tree: Tree, levels: Floats, pairs: Int64s, best: tuple[float, int, int]) -> Gap:
+def _measured(
+    similar: Floats, tree: Tree, steps: tuple[Floats, Int64s, Bools], best: tuple[float, int, int]
+) -> Gap:
     """Return the gap, extended upwards as far as the groups stay the same, and less clear for its chains."""
+    levels, pairs, lumps = steps
     score, low, high = best
     while high + 1 < len(levels) and pairs[high + 1] == pairs[high]:
         high += 1
@@ -139,19 +159,24 @@ def _measured(similar: Floats, tree: Tree, levels: Floats, pairs: Int64s, best: 
     together = of_each[:, None] == of_each[None, :]
     np.fill_diagonal(together, False)
     chained = float((similar[together] < levels[low]).mean()) if together.any() else 0.0
-    return Gap(float(levels[low]), float(levels[high]), score - CHAINED * chained, int(pairs[low]), chained)
+    clearness = score - CHAINED * chained
+    return Gap(float(levels[low]), float(levels[high]), clearness, int(pairs[low]), chained, bool(lumps[low]))
 
 
-def _pairs_within(tree: Tree, levels: Floats, weights: Int64s) -> Int64s:
-    """Return int64[levels]: the pairs within the groups at each level, without those of copies."""
+def _growth(tree: Tree, levels: Floats, weights: Int64s) -> tuple[Int64s, Int64s]:
+    """Return the pairs within the groups at each level, without those of copies, and the largest group."""
     parent, sizes = list(range(len(tree.a) + 1)), weights.tolist()
-    total = np.zeros(len(tree.a) + 1, np.int64)
+    members = [1] * len(parent)
+    pairs, largest = np.zeros(len(parent), np.int64), np.ones(len(parent), np.int64)
     for k, (a, b) in enumerate(zip(tree.a.tolist(), tree.b.tolist(), strict=True)):
         a, b = _root(parent, a), _root(parent, b)
-        total[k + 1] = total[k] + sizes[a] * sizes[b]
+        pairs[k + 1] = pairs[k] + sizes[a] * sizes[b]
         parent[a] = b
         sizes[b] += sizes[a]
-    return total[np.searchsorted(-tree.similarity, -levels, side="right")]
+        members[b] += members[a]
+        largest[k + 1] = max(largest[k], members[b])
+    linked = np.searchsorted(-tree.similarity, -levels, side="right")
+    return pairs[linked], largest[linked]
 
 
 def _root(parent: list[int], k: int) -> int:

@@ -83,6 +83,7 @@ def look(
                 low = LESS_LOW * max(0.0, log(LOW / gap.middle))
                 handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap + low
                 clear.append(_Candidate(kind, measure, gap, handicap))
+    clear = [candidate for candidate in clear if not candidate.gap.lump] or clear
     if clear:
         most = max(candidate.gap.pairs for candidate in clear)
         best = max(clear, key=lambda candidate: candidate.worth(most))

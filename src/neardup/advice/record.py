@@ -140,9 +140,9 @@ class Look:
 
     ``low`` and ``high`` bound the gap; ``clearness`` is its width on a logarithmic scale, less for groups that
     grow or chain within it, and ``clear`` whether it counts. ``pairs`` and ``groups`` are those of a threshold in
-    the gap. Of the pairs between the groups, ``strangers_median`` and ``strangers_high`` (1 pair in 100 reaches it);
-    of the pairs within, ``relatives_low`` (1 in 20 is below it) and ``relatives_median``. Without any pair above
-    the level of chance, ``threshold`` is None and the values are 0.
+    the gap. Of the pairs between the groups, ``strangers_median`` and ``strangers_high`` (1 pair in 100 reaches
+    it); of the pairs within, ``relatives_low`` (1 in 20 is below it) and ``relatives_median``. Without any pair
+    above the level of chance, ``threshold`` is None and the values are 0.
     """
 
     unit: str
