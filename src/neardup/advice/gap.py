@@ -47,7 +47,7 @@ This holds for links at less than LUMP_BELOW times the level of chance.
 
 
 @dataclass(frozen=True)
-class Tree:
+class LinkTree:
     """The edges of a maximum spanning tree: ``similarity`` (float64[n − 1], falling), ``a`` and ``b`` (int64)."""
 
     similarity: Floats
@@ -60,8 +60,8 @@ class Gap:
     """A range of thresholds, from ``low`` to ``high``, in which groups hardly grow.
 
     ``clearness`` is its width on the scale less what growth and chains outweigh; ``pairs`` are the pairs within
-    groups at ``low``, and ``chained`` the share of them that is itself below ``low``. ``lump`` is whether one group
-    is so large that a gap between smaller ones is preferred.
+    groups at ``low``, and ``chained`` the share of them that is itself below ``low``. ``lump`` is whether one
+    group is so large that a gap between smaller ones is preferred.
     """
 
     low: float
@@ -78,11 +78,11 @@ class Gap:
         return max(middle, self.high / 2)
 
 
-def spanning_tree(similar: Floats) -> Tree:
+def spanning_tree(similar: Floats) -> LinkTree:
     """Return the maximum spanning tree of a symmetric matrix (float[n, n]), by Prim's method."""
     n = len(similar)
     if not n:
-        return Tree(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return LinkTree(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
     best, link, done = similar[0].copy(), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     done[0] = True
     edges = np.empty((max(n - 1, 0), 3))
@@ -94,10 +94,10 @@ def spanning_tree(similar: Floats) -> Tree:
         closer = similar[nearest] > best
         best, link = np.where(closer, similar[nearest], best), np.where(closer, nearest, link)
     order = np.argsort(-edges[:, 0], kind="stable")
-    return Tree(edges[order, 0], edges[order, 1].astype(np.int64), edges[order, 2].astype(np.int64))
+    return LinkTree(edges[order, 0], edges[order, 1].astype(np.int64), edges[order, 2].astype(np.int64))
 
 
-def groups_at(tree: Tree, threshold: float) -> Int64s:
+def groups_at(tree: LinkTree, threshold: float) -> Int64s:
     """Return int64[n]: a number for each document, equal for those linked by edges at or above the threshold."""
     kept = tree.similarity >= threshold
     parent = list(range(len(tree.a) + 1))
@@ -106,7 +106,7 @@ def groups_at(tree: Tree, threshold: float) -> Int64s:
     return np.array([_root(parent, k) for k in range(len(parent))], np.int64)
 
 
-def find_gap(similar: Floats, floor: float, false: Bools, weights: Int64s) -> tuple[Gap | None, Tree]:
+def find_gap(similar: Floats, floor: float, false: Bools, weights: Int64s) -> tuple[Gap | None, LinkTree]:
     """Return the clearest gap at or above ``floor``, None without any pair above one, and the spanning tree.
 
     ``similar`` is float[n, n], symmetric. ``false`` (bool[n, n]) marks pairs known to be strangers: at most
@@ -148,7 +148,7 @@ def _widest(pairs: Int64s, allowed: Bools) -> tuple[float, int, int] | None:
 
 
 def _measured(
-    similar: Floats, tree: Tree, steps: tuple[Floats, Int64s, Bools], best: tuple[float, int, int]
+    similar: Floats, tree: LinkTree, steps: tuple[Floats, Int64s, Bools], best: tuple[float, int, int]
 ) -> Gap:
     """Return the gap, extended upwards as far as the groups stay the same, and less clear for its chains."""
     levels, pairs, lumps = steps
@@ -163,7 +163,7 @@ def _measured(
     return Gap(float(levels[low]), float(levels[high]), clearness, int(pairs[low]), chained, bool(lumps[low]))
 
 
-def _growth(tree: Tree, levels: Floats, weights: Int64s) -> tuple[Int64s, Int64s]:
+def _growth(tree: LinkTree, levels: Floats, weights: Int64s) -> tuple[Int64s, Int64s]:
     """Return the pairs within the groups at each level, without those of copies, and the largest group."""
     parent, sizes = list(range(len(tree.a) + 1)), weights.tolist()
     members = [1] * len(parent)

@@ -19,17 +19,21 @@ from neardup.run.found import Found
 from neardup.settings import Settings
 from neardup.tables import Bools, Floats, Int64s
 
-MOST_DOCUMENTS = 2000
-MOST_BYTES = 12_000_000
-"""More documents than this, or with more bytes, are not looked at together."""
+MOST_DOCUMENTS, MOST_BYTES, MOST_WORK = 2000, 24_000_000, 24_000_000_000
+"""More documents than this, or with more bytes, are not looked at together, nor more documents times bytes."""
 
+FAMILIES = 0.75
+"""The share of a part that whole families of documents may take."""
+
+BLOCK = 40
+"""Documents without a known relative are taken in blocks, because relatives are often neighbours in the input."""
 
 MOST_COPIES = 10
 """A document with more copies counts no more than this, so that a mass of copies does not hide the others."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class RunKind:
     """Shingles to look by. Strangers reach ``floor`` by chance, in resemblance and in overlap."""
 
     unit: str
@@ -43,19 +47,19 @@ class Kind:
 
 
 KINDS = (
-    Kind("word", 5, 0.02, 0.04),
-    Kind("word", 3, 0.02, 0.06),
-    Kind("char", 9, 0.025, 0.08),
-    Kind("char", 5, 0.10, 0.30),
+    RunKind("word", 5, 0.02, 0.04),
+    RunKind("word", 3, 0.02, 0.06),
+    RunKind("char", 9, 0.025, 0.08),
+    RunKind("char", 5, 0.10, 0.30),
 )
 """The shingles tried, the preferred first."""
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class SharedCounts:
     """``shared`` (int32[n, n]): the shingles any two documents share; ``sizes`` (int64[n]): those of each."""
 
-    kind: Kind
+    kind: RunKind
     shared: np.ndarray[tuple[int, int], np.dtype[np.int32]]
     sizes: Int64s
 
@@ -72,23 +76,38 @@ class Counts:
 def to_look_at(sample: SampledTexts, full: Bools, found: Found) -> Int64s:
     """Return the numbers of the documents to look at: without exact copies and empty ones, rising.
 
-    If there are too many, half of them are whole families of the pairs in ``found``, so that relatives are not
-    torn apart, and the others are evenly spaced.
+    If there are too many, whole families of the pairs in ``found`` are taken, so that relatives are not torn
+    apart, and blocks of the others, both evenly spaced.
     """
     once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
     sizes = sample.sizes
-    if len(once) <= MOST_DOCUMENTS and sizes[once].sum() <= MOST_BYTES:
+    n, total = max(len(once), 1), max(int(sizes[once].sum()), 1)
+    share = min(MOST_DOCUMENTS / n, MOST_BYTES / total, (MOST_WORK / (n * total)) ** 0.5)
+    if share >= 1:
         return once
-    parent = np.arange(len(sizes))
+    most, room = max(int(share * n), 1), int(share * total)
+    family, often = _families(once, len(sizes), found)
+    known = np.flatnonzero(often > 1)
+    step = max(1.0, float(often[known].sum()) / (FAMILIES * most))
+    chosen = known[np.unique((np.arange(int(len(known) / step)) * step).astype(np.int64))]
+    related = once[np.isin(family, chosen)]
+    related = _fitting(related, sizes, int(FAMILIES * most), int(FAMILIES * room))
+    single = once[often[family] == 1]
+    blocks = np.arange(len(single)) // BLOCK
+    wanted = max(1, -(-len(single) // max(1, most - len(related))))
+    others = single[blocks % wanted == 0]
+    rest = _fitting(others, sizes, most - len(related), room - int(sizes[related].sum()))
+    return np.sort(np.concatenate((related, rest)))
+
+
+def _families(once: Int64s, documents: int, found: Found) -> tuple[Int64s, Int64s]:
+    """Return the family of each document of ``once``, linked by the pairs found, and the size of each family."""
+    parent = np.arange(documents)
     unite(parent, found.pairs["id_a"].to_numpy(), found.pairs["id_b"].to_numpy())
-    of_each = np.array([_root(parent, k) for k in once.tolist()])
-    _, family, often = np.unique(of_each, return_inverse=True, return_counts=True)
-    related = once[np.isin(family, _spaced(np.flatnonzero(often > 1), MOST_DOCUMENTS // 2, often))]
-    chosen = _fitting(related, sizes, MOST_DOCUMENTS // 2, MOST_BYTES // 2)
-    room = MOST_BYTES - int(sizes[chosen].sum())
-    others = np.setdiff1d(once, related)
-    step = max(1, len(others) // max(1, MOST_DOCUMENTS - len(chosen)))
-    return np.sort(np.concatenate((chosen, _fitting(others[::step], sizes, MOST_DOCUMENTS - len(chosen), room))))
+    for k in range(documents):  # links lead to smaller numbers
+        parent[k] = parent[parent[k]]
+    _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
+    return family, often
 
 
 def weights_of(numbers: Int64s, found: Found) -> Int64s:
@@ -100,7 +119,7 @@ def weights_of(numbers: Int64s, found: Found) -> Int64s:
     return np.minimum(often[numbers], MOST_COPIES)
 
 
-def counts_of(texts: pa.Array, kind: Kind, asked: Settings) -> Counts:
+def counts_of(texts: pa.Array, kind: RunKind, asked: Settings) -> SharedCounts:
     """Count the shingles of every text (large_binary[n]) and those any two share."""
     sets = sets_of(texts, kind.settings(asked))
     n = len(texts)
@@ -113,21 +132,9 @@ def counts_of(texts: pa.Array, kind: Kind, asked: Settings) -> Counts:
     elements[order] = np.cumsum(fresh) - 1
     shared = np.zeros((n, n), np.int32)
     count_all(elements, sets.offsets, owners, begin, shared)
-    return Counts(kind, shared, sets.sizes)
-
-
-def _spaced(families: Int64s, most: int, often: Int64s) -> Int64s:
-    """Return evenly spaced ones of the families, of at most about ``most`` documents together."""
-    total = int(often[families].sum())
-    return families[:: max(1, -(-total // most))]
+    return SharedCounts(kind, shared, sets.sizes)
 
 
 def _fitting(numbers: Int64s, sizes: Int64s, most: int, room: int) -> Int64s:
     """Return the first of the documents, at most ``most`` and of at most ``room`` bytes."""
     return numbers[:most][np.cumsum(sizes[numbers[:most]]) <= room]
-
-
-def _root(parent: Int64s, k: int) -> int:
-    while parent[k] != k:
-        k = int(parent[k])
-    return k

@@ -8,8 +8,8 @@ from math import log
 
 import numpy as np
 
-from neardup.advice.gap import CLEAR, Gap, Tree, find_gap, groups_at, spanning_tree
-from neardup.advice.looks import Counts
+from neardup.advice.gap import CLEAR, Gap, LinkTree, find_gap, groups_at, spanning_tree
+from neardup.advice.looks import SharedCounts
 from neardup.advice.record import Look
 from neardup.tables import Bools, Floats, Int64s
 
@@ -40,12 +40,12 @@ class Outlook:
     """The choice: documents are relatives if ``similar`` (float32[n, n]) is at least ``threshold``."""
 
     outcome: str
-    counts: Counts
+    counts: SharedCounts
     measure: str
     threshold: float
     groups: str
     similar: Floats
-    tree: Tree
+    tree: LinkTree
     gap: Gap | None
     chained_pairs: int
     principal_pairs: int
@@ -53,7 +53,7 @@ class Outlook:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    counts: Counts
+    counts: SharedCounts
     measure: str
     gap: Gap
     handicap: float
@@ -64,7 +64,7 @@ class _Candidate:
 
 
 def look(
-    counts: Sequence[Counts], false: Bools, units: Int64s, weights: Int64s
+    counts: Sequence[SharedCounts], false: Bools, units: Int64s, weights: Int64s
 ) -> tuple[tuple[Look, ...], Outlook]:
     """Look for the gap by each of the ``counts`` (those of KINDS) and both measures, and choose one.
 
@@ -101,7 +101,7 @@ def rounded(threshold: float) -> float:
     return min(round(threshold, 2), 0.99)
 
 
-def _without_gap(counts: Sequence[Counts], false: Bools, units: Int64s) -> Outlook:
+def _without_gap(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> Outlook:
     """Return the cautious choice: a high threshold, above all strangers in one template."""
     unit, length, threshold = NO_GAP
     chosen = next(one for one in counts if (one.kind.unit, one.kind.length) == (unit, length))
@@ -114,7 +114,7 @@ def _without_gap(counts: Sequence[Counts], false: Bools, units: Int64s) -> Outlo
 
 
 def _outlook(
-    outcome: str, counts: Counts, measure: str, threshold: float, gap: Gap | None, units: Int64s
+    outcome: str, counts: SharedCounts, measure: str, threshold: float, gap: Gap | None, units: Int64s
 ) -> Outlook:
     similar = counts.similar(measure)
     tree = spanning_tree(similar)
@@ -145,7 +145,7 @@ def _principal(similar: Floats, threshold: float, units: Int64s) -> Int64s:
     return leader
 
 
-def _described(kind: Counts, measure: str, similar: Floats, tree: Tree, gap: Gap | None) -> Look:
+def _described(kind: SharedCounts, measure: str, similar: Floats, tree: LinkTree, gap: Gap | None) -> Look:
     unit, length = kind.kind.unit, kind.kind.length
     a, b = np.triu_indices(len(similar), 1)
     values = similar[a, b].astype(np.float64)

@@ -185,7 +185,7 @@ class Around:
 
 
 @dataclass(frozen=True)
-class CommonText:
+class InCommon:
     """The text in common, for some of the pairs looked at: relatives close to the line, and the nearest strangers.
 
     Medians of two measures: ``chunks`` (common text as a share of all text) and ``order`` (words in the same
@@ -213,7 +213,7 @@ class Seen:
     bytes: int
     outcome: str
     looks: tuple[Look, ...]
-    common: CommonText | None
+    common: InCommon | None
     traits: tuple[Trap, ...]
 
 

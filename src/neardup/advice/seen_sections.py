@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neardup.advice.record import AdviceRecord, Apart, CommonText, Look
+from neardup.advice.record import AdviceRecord, Apart, InCommon, Look
 from neardup.advice.section import NOUNS, AdviceSection, cut
 from neardup.display import counted, number, printable, similarity, size
 
@@ -62,7 +62,7 @@ def _look(look: Look) -> tuple[str, ...]:
     )
 
 
-def _common(common: CommonText) -> str:
+def _common(common: InCommon) -> str:
     parts = []
     for name, count, chunks, order in (
         ("relatives closest to the line", common.relatives, common.relatives_chunks, common.relatives_order),

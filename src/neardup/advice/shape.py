@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from neardup.advice.choices import sets_of
 from neardup.advice.gap import groups_at
-from neardup.advice.looks import Counts
+from neardup.advice.looks import SharedCounts
 from neardup.advice.outlook import Outlook
-from neardup.advice.record import CommonText, Trap
+from neardup.advice.record import InCommon, Trap
 from neardup.advice.templates import Templates
 from neardup.comparison.compare import compare
 from neardup.display import counted, percent, similarity
@@ -47,7 +47,7 @@ COMPARED, SECONDS, MOST_TEXT = 10, 1.0, 20_000
 
 
 def traits(
-    texts: Sequence[str], units: Int64s, counts: Sequence[Counts], chosen: Outlook, templates: Templates
+    texts: Sequence[str], units: Int64s, counts: Sequence[SharedCounts], chosen: Outlook, templates: Templates
 ) -> Iterator[Trap]:
     """Yield what the documents looked at are like, each with the share of documents or links that shows it."""
     if templates.documents:
@@ -84,18 +84,22 @@ def _template(templates: Templates, looked_at: int) -> Trap:
     return Trap("template", templates.documents / max(looked_at, 1), text)
 
 
-def _noise(texts: Sequence[str], counts: Sequence[Counts], a: Int64s, b: Int64s) -> Iterator[Trap]:
-    words = float(np.median(_vocabularies(texts, a, b)))
+def _noise(texts: Sequence[str], counts: Sequence[SharedCounts], a: Int64s, b: Int64s) -> Iterator[Trap]:
+    words = _vocabularies(texts, a, b)
     runs = next(one for one in counts if (one.kind.unit, one.kind.length) == ("char", 5))
-    letters = float(np.median(runs.similar("resemblance")[a, b]))
-    if words < min(NOISY, letters):
+    letters = runs.similar("resemblance")[a, b].astype(np.float64)
+    noisy = words < np.minimum(NOISY, letters)
+    if noisy.mean() >= OFTEN:
         text = (
-            f"Noise: relatives share {similarity(letters, 2)} of their runs of 5 characters, but only "
-            f"{similarity(words, 2)} of their words. Single letters differ, as in scanned pages or typed copies, "
-            "and "
-            "each takes a whole word with it."
+            f"Noise: in {percent(float(noisy.mean()), 1)} of the links, relatives share more of their runs of 5 "
+            f"characters (the median is {_median(letters[noisy])}) than of their words ({_median(words[noisy])}). "
+            "Single letters differ, as in scanned pages or typed copies, and each takes a whole word with it."
         )
-        yield Trap("noise", 1 - words, text)
+        yield Trap("noise", float(noisy.mean()), text)
+
+
+def _median(values: Floats) -> str:
+    return similarity(float(np.median(values)), 2)
 
 
 def _vocabularies(texts: Sequence[str], a: Int64s, b: Int64s) -> Floats:
@@ -111,7 +115,7 @@ def _vocabularies(texts: Sequence[str], a: Int64s, b: Int64s) -> Floats:
 
 
 def _excerpts(
-    texts: Sequence[str], units: Int64s, counts: Sequence[Counts], a: Int64s, b: Int64s
+    texts: Sequence[str], units: Int64s, counts: Sequence[SharedCounts], a: Int64s, b: Int64s
 ) -> Iterator[Trap]:
     runs = next(one for one in counts if (one.kind.unit, one.kind.length) == ("char", 9))
     contained = runs.similar("overlap")[a, b] >= CONTAINED
@@ -137,14 +141,14 @@ def _excerpts(
 
 
 def _revisions(chosen: Outlook) -> Iterator[Trap]:
-    of_each = groups_at(chosen.tree, chosen.threshold)
-    a, b = np.triu_indices(len(of_each), 1)
-    within = of_each[a] == of_each[b]
-    links = chosen.tree.similarity[chosen.tree.similarity >= chosen.threshold]
-    _, often = np.unique(of_each, return_counts=True)
-    if (often > 2).sum() == 0:
+    _, family, often = np.unique(groups_at(chosen.tree, chosen.threshold), return_inverse=True, return_counts=True)
+    large = often[family] > 2
+    if not large.any():
         return
-    neighbours = float(np.median(links))
+    a, b = np.triu_indices(len(family), 1)
+    within = (family[a] == family[b]) & large[a]
+    linked = (chosen.tree.similarity >= chosen.threshold) & large[chosen.tree.a]
+    neighbours = float(np.median(chosen.tree.similarity[linked]))
     all_of_group = float(np.median(chosen.similar[a[within], b[within]]))
     if all_of_group < DRIFT * neighbours:
         text = (
@@ -155,7 +159,7 @@ def _revisions(chosen: Outlook) -> Iterator[Trap]:
         yield Trap("revisions", float((often > 2).sum() / (often > 1).sum()), text)
 
 
-def common_text(texts: Sequence[str], chosen: Outlook) -> CommonText | None:
+def common_text(texts: Sequence[str], chosen: Outlook) -> InCommon | None:
     """Measure chunks and order for the relatives closest to the line, and for the nearest strangers."""
     tree = chosen.tree
     above = np.flatnonzero(tree.similarity >= chosen.threshold)[-COMPARED:]
@@ -164,7 +168,7 @@ def common_text(texts: Sequence[str], chosen: Outlook) -> CommonText | None:
     (relatives, near), (strangers, far) = ((len(found), _medians(found)) for found in measured)
     if not relatives and not strangers:
         return None
-    return CommonText(relatives, *near, strangers, *far)
+    return InCommon(relatives, *near, strangers, *far)
 
 
 def _measured(texts: Sequence[str], a: Int64s, b: Int64s) -> list[tuple[float, float]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.advice.gap import groups_at, spanning_tree
-from neardup.advice.looks import Counts
+from neardup.advice.looks import SharedCounts
 from neardup.tables import Bools, Int64s
 from neardup.text.normalise import tokens
 
@@ -57,7 +57,7 @@ class Templates:
     resemblance: tuple[float, float]
 
 
-def find_templates(texts: Sequence[str], counts: Counts) -> Templates:
+def find_templates(texts: Sequence[str], counts: SharedCounts) -> Templates:
     """Find the templates among texts, from the shingles of words that they share."""
     similar = counts.similar("resemblance")
     false = np.zeros(similar.shape, np.bool_)

@@ -34,7 +34,7 @@ def matrix(n: int, seed: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.unit}-{kind.length}")
-def test_the_shingles_of_all_pairs_are_counted(kind: looks.Kind) -> None:
+def test_the_shingles_of_all_pairs_are_counted(kind: looks.RunKind) -> None:
     texts = [
         *made.forms(1, 5, 8, 2)[0],
         *made.threads(2, 4)[0],
