@@ -10,7 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.advice import Advice
-from neardup.advice.record import BandChoice, Bin, Recommendation, Step, Taken, Trap
+from neardup.advice.record import (
+    Apart,
+    Around,
+    BandChoice,
+    Bin,
+    InCommon,
+    Look,
+    Recommendation,
+    Seen,
+    Step,
+    Taken,
+    Trap,
+)
 from neardup.cli.demo_documents import documents_path
 from support.command_line import ROWS, Run, write_rows
 from support.paths import DOCS
@@ -159,6 +171,6 @@ def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
 def test_every_part_of_the_advice_is_documented() -> None:
     text = (PAGES / "reference" / "python.md").read_text(encoding="utf-8").partition("## advise and Advice")[2]
     section = text.partition("\n## ")[0]
-    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap)
+    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap, Seen, Look, InCommon, Around, Apart)
     names = {name for part in parts for name in part.__dataclass_fields__}
     assert not [name for name in names if f"`{name}`" not in section and name not in ("slots", "recall")]

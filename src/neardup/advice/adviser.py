@@ -19,7 +19,7 @@ from neardup.advice.plot import svg
 from neardup.advice.recommend import recommend
 from neardup.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
 from neardup.advice.sample import SampledTexts, take
-from neardup.advice.shape import common_text, traits
+from neardup.advice.shape import TEMPLATE, common_text, traits
 from neardup.advice.shown import lines
 from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
 from neardup.advice.templates import find_templates
@@ -147,7 +147,11 @@ def advise_on(
         bands=bands,
         shingles=shingles,
         boilerplate=stock,
-        traps=(*traps(taken, shingles[0], five, stock, settings), *numbers_only(sample.texts, units > 0)),
+        traps=(
+            *(trait for trait in seen.traits if trait.name == TEMPLATE),
+            *traps(taken, shingles[0], five, stock, settings),
+            *numbers_only(sample.texts, units > 0),
+        ),
         seen=seen,
         around=line,
         recommended=recommend(taken, seen, chosen, bands, settings, words),

@@ -175,10 +175,8 @@ def _why_groups(seen: Seen, chosen: Outlook) -> str:
             "leads to a stranger. Versions that moved far from the first one stay together."
         )
     if seen.outcome == "gap":
-        return (
-            "--groups principal: each member is near to its representative itself; chains would find no more than "
-            f"{counted(max(chained - principal, 0), 'pair')} on top."
-        )
+        more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
+        return f"--groups principal: each member is near to its representative itself; chains would find {more}."
     return "--groups principal: without a gap, chains of pairs lead from one text to a stranger."
 
 

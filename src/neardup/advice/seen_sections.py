@@ -26,7 +26,7 @@ def relatives(advice: AdviceRecord) -> AdviceSection:
         f"of runs. {OUTCOMES[seen.outcome]}",
         "Strangers: 99 of 100 pairs in different groups are at or below this value. Relatives: 19 of 20 pairs in "
         "one group reach this value. Gap: the thresholds that find nearly the same groups. <- marks the choice.",
-        *(printable(trait.text) for trait in seen.traits),
+        *(printable(trait.text) for trait in seen.traits if trait not in advice.traps),
         *([_common(seen.common)] if seen.common else []),
     ]
     chosen = advice.recommended.settings

@@ -22,6 +22,9 @@ from neardup.kernels.sets import verify_pairs
 from neardup.settings import Settings
 from neardup.tables import Floats, Int64s
 
+TEMPLATE = "template"
+"""The name of the trap: one template, many contents."""
+
 LINKS = 200
 """The links between relatives that are examined, evenly spaced from the most to the least similar."""
 
@@ -81,7 +84,7 @@ def _template(templates: Templates, looked_at: int) -> Trap:
         "be "
         "lost if all but one were removed: keep the threshold above that, or compare them without the form."
     )
-    return Trap("template", templates.documents / max(looked_at, 1), text)
+    return Trap(TEMPLATE, templates.documents / max(looked_at, 1), text)
 
 
 def _noise(texts: Sequence[str], counts: Sequence[SharedCounts], a: Int64s, b: Int64s) -> Iterator[Trap]:

@@ -188,6 +188,7 @@ def test_sixty_contents_in_one_template_are_not_removed() -> None:
     advice = nd.advise(texts)
     (trait,) = [trait for trait in advice.seen.traits if trait.name == "template"]
     assert trait.share == 1
+    assert trait in advice.traps
     assert trait.text.startswith("One template, many contents: 60 documents in 1 template")
     assert advice.seen.outcome == "template"
     assert found_by(advice, texts) == set()
