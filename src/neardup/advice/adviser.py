@@ -1,4 +1,4 @@
-"""The adviser: one exact join of a sample far below the threshold; all advice is computed from its pairs."""
+"""The adviser: one exact join of a sample far below the threshold, and the similarities of all pairs of a part."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def advise(
     ``documents``, ``text`` and ``id`` are those of :func:`neardup.find`; ``settings`` are threshold, recall,
     slots, sketch, unit, length, groups, encoding, delimiter and threads. Reads at most the first 100,000 documents
     or 200 MB (40 MB for character shingles), and reports if it stopped there. Pairs are joined exactly down to
-    resemblance .3.
+    resemblance .3. All pairs of up to 2,000 documents are counted by several kinds of shingles, to find the gap
+    between relatives and strangers, which the recommended command uses.
 
     Raises SettingError for settings out of range, and InputError for documents that cannot be used.
 
