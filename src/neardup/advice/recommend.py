@@ -152,11 +152,9 @@ def _cautious(seen: Seen, chosen: Outlook) -> Iterator[str]:
         )
     else:
         yield (
-            "There is no gap: pairs of every resemblance occur, and each threshold cuts through pairs that are "
-            "alike. "
-            f"--threshold {chosen.threshold:g} is a cautious one. Look at the pairs around it before anything is "
-            "removed "
-            "(--dry-run shows what would go)."
+            "There is no gap: no threshold separates groups clearly, so each one cuts through alike pairs. "
+            f"--threshold {chosen.threshold:g} is cautious. Look at the pairs around it before anything is removed "
+            "(--dry-run shows the removals)."
         )
     yield (
         f"--unit {kind.unit} --length {kind.length}: at a high threshold, a changed word takes less from runs of "
