@@ -153,8 +153,8 @@ def _cautious(seen: Seen, chosen: Outlook) -> Iterator[str]:
     else:
         yield (
             "There is no gap: no threshold separates groups clearly, so each one cuts through alike pairs. "
-            f"--threshold {chosen.threshold:g} is cautious. Look at the pairs around it before anything is removed "
-            "(--dry-run shows the removals)."
+            f"--threshold {chosen.threshold:g} is cautious. Look at the pairs around it before anything is "
+            "removed (--dry-run shows the removals)."
         )
     yield (
         f"--unit {kind.unit} --length {kind.length}: at a high threshold, a changed word takes less from runs of "
