@@ -213,11 +213,11 @@ def main() -> None:
 
 
 NOTES = {
-    "Real sets": "Reached: F1 at least .95 of the best of the grid, and precision at least .9. Not reached: no "
-    "command of the grid has precision .9 on license_texts, where different licences have resemblance up to .94 "
-    "(graded: they count as relatives from .8 on). In irplag_java, independent solutions of a task are as alike as "
-    "plagiarisms. In udhr, many pairs are in different scripts or spellings, and share less than "
-    "neighbouring languages.",
+    "Real sets": "Reached: F1 at least .95 of the best of the grid, and precision at least .9. Not "
+    "reached: no command of the grid has precision .9 on license_texts, where different "
+    "licences have resemblance up to .94 (graded: they count as relatives from .8 on). In "
+    "irplag_java, independent solutions of a task are as alike as plagiarisms. In udhr, many "
+    "pairs are in different scripts or spellings, and share less than neighbouring languages.",
     "Made sets": "form_60 has no relatives at all: every pair that is found is wrong.",
     "Made sets that were kept apart": "Run once, after the rule was finished.",
 }
