@@ -46,10 +46,16 @@ def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
     told = [
         part
         for name, value in values.items()
-        if name in TOLD or value != FIELDS[name].default
-        for part in (FIELDS[name].option, str(value))
+        if name in TOLD or _plain(value) != _plain(FIELDS[name].default)
+        for one in (value if isinstance(value, list | tuple) else (value,))
+        for part in (FIELDS[name].option, quoted(str(one)))
     ]
     return " ".join(["neardup dedup", *map(quoted, words), "-o cleaned", *told])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that equals the same one read from JSON, where a tuple is a list."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def quoted(word: str) -> str:
