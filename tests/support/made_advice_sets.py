@@ -1,7 +1,7 @@
 """Labelled sets for the adviser, made by seeded rules: scans, revisions, forms, threads, excerpts, short texts.
 
 Each set is ``(texts, families)``: two documents with the same family number are relatives. The prose is of made-up
-languages, whose words have the frequencies of a real one, so that strangers share what strangers share.
+languages, whose words have the frequencies of a real one, so that strangers have as much in common as real ones.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def forms(seed: int, count: int, stock: int, content: int, resent: int = 0, temp
 
 
 def threads(seed: int, count: int, answers: int = 5) -> Labelled:
-    """Return threads of mails: each answer quotes what is before it."""
+    """Return threads of mails: each answer quotes the mails before it."""
     drawn, texts, families = random.Random(seed), [], []
     for number in range(count):
         quoted: list[str] = []

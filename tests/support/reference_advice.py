@@ -132,7 +132,7 @@ def components(similar: Any, threshold: float) -> list[int]:
 
 
 def principal(similar: Any, threshold: float, units: Sequence[int]) -> list[int]:
-    """Return the representative of each document: the longest first, each takes what is near and still free."""
+    """Return the representative of each document: the longest first, with those near to it that are free."""
     leader: dict[int, int] = {}
     for k in sorted(range(len(units)), key=lambda k: (-units[k], k)):
         if k not in leader:

@@ -162,7 +162,7 @@ def advise_on(
 def _looked(
     sample: SampledTexts, full: Bools, found: Found, settings: Settings, advance: Callable[[int], None]
 ) -> tuple[Seen, Outlook, Around]:
-    """Look at all pairs of some documents by several kinds of shingles, and choose what separates them."""
+    """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
     numbers = to_look_at(sample, full, found)
     taken = sample.texts.take(pa.array(numbers))
     counts = []

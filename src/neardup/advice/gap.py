@@ -29,7 +29,7 @@ WIDEST = 1.2
 """A gap is not the better for being wider than this."""
 
 CLEAR = 0.42
-"""A gap counts from this width on, after what its growth and its chains outweigh."""
+"""A gap counts from this width on, less the parts that its growth and its chains outweigh."""
 
 MOST_TOGETHER = 0.6
 """Above this share of all pairs within groups, the threshold separates nothing."""
@@ -59,9 +59,9 @@ class LinkTree:
 class Gap:
     """A range of thresholds, from ``low`` to ``high``, in which groups hardly grow.
 
-    ``clearness`` is its width on the scale less what growth and chains outweigh; ``pairs`` are the pairs within
-    groups at ``low``, and ``chained`` the share of them that is itself below ``low``. ``lump`` is whether one
-    group is so large that a gap between smaller ones is preferred.
+    ``clearness`` is its width on the scale, less for growth and chains; ``pairs`` are the pairs within groups at
+    ``low``, and ``chained`` the share of them that is itself below ``low``. ``lump`` is whether one group is so
+    large that a gap between smaller ones is preferred.
     """
 
     low: float

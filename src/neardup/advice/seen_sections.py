@@ -17,7 +17,7 @@ OUTCOMES = {
 
 
 def relatives(advice: AdviceRecord) -> AdviceSection:
-    """Return the section on the looks: what separates relatives from strangers."""
+    """Return the section on the looks: the gap between relatives and strangers."""
     seen = advice.seen
     part = "all that are different" if seen.documents == _different(advice) else "a part of the sample"
     before = [

@@ -1,4 +1,4 @@
-"""What kind of relatives a sample has: noise, revisions, quotes, excerpts, short texts, templates."""
+"""The traits of a sample and its relatives: noise, revisions, quotes, excerpts, short texts, templates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONTAINED, SMALLER, OFTEN = 0.7, 0.7, 0.3
 "share."""
 
 DRIFT = 0.8
-"""Versions drift apart if the pairs of a group share less than this part of what neighbours share."""
+"""Versions drift apart if the pairs of a group share less than this part of the text common to neighbours."""
 
 SHORT = 30
 """Half of the documents have fewer words than this: they are short."""
@@ -52,7 +52,7 @@ COMPARED, SECONDS, MOST_TEXT = 10, 1.0, 20_000
 def traits(
     texts: Sequence[str], units: Int64s, counts: Sequence[SharedCounts], chosen: Outlook, templates: Templates
 ) -> Iterator[Trap]:
-    """Yield what the documents looked at are like, each with the share of documents or links that shows it."""
+    """Yield the traits of the documents looked at, each with the share of documents or links that shows it."""
     if templates.documents:
         yield _template(templates, len(texts))
     if len(units) and np.median(units) < SHORT:
@@ -132,7 +132,7 @@ def _excerpts(
             f"Quotes: {counted(quoting, 'document quotes', 'documents quote')} another in lines that begin with "
             ">, "
             f"and in {percent(share, 1)} of the links the shorter document is nearly all in the longer one. The "
-            "longer one has what was written since."
+            "longer one has the text written since."
         )
         yield Trap("quotes", share, text)
     else:

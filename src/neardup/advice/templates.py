@@ -1,6 +1,6 @@
 """Strangers in one template: documents share a long form, and their contents have nothing in common.
 
-Versions of one text differ, too, but a neighbouring version has most of what is new in one. The errors of a scan
+Versions of one text differ, too, but a neighbouring version has most of the new text of one. The errors of a scan
 are scattered, while contents are passages.
 """
 
@@ -21,7 +21,7 @@ WINDOW = 5
 """Words in a run that counts as shared."""
 
 FAMILY = 4
-"""Fewer documents than this do not show what a template is."""
+"""Fewer documents than this do not show a template."""
 
 ALIKE = 0.25
 """From this resemblance on, documents may be in one template."""
@@ -110,6 +110,6 @@ def _longest_own(windows: list[Window], common: set[Window]) -> int:
 
 
 def _overlap(a: set[Window], b: set[Window]) -> float:
-    """Return what the smaller set shares with the other; 1 if it is empty, because then all is template."""
+    """Return the share of the smaller set that is in the other; 1 if it is empty, because then all is template."""
     smaller = min(len(a), len(b))
     return len(a & b) / smaller if smaller else 1.0
