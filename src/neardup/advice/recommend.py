@@ -125,7 +125,7 @@ def _why_measure(seen: Seen, chosen: Outlook) -> str:
             f"--measure overlap: {MEASURES['overlap'].help.partition(' ')[2]} keeps {longer} together; by "
             "resemblance the threshold would be low, where few runs decide."
         )
-        "--measure resemblance: relatives are of similar length, so their common text is a large share of both."
+    return "--measure resemblance: relatives are of similar length, so their common text is most of both."
 
 
 def _why_threshold(chosen: Outlook, look: Look) -> str:
