@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 from statistics import median
+from typing import Any
+
+import pyarrow as pa
 
 from support import reference, reference_search
 
@@ -96,3 +99,45 @@ def quantile(values: Sequence[float], share: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def as_texts(texts: Sequence[str]) -> pa.Array:
+    """Return the texts as the adviser holds them."""
+    return pa.array([text.encode() for text in texts], pa.large_binary())
+
+
+def shared_shingles(texts: Sequence[str], unit: str, length: int) -> tuple[dict[tuple[int, int], int], list[int]]:
+    """Return |A∩B| of every pair of texts, and the number of shingles of each."""
+    sets = [reference.shingle_set(text, length, unit) for text in texts]
+    return (
+        {(a, b): len(sets[a] & sets[b]) for a, b in combinations(range(len(texts)), 2)},
+        [len(found) for found in sets],
+    )
+
+
+def components(similar: Any, threshold: float) -> list[int]:
+    """Return the smallest document that a chain of pairs at or above the threshold reaches, for each document."""
+    reached = list(range(len(similar)))
+    for start in range(len(similar)):
+        if reached[start] != start:
+            continue
+        waiting = [start]
+        while waiting:
+            here = waiting.pop()
+            for other in range(len(similar)):
+                if reached[other] == other and other > start and similar[here][other] >= threshold:
+                    reached[other] = start
+                    waiting.append(other)
+    return reached
+
+
+def principal(similar: Any, threshold: float, units: Sequence[int]) -> list[int]:
+    """Return the representative of each document: the longest first, with those near to it that are free."""
+    leader: dict[int, int] = {}
+    for k in sorted(range(len(units)), key=lambda k: (-units[k], k)):
+        if k not in leader:
+            leader[k] = k
+            leader.update(
+                {other: k for other in range(len(units)) if other not in leader and similar[k][other] >= threshold}
+            )
+    return [leader[k] for k in range(len(units))]

@@ -10,7 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.advice import Advice
-from neardup.advice.record import BandChoice, Bin, Recommendation, Step, Taken, Trap
+from neardup.advice.record import (
+    Apart,
+    Around,
+    BandChoice,
+    Bin,
+    InCommon,
+    Look,
+    Recommendation,
+    Seen,
+    Step,
+    Taken,
+    Trap,
+)
 from neardup.cli.demo_documents import documents_path
 from support.command_line import ROWS, Run, write_rows
 from support.paths import DOCS
@@ -19,12 +31,14 @@ PAGES = DOCS
 
 SECTIONS = [
     "The documents",
+    "Relatives and strangers",
     "How alike the documents are",
-    "What each threshold would do",
+    "The effect of each threshold",
     "Pairs within 0.05 of the threshold",
     "Traps",
     "Other shingles, at threshold 0.95",
     "Recall and cost of the fast method (lsh), at threshold 0.95",
+    "Pairs around the recommended line",
     "Recommended",
 ]
 
@@ -37,7 +51,7 @@ def test_advice_has_its_sections_and_fits_eighty_columns(run: Run, mails: Path) 
     assert max(map(len, lines)) < 80
     assert "4 documents, " in result.out
     assert "1 is an exact copy of an earlier one." in result.out
-    assert "0 pairs from 0.9 up to 0.95 would be left alone, 1 pair from 0.95 to 1 would be found." in " ".join(
+    assert "0 pairs from 0.9 up to 0.95 would not be found, 1 pair from 0.95 to 1 would be found." in " ".join(
         lines
     )
     told = {" ".join(line.split()) for line in lines}
@@ -157,6 +171,6 @@ def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
 def test_every_part_of_the_advice_is_documented() -> None:
     text = (PAGES / "reference" / "python.md").read_text(encoding="utf-8").partition("## advise and Advice")[2]
     section = text.partition("\n## ")[0]
-    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap)
+    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap, Seen, Look, InCommon, Around, Apart)
     names = {name for part in parts for name in part.__dataclass_fields__}
     assert not [name for name in names if f"`{name}`" not in section and name not in ("slots", "recall")]

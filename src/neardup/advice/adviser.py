@@ -1,23 +1,28 @@
-"""The adviser: one exact join of a sample far below the threshold; all advice is computed from its pairs."""
+"""The adviser: one exact join of a sample far below the threshold, and the similarities of all pairs of a part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.advice.around import around
 from neardup.advice.boilerplate import boilerplate
 from neardup.advice.choices import TRIED_BYTES, band_choices, shingle_choices, unit_counts
+from neardup.advice.looks import KINDS, counts_of, to_look_at, weights_of
+from neardup.advice.outlook import Outlook, look
 from neardup.advice.page import html
 from neardup.advice.plot import svg
 from neardup.advice.recommend import recommend
-from neardup.advice.record import AdviceRecord, Boilerplate, Taken
+from neardup.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
 from neardup.advice.sample import SampledTexts, take
+from neardup.advice.shape import TEMPLATE, common_text, traits
 from neardup.advice.shown import lines
 from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
+from neardup.advice.templates import find_templates
 from neardup.advice.traps import numbers_only, traps
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
@@ -27,6 +32,7 @@ from neardup.lsh.bands import plan
 from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
 from neardup.settings import Settings
+from neardup.tables import Bools
 
 NOT_TOLD = ("encoding", "delimiter", "threads")
 ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *NOT_TOLD)
@@ -62,7 +68,8 @@ def advise(
     ``documents``, ``text`` and ``id`` are those of :func:`neardup.find`; ``settings`` are threshold, recall,
     slots, sketch, unit, length, groups, encoding, delimiter and threads. Reads at most the first 100,000 documents
     or 200 MB (40 MB for character shingles), and reports if it stopped there. Pairs are joined exactly down to
-    resemblance .3.
+    resemblance .3. All pairs of up to 2,000 documents are counted by several kinds of shingles, to find the gap
+    between relatives and strangers, which the recommended command uses.
 
     Raises SettingError for settings out of range, and InputError for documents that cannot be used.
 
@@ -128,21 +135,54 @@ def advise_on(
     units = unit_counts(sample.texts, settings)
     stock = _stock(results[threshold], sample, units, settings)
     bands = tuple(band_choices(found.pairs, settings))
-    taken, bins = _taken(sample, found), histogram(found.pairs, low)
-    close = near(found.pairs, sample, settings)
+    with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
+        seen, chosen, line = _looked(sample, units > 0, found, settings, advance)
+    taken = _taken(sample, found)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
         settings={name: settings.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
         sample=taken,
-        histogram=bins,
+        histogram=histogram(found.pairs, low),
         thresholds=tuple(reversed([*steps(found, results)])),
-        near=close,
+        near=near(found.pairs, sample, settings),
         bands=bands,
         shingles=shingles,
         boilerplate=stock,
-        traps=(*traps(taken, shingles[0], five, stock, settings), *numbers_only(sample.texts, units > 0)),
-        recommended=recommend(taken, (shingles, bands), (close, bins), settings, words),
+        traps=(
+            *(trait for trait in seen.traits if trait.name == TEMPLATE),
+            *traps(taken, shingles[0], five, stock, settings),
+            *numbers_only(sample.texts, units > 0),
+        ),
+        seen=seen,
+        around=line,
+        recommended=recommend(taken, seen, chosen, bands, settings, words),
     )
+
+
+def _looked(
+    sample: SampledTexts, full: Bools, found: Found, settings: Settings, advance: Callable[[int], None]
+) -> tuple[Seen, Outlook, Around]:
+    """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
+    numbers = to_look_at(sample, full, found)
+    taken = sample.texts.take(pa.array(numbers))
+    counts = []
+    for kind in KINDS:
+        counts.append(counts_of(taken, kind, settings))
+        advance(1)
+    texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
+    ids = [sample.ids[k].as_py() for k in numbers.tolist()]
+    units = unit_counts(taken, Settings())
+    templates = find_templates(texts, counts[0])
+    looks, chosen = look(counts, templates.false, units, weights_of(numbers, found))
+    seen = Seen(
+        documents=len(numbers),
+        bytes=int(sample.sizes[numbers].sum()),
+        outcome=chosen.outcome,
+        looks=looks,
+        common=common_text(texts, chosen),
+        traits=tuple(traits(texts, units, counts, chosen, templates)),
+    )
+    return seen, chosen, around(ids, texts, chosen)
 
 
 def _taken(sample: SampledTexts, found: Found) -> Taken:

@@ -7,7 +7,8 @@ from html import escape
 
 from neardup.advice.plot import svg
 from neardup.advice.record import AdviceRecord
-from neardup.advice.sections import AdviceSection, sections
+from neardup.advice.section import AdviceSection
+from neardup.advice.sections import sections
 
 
 def html(advice: AdviceRecord) -> str:

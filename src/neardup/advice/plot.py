@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from html import escape
 
 from neardup.advice.record import AdviceRecord
-from neardup.advice.sections import scale, shingle_words
+from neardup.advice.section import scale
+from neardup.advice.sections import shingle_words
 from neardup.display import counted, number, percent
 
 WIDTH, PANEL, HEIGHT = 760, 240, 170

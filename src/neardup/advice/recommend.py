@@ -1,44 +1,38 @@
-"""The recommended command line, and the reasons for it."""
+"""The recommended command line, and a reason for each setting that it names."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
-from neardup.advice.record import BandChoice, Bin, NearThreshold, Recommendation, ShingleChoice, Taken
-from neardup.advice.traps import ALIKE_AT_RANDOM
+from neardup.advice.outlook import Outlook
+from neardup.advice.record import BandChoice, Look, Recommendation, Seen, Taken
 from neardup.display import counted, percent, similarity
+from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings
 
-MOSTLY = 0.5
-"""From this share of short documents on, other shingles are recommended."""
-
-NOT_FAR, MANY = 0.1501, 10
-"""Largest distance to a quieter threshold, and the number of doubtful pairs from which it is worth mentioning."""
-
-TOLD = ("threshold", "unit", "length", "method")
+TOLD = ("threshold", "unit", "length", "method", "measure", "groups")
 """Settings that a recommended command always names."""
+
+NOUNS = {"word": "words", "char": "characters"}
 
 
 def recommend(
-    taken: Taken,
-    choices: tuple[tuple[ShingleChoice, ...], tuple[BandChoice, ...]],
-    spread: tuple[NearThreshold, tuple[Bin, ...]],
-    settings: Settings,
-    words: Sequence[str],
+    taken: Taken, seen: Seen, chosen: Outlook, bands: Sequence[BandChoice], asked: Settings, words: Sequence[str]
 ) -> Recommendation:
     """Return the settings to use with these documents; ``words`` name the documents on the command line.
 
-    The threshold stays as given: statistics cannot decide how similar is too similar.
+    Without near copies, the settings stay as asked.
     """
-    shingles, bands = choices
-    chosen = _shingles(shingles, settings)
-    values = {**settings.as_dict(), "unit": chosen.unit, "length": chosen.length}
+    values = dict(asked.as_dict())
+    if seen.outcome != "no near copies":
+        kind = chosen.counts.kind
+        values |= {"unit": kind.unit, "length": kind.length, "measure": chosen.measure}
+        values |= {"threshold": chosen.threshold, "groups": chosen.groups}
     values["method"] = "exact" if taken.complete else "auto"
-    reasons = [_why_shingles(shingles[0], chosen), _why_method(taken, bands, settings), *_why_threshold(*spread)]
-    return Recommendation(command_line(words, values), values, tuple(reason for reason in reasons if reason))
+    reasons = [*_reasons(seen, chosen), _why_method(taken, bands, asked)]
+    return Recommendation(command_line(words, values), values, tuple(reasons))
 
 
 def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
@@ -52,10 +46,16 @@ def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
     told = [
         part
         for name, value in values.items()
-        if name in TOLD or value != FIELDS[name].default
-        for part in (FIELDS[name].option, str(value))
+        if name in TOLD or _plain(value) != _plain(FIELDS[name].default)
+        for one in (value if isinstance(value, list | tuple) else (value,))
+        for part in (FIELDS[name].option, quoted(str(one)))
     ]
     return " ".join(["neardup dedup", *map(quoted, words), "-o cleaned", *told])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that equals the same one read from JSON, where a tuple is a list."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def quoted(word: str) -> str:
@@ -69,35 +69,117 @@ def quoted(word: str) -> str:
     return f"$'{escaped}'"
 
 
-def _shingles(choices: Sequence[ShingleChoice], settings: Settings) -> ShingleChoice:
-    """Return the shingles to use: the given ones (first of ``choices``) unless they fail on these documents."""
-    own = choices[0]
-    mixed = own.unit == "char" and own.random_median >= ALIKE_AT_RANDOM
-    if not mixed and (own.fragile < MOSTLY or settings.search.threshold == 1):
-        return own
-    clear = [choice for choice in choices if choice.random_high < settings.search.threshold / 2]
-    five = next(choice for choice in choices if (choice.unit, choice.length) == ("word", 5))
-    if mixed and five.fragile < MOSTLY:
-        return five
-    sturdiest = min(clear or [own], key=lambda choice: (choice.fragile, choice.random_high))
-    return sturdiest if mixed or sturdiest.fragile < own.fragile else own
+def _reasons(seen: Seen, chosen: Outlook) -> Iterator[str]:
+    if seen.outcome == "no near copies":
+        yield (
+            "No near copies were found in the documents looked at: by no kind of shingles do some pairs stand out "
+            "from the others. The command removes exact copies, and near copies in the rest if there are any."
+        )
+        return
+    if seen.outcome == "gap":
+        look = look_of(seen.looks, chosen)
+        yield _why_shingles(seen, chosen, look)
+        yield _why_measure(seen, chosen)
+        yield _why_threshold(chosen, look)
+    else:
+        yield from _cautious(seen, chosen)
+    yield _why_groups(seen, chosen)
 
 
-def _why_shingles(own: ShingleChoice, chosen: ShingleChoice) -> str:
-    if chosen == own:
-        return ""
-    noun = {"word": "words", "char": "characters"}[chosen.unit]
-    gain = (
-        f"two documents taken at random have resemblance {similarity(chosen.random_median, 2)}, instead of "
-        f"{similarity(own.random_median, 2)}"
-        if own.random_median >= ALIKE_AT_RANDOM
-        else f"one changed word takes {percent(chosen.fragile, 1)} of the documents below the threshold, "
-        f"instead of {percent(own.fragile, 1)}"
-    )
+def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
+    """Return the look at the chosen shingles and measure."""
+    kind = chosen.counts.kind
+    wanted = (kind.unit, kind.length, chosen.measure)
+    return next(look for look in looks if (look.unit, look.length, look.measure) == wanted)
+
+
+def _why_shingles(seen: Seen, chosen: Outlook, look: Look) -> str:
+    kind = chosen.counts.kind
+    traits = {trait.name for trait in seen.traits}
+    runs = f"--unit {kind.unit} --length {kind.length}: runs of {kind.length} {NOUNS[kind.unit]}"
+    others = [
+        other for other in seen.looks if other.clear and (other.unit, other.length) != (kind.unit, kind.length)
+    ]
+    if "noise" in traits and kind.unit == "char":
+        return f"{runs} stay equal between the errors of a noisy text; runs of words do not."
+    if "short texts" in traits and (kind.unit, kind.length) != ("word", 5):
+        return f"{runs} leave short texts more that is equal after a change than runs of 5 words do."
+    fewer = [other for other in others if other.pairs < look.pairs]
+    if not others:
+        return f"{runs} are the only ones by which relatives and strangers are clearly apart."
+    if fewer:
+        least = min(other.pairs for other in fewer)
+        pairs = counted(look.pairs, "pair")
+        return f"{runs} separate relatives from strangers and find {pairs}; others find as few as {least:,}."
+    return f"{runs} separate relatives from strangers, and no other kind of runs finds more pairs."
+
+
+def _why_measure(seen: Seen, chosen: Outlook) -> str:
+    if chosen.measure == "overlap":
+        longer = (
+            "a document and a longer one that contains it"
+            if {"quotes", "excerpts"} & {trait.name for trait in seen.traits}
+            else "relatives of unequal length"
+        )
+        return (
+            f"--measure overlap: {MEASURES['overlap'].help.partition(' ')[2]} keeps {longer} together; by "
+            "resemblance the threshold would be low, where few runs decide."
+        )
+    return "--measure resemblance: relatives are of similar length, so their common text is most of both."
+
+
+def _why_threshold(chosen: Outlook, look: Look) -> str:
     return (
-        f"Runs of {chosen.length} {noun}: {gain}. A threshold means something else with them: look again, with "
-        f"neardup plan and --unit {chosen.unit} --length {chosen.length}."
+        f"--threshold {chosen.threshold:g}: 99 of 100 pairs of strangers are below {_up(look.strangers_high)}, "
+        "and 19 of "
+        f"20 pairs of relatives reach {similarity(look.relatives_low, 2)}. Any threshold from {_up(look.low)} to "
+        f"{similarity(look.high, 2)} finds nearly the same groups."
     )
+
+
+def _up(value: float) -> str:
+    """Return a value with two decimals, rounded up.
+
+    >>> _up(0.0213), _up(0.5)
+    ('0.03', '0.50')
+    """
+    return f"{-(-value * 100 // 1) / 100:.2f}"
+
+
+def _cautious(seen: Seen, chosen: Outlook) -> Iterator[str]:
+    kind = chosen.counts.kind
+    if seen.outcome == "template":
+        yield (
+            f"--threshold {chosen.threshold:g}: strangers in one template are as alike as versions of one text. "
+            "This is "
+            "above all such pairs, so no document goes only because it is in the same template."
+        )
+    else:
+        yield (
+            "There is no gap: no threshold separates groups clearly, so each one cuts through alike pairs. "
+            f"--threshold {chosen.threshold:g} is cautious. Look at the pairs around it before anything is "
+            "removed (--dry-run shows the removals)."
+        )
+    yield (
+        f"--unit {kind.unit} --length {kind.length}: at a high threshold, a changed word takes less from runs of "
+        f"{kind.length} characters than from runs of words."
+    )
+    yield "--measure resemblance: near copies share nearly all text of both."
+
+
+def _why_groups(seen: Seen, chosen: Outlook) -> str:
+    chained, principal = chosen.chained_pairs, chosen.principal_pairs
+    if chosen.groups == "components":
+        share = percent(chained - principal, max(chained, 1))
+        return (
+            f"--groups components: {share} of the pairs within groups are linked only through others, and no "
+            "chain "
+            "leads to a stranger. Versions that moved far from the first one stay together."
+        )
+    if seen.outcome == "gap":
+        more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
+        return f"--groups principal: each member is near to its representative itself; chains would find {more}."
+    return "--groups principal: without a gap, chains of pairs lead from one text to a stranger."
 
 
 def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -> str:
@@ -106,14 +188,15 @@ def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -
         for choice in bands
         if (choice.slots, choice.recall) == (settings.sketch.slots, settings.search.recall)
     )
-    missed = "" if asked.missed is None else f"{expected(asked.missed)} of the pairs found here"
+    missed = "" if asked.missed is None else f"{expected(asked.missed)} of the pairs at the threshold asked for"
     if taken.complete:
         return (
-            "Method exact: the sample is small enough to miss no pair. For a much larger collection leave it "
+            "--method exact: the sample is small enough to miss no pair. For a much larger collection leave it "
             f"out: the run then chooses by its cost, and the fast method (lsh) would miss {missed}."
         )
     return (
-        "Method auto: the run chooses by its cost and says how. The exact method misses no pair; the fast one "
+        "--method auto: the run chooses by its cost and reports how. The exact method misses no pair; the fast "
+        "one "
         f"(lsh) would miss {missed}."
     )
 
@@ -127,33 +210,3 @@ def expected(pairs: float) -> str:
     if not pairs:
         return "none"
     return "fewer than 0.1" if pairs < 0.1 else f"about {pairs:,.1f}"
-
-
-def quieter(near: NearThreshold, histogram: Sequence[Bin]) -> tuple[float, int] | None:
-    """Return a nearby threshold with at most half as many pairs within .05 of it, and their number."""
-    around = {
-        high.low: low.pairs + high.pairs
-        for low, high in pairwise(histogram)
-        if 0 < abs(high.low - near.threshold) <= NOT_FAR and 0.5 <= high.low < 1
-    }
-    if not around:
-        return None
-    at = min(around, key=lambda threshold: (around[threshold], abs(threshold - near.threshold)))
-    doubtful = near.above + near.below
-    return (at, around[at]) if doubtful >= MANY and 2 * around[at] <= doubtful else None
-
-
-def _why_threshold(near: NearThreshold, histogram: Sequence[Bin]) -> Iterator[str]:
-    doubtful = near.above + near.below
-    if doubtful:
-        yield (
-            f"Threshold {near.threshold:g} as asked: {counted(doubtful, 'pair')} within {near.width:g} of it "
-            "would be decided otherwise by a slightly different threshold. Look at some of them before anything "
-            "is removed (--dry-run shows what would go)."
-        )
-        other = quieter(near, histogram)
-        if other is not None:
-            pairs = f"only {counted(other[1], 'pair is', 'pairs are')}" if other[1] else "no pair is"
-            yield f"Around {other[0]:g} {pairs} as close: fewer doubtful cases."
-    else:
-        yield f"Threshold {near.threshold:g} as asked: no pair is within {near.width:g} of it."

@@ -135,6 +135,89 @@ class Trap:
 
 
 @dataclass(frozen=True)
+class Look:
+    """The similarities of all pairs looked at, by one kind of shingles and one measure, and the gap in them.
+
+    ``low`` and ``high`` bound the gap; ``clearness`` is its width on a logarithmic scale, less for groups that
+    grow or chain within it, and ``clear`` whether it counts. ``pairs`` and ``groups`` are those of a threshold in
+    the gap. Of the pairs between the groups, ``strangers_median`` and ``strangers_high`` (1 pair in 100 reaches
+    it); of the pairs within, ``relatives_low`` (1 in 20 is below it) and ``relatives_median``. Without any pair
+    above the level of chance, ``threshold`` is None and the values are 0.
+    """
+
+    unit: str
+    length: int
+    measure: str
+    threshold: float | None
+    low: float
+    high: float
+    clearness: float
+    clear: bool
+    pairs: int
+    groups: int
+    strangers_median: float
+    strangers_high: float
+    relatives_low: float
+    relatives_median: float
+
+
+@dataclass(frozen=True)
+class Apart:
+    """One pair close to the recommended line: its value, and the longest passage that only one of the two has."""
+
+    id_a: str
+    id_b: str
+    value: float
+    only_a: str
+    only_b: str
+
+
+@dataclass(frozen=True)
+class Around:
+    """The pairs closest to the recommended threshold, five at most on either side, the highest value first."""
+
+    unit: str
+    length: int
+    measure: str
+    threshold: float
+    above: tuple[Apart, ...]
+    below: tuple[Apart, ...]
+
+
+@dataclass(frozen=True)
+class InCommon:
+    """The text in common, for some of the pairs looked at: relatives close to the line, and the nearest strangers.
+
+    Medians of two measures: ``chunks`` (common text as a share of all text) and ``order`` (words in the same
+    order).
+    """
+
+    relatives: int
+    relatives_chunks: float
+    relatives_order: float
+    strangers: int
+    strangers_chunks: float
+    strangers_order: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The extra looks: at how many ``documents`` and ``bytes``, all pairs of them counted.
+
+    ``outcome`` is "gap" (relatives and strangers are apart), "no gap" (every threshold cuts through pairs that are
+    alike), "template" (strangers in one template are as alike as relatives) or "no near copies". ``traits`` are
+    noise, revisions, quotes, excerpts, short texts and templates, if the documents have them.
+    """
+
+    documents: int
+    bytes: int
+    outcome: str
+    looks: tuple[Look, ...]
+    common: InCommon | None
+    traits: tuple[Trap, ...]
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """A command line to copy, its settings, and the reasons."""
 
@@ -148,7 +231,8 @@ class AdviceRecord:
     """All advice on a sample of documents. Counts are exact; expected values are labelled as such.
 
     ``histogram``: pairs by resemblance; ``thresholds``: the effect of a run at each; ``near``: the pairs close to
-    the threshold; ``bands`` and ``shingles``: the results and costs of other choices; ``traps``; ``recommended``.
+    the threshold; ``bands`` and ``shingles``: the results and costs of other choices; ``traps``; ``seen``: the gap
+    between relatives and strangers; ``around``: pairs close to the recommended line; ``recommended``.
     """
 
     settings: dict[str, Any]
@@ -160,6 +244,8 @@ class AdviceRecord:
     shingles: tuple[ShingleChoice, ...]
     boilerplate: Boilerplate | None
     traps: tuple[Trap, ...]
+    seen: Seen
+    around: Around
     recommended: Recommendation
 
     def as_dict(self) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neardup.advice.record import AdviceRecord, BandChoice, ShingleChoice, SideBySide
+from neardup.advice.section import NOUNS, AdviceSection, cut, scale
+from neardup.advice.seen_sections import line, relatives
 from neardup.display import counted, number, percent, printable, similarity, size
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.measures import LITERAL, values
@@ -19,29 +20,11 @@ LABELS = {
 }
 """The values shown side by side, with their labels."""
 
-NOUNS = {"word": "words", "char": "characters"}
-
-
-@dataclass(frozen=True)
-class AdviceSection:
-    """A heading, text before and after a table, and the table with optional bars and marks.
-
-    ``bars`` is, for each row, its share of the longest bar (0 to 1; above 1: too long to show in full); ``marks``
-    follow the bars. Cells are plain text, not yet escaped.
-    """
-
-    title: str
-    before: tuple[str, ...] = ()
-    head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    bars: tuple[float, ...] = ()
-    marks: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-
 
 def sections(advice: AdviceRecord) -> Iterator[AdviceSection]:
     """Yield all sections of the advice, in reading order."""
     yield _sample(advice)
+    yield relatives(advice)
     yield _histogram(advice)
     yield _thresholds(advice)
     yield _near(advice)
@@ -51,22 +34,13 @@ def sections(advice: AdviceRecord) -> Iterator[AdviceSection]:
         )
     yield _shingles(advice)
     yield _bands(advice)
+    yield from line(advice)
     yield AdviceSection("Recommended", advice.recommended.reasons)
 
 
 def shingle_words(advice: AdviceRecord) -> str:
     """Return a description of a shingle for use in a sentence."""
     return f"{advice.settings['length']} {NOUNS[advice.settings['unit']]} in a row"
-
-
-def scale(counts: list[int], weighty: list[bool]) -> list[float]:
-    """Return counts as shares of the largest ``weighty`` one, so that a crowd elsewhere does not flatten them.
-
-    >>> scale([900, 20, 10], [False, True, True])
-    [45.0, 1.0, 0.5]
-    """
-    top = max((count for count, weighs in zip(counts, weighty, strict=True) if weighs), default=0)
-    return [count / (top or max(counts, default=0) or 1) for count in counts]
 
 
 def _sample(advice: AdviceRecord) -> AdviceSection:
@@ -77,7 +51,7 @@ def _sample(advice: AdviceRecord) -> AdviceSection:
         said = [f"The first {read}, {text}. The rest was not read: all counts are of these alone."]
     for count, one, many in (
         (taken.exact_copies, "is an exact copy of an earlier one", "are exact copies of earlier ones"),
-        (taken.empty, "holds no word", "hold no word"),
+        (taken.empty, "has no word", "have no word"),
     ):
         if count:
             said.append(f"{number(count)} {one if count == 1 else many}.")
@@ -96,12 +70,11 @@ def _histogram(advice: AdviceRecord) -> AdviceSection:
         "1" if part.low == 1 else f"{part.low:.2f} up to {part.high:.2f}".replace("1.00", "1") for part in bins
     ]
     before = [
-        "Each pair of different documents counts once, at its resemblance: of the runs of "
-        f"{shingle_words(advice)} that stand in either of the two, the share that stands in both. Exact copies "
-        "are not counted here."
+        "Each pair of different documents counts once, at its resemblance: the share of the runs of "
+        f"{shingle_words(advice)} in either document that are in both. Exact copies are not counted here."
     ]
     if any(bar > 1 for bar in bars):
-        before.append("A bar that ends in > is longer than there is room for.")
+        before.append("A bar that ends in > is cut.")
     return AdviceSection(
         "How alike the documents are",
         tuple(before),
@@ -115,10 +88,10 @@ def _histogram(advice: AdviceRecord) -> AdviceSection:
 def _thresholds(advice: AdviceRecord) -> AdviceSection:
     steps, threshold = advice.thresholds, advice.near.threshold
     return AdviceSection(
-        "What each threshold would do",
+        "The effect of each threshold",
         (
-            "Pairs at or above the threshold; groups of documents that belong together; documents that go, "
-            "because a near or exact copy of them stays. Exact copies go at every threshold, and are no pairs.",
+            "Pairs at or above the threshold; groups; documents removed, because a near or exact copy of them is "
+            "kept. Exact copies are removed at every threshold, and do not count as pairs.",
         ),
         ("threshold", "pairs", "groups", "removed", "share", "text removed"),
         tuple(
@@ -142,14 +115,12 @@ def _near(advice: AdviceRecord) -> AdviceSection:
     low, high = max(near.threshold - near.width, 0), min(near.threshold + near.width, 1)
     upwards = f"from {near.threshold:g} to {high:g}" if high > near.threshold else f"at {high:g}"
     before = (
-        f"{counted(near.below, 'pair')} from {low:g} up to {near.threshold:g} would be left alone, "
+        f"{counted(near.below, 'pair')} from {low:g} up to {near.threshold:g} would not be found, "
         f"{counted(near.above, 'pair')} {upwards} would be found."
     )
     if not near.examples:
         return AdviceSection(f"Pairs within {near.width:g} of the threshold", (before,))
-    legend = tuple(
-        f"pair {k}: A {_cut(pair.id_a)}, B {_cut(pair.id_b)}" for k, pair in enumerate(near.examples, 1)
-    )
+    legend = tuple(f"pair {k}: A {cut(pair.id_a)}, B {cut(pair.id_b)}" for k, pair in enumerate(near.examples, 1))
     return AdviceSection(
         f"Pairs within {near.width:g} of the threshold",
         (
@@ -161,8 +132,8 @@ def _near(advice: AdviceRecord) -> AdviceSection:
         after=(
             *legend,
             "",
-            "The threshold is compared with resemblance and with nothing else: of the runs of "
-            f"{shingle_words(advice)} in either document, the share in both. Contained: the share of the runs of "
+            "The threshold applies to resemblance alone: the share of the runs of "
+            f"{shingle_words(advice)} in either document that are in both. Contained: the share of the runs of "
             "the first (A) or the second (B) document that are in the other one; overlap: the larger of the two. "
             "Words: resemblance of the two vocabularies, without order. Repeats: resemblance when repeated runs "
             "count as often as they occur. Chunks: the words in common stretches, as a share of all the text "
@@ -177,22 +148,17 @@ def _measured(name: str, shown: str, pairs: tuple[SideBySide, ...]) -> tuple[str
     return (shown, *(number(value) if isinstance(value, int) else similarity(value) for value in values))
 
 
-def _cut(name: str, width: int = 36) -> str:
-    """Return a name on one line; a long one loses its middle, because names differ at their ends."""
-    name = printable(name)
-    return name if len(name) <= width else f"{name[: width // 2 - 2]}…{name[-width // 2 + 1 :]}"
-
-
 def _shingles(advice: AdviceRecord) -> AdviceSection:
     tried = advice.shingles[0].documents
     part = "" if tried == advice.sample.documents else f" Tried on the first {number(tried)} documents."
     return AdviceSection(
         f"Other shingles, at threshold {advice.near.threshold:g}",
         (
-            f"What runs of other lengths would find.{part} Short: documents that one changed word takes below the "
-            "threshold. Random: how alike two documents taken at random are: the middle case, and what 1 such "
-            "pair in 20 exceeds. Near 0 is good; near the threshold, pairs are found that mean nothing. <- marks "
-            "what was asked for.",
+            f"The pairs that other runs would find.{part} Short: documents that fall below the threshold if one "
+            "word "
+            "changes. Random: the resemblance of two random documents, the median, and the value that 1 such pair "
+            "in 20 exceeds. Values near 0 are good; near the threshold, pairs are meaningless. <- marks the runs "
+            "asked for.",
         ),
         ("a run of", "pairs", "removed", "runs (median)", "short", "random"),
         tuple(_shingle_row(choice) for choice in advice.shingles),
@@ -217,8 +183,10 @@ def _bands(advice: AdviceRecord) -> AdviceSection:
         f"Recall and cost of the fast method (lsh), at threshold {advice.near.threshold:g}",
         (
             "The exact method misses no pair. The fast one compares only documents whose signatures agree in a "
-            "band. Expected for the pairs of this sample: found and missed of those at or above the threshold; "
-            f"compared in vain: pairs of resemblance {advice.histogram[0].low:g} up to the threshold.",
+            "band. Expected for the pairs of this sample: the pairs at or above the threshold that are found and "
+            f"missed, and those from resemblance {advice.histogram[0].low:g} up to the threshold that are "
+            "compared "
+            "in vain.",
         ),
         ("slots", "recall", "bands x rows", "found", "missed", "in vain", "bytes a doc."),
         tuple(_band_row(choice) for choice in advice.bands),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from neardup.advice.record import AdviceRecord
-from neardup.advice.sections import AdviceSection, sections
+from neardup.advice.section import AdviceSection
+from neardup.advice.sections import sections
 
 WIDTH = 79
 LONGEST, SHORTEST = 40, 10
@@ -30,7 +31,7 @@ def _section(section: AdviceSection) -> Iterator[str]:
     if section.after:
         yield ""
     for text in section.after:
-        yield from wrap(text, WIDTH) or [""]
+        yield from wrap(text, WIDTH, subsequent_indent="      " if text[:1] == " " else "") or [""]
     yield ""
 
 

@@ -32,8 +32,7 @@ def traps(
     if own.shorter >= SHORTER:
         text = (
             f"{percent(own.shorter, 1)} of the documents have fewer than {length} {noun}, less than one shingle. "
-            "Such a document is alike only to one with exactly the same words: it can be an exact copy, but no "
-            "near copy."
+            "Such a document can be an exact copy, but not a near copy, of another one."
         )
         yield Trap("shorter-than-a-shingle", own.shorter, text)
     if own.fragile >= FRAGILE and settings.search.threshold < 1:
@@ -45,13 +44,13 @@ def traps(
         text = (
             f"{counted(taken.exact_copies, 'document is an exact copy', 'documents are exact copies')} of an "
             f"earlier one ({percent(share, 1)}): the same words in the same order. They are removed at every "
-            "threshold, so look at what a threshold removes beyond them (the line of threshold 1 in the table)."
+            "threshold. The line of threshold 1 in the table shows the removals without near copies."
         )
         yield Trap("exact-copies", share, text)
     if taken.pairs_left_out:
         text = (
-            f"Some documents are alike by the thousand. About {counted(taken.pairs_left_out, 'pair')} within "
-            "these crowds were not listed: counts of pairs are lower bounds; groups and removals are complete."
+            f"Thousands of documents are all alike. About {counted(taken.pairs_left_out, 'pair')} within such "
+            "crowds were not listed: counts of pairs are lower bounds; groups and removals are complete."
         )
         yield Trap("crowds", 1.0, text)
 
@@ -63,18 +62,18 @@ def numbers_only(texts: pa.Array, full: np.ndarray[tuple[int], np.dtype[np.bool_
     bare = int((full & ~letters.to_numpy(zero_copy_only=False)).sum())
     if bare:
         text = (
-            f"{counted(bare, 'document holds', 'documents hold')} numbers but no letter. Two tables with many "
-            "figures in common are near copies here, though they may be different facts: look at them apart."
+            f"{counted(bare, 'document has', 'documents have')} numbers but no letter. Two tables with many equal "
+            "figures count as near copies, although they may state different facts: examine them separately."
         )
         yield Trap("numbers-only", bare / len(texts), text)
 
 
 def _alike_at_random(own: ShingleChoice, words: ShingleChoice) -> str:
     return (
-        f"With runs of {own.length} characters two documents taken at random already have resemblance "
+        f"With runs of {own.length} characters, two random documents already have resemblance "
         f"{similarity(own.random_median, 2)} (1 pair in 20: {similarity(own.random_high, 2)} or more); with runs "
-        f"of 5 words {similarity(words.random_median, 2)}. Long texts share most short runs of letters, whatever "
-        "they say. Take words, or longer runs."
+        f"of 5 words, {similarity(words.random_median, 2)}. Long texts share most short runs of letters, whatever "
+        "they are about. Choose words, or longer runs."
     )
 
 
@@ -83,18 +82,19 @@ def _fragile(own: ShingleChoice, settings: Settings) -> str:
     lost = length if unit == "word" else length + LETTERS - 1
     return (
         f"{percent(own.fragile, 1)} of the documents have fewer than {sturdy_from(settings):.0f} shingles. One "
-        f"changed word in the middle takes such a document below {threshold:g}: of n shingles it destroys {lost} "
-        f"and adds {lost} new ones, which leaves (n - {lost}) / (n + {lost}). Shorter shingles or a lower "
+        f"changed word in the middle takes such a document below {threshold:g}: it replaces {lost} of n shingles "
+        f"by {lost} others, so the resemblance is (n - {lost}) / (n + {lost}). Shorter shingles or a lower "
         "threshold find them."
     )
 
 
 def _boilerplate(stock: Boilerplate) -> str:
-    shown = f' The most common one stands in {number(stock.passage_documents)}: "{stock.passage}".' * bool(
+    shown = f' The most common passage is in {number(stock.passage_documents)}: "{stock.passage}".' * bool(
         stock.passage
     )
     return (
         f"{percent(stock.share, 1)} of an average document is text that more than {COMMON * 100:g} % of the "
-        f"{number(stock.documents)} documents share.{shown} It makes unlike documents look alike, and short ones "
-        "most: a high resemblance may be the form, not the content."
+        f"{number(stock.documents)} documents share.{shown} It makes unlike documents look alike, most of all "
+        "short "
+        "ones: a high resemblance may come from the form, not from the content."
     )

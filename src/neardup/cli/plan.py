@@ -35,8 +35,8 @@ def plan(options: PlanOptions) -> int:
     """Show the bands for a threshold and a recall; with documents, advise on them.
 
     Without documents: the bands, and the probability with which pairs of each resemblance are found.
-    With a SAMPLE of your documents: their resemblances, the removals at each threshold, the pairs
-    closest to the threshold, traps, recall and cost of other settings, and the command to type.
+    With a SAMPLE of your documents: the gap between relatives and strangers, the effect of each
+    threshold, the closest pairs, traps, recall and cost, and a command that separates them.
     With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
     """
     if options.simhash:

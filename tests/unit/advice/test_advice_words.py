@@ -9,7 +9,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from html.parser import HTMLParser
-from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,8 +21,7 @@ import neardup as nd
 from neardup.advice.adviser import ADVISED, NOT_TOLD, Advice
 from neardup.advice.boilerplate import SHOWN_WORDS, boilerplate
 from neardup.advice.plot import HEIGHT, svg
-from neardup.advice.recommend import command_line, quieter, quoted, recommend
-from neardup.advice.record import Bin, NearThreshold, ShingleChoice, Taken
+from neardup.advice.recommend import command_line, quoted
 from neardup.errors import InputError, SettingError
 from neardup.settings import Settings
 from support.reference_advice import Naive
@@ -72,7 +70,7 @@ def test_traps_of_short_documents_copies_and_figures() -> None:
     assert "fewer than 45 shingles" in said
     assert "(n - 5) / (n + 5)" in said
     assert "3 documents are exact copies" in said
-    assert "2 documents hold numbers but no letter" in said
+    assert "2 documents have numbers but no letter" in said
 
 
 def test_the_trap_of_characters_in_long_documents() -> None:
@@ -85,8 +83,6 @@ def test_the_trap_of_characters_in_long_documents() -> None:
     naive = Naive(texts, "char", 5)
     assert alike > 0.1
     assert sum(float(j) <= alike for j in naive.pairs.values()) >= len(naive.pairs) / 2
-    assert (advice.recommended.settings["unit"], advice.recommended.settings["length"]) == ("word", 5)
-    assert "Runs of 5 words: two documents taken at random" in advice.recommended.reasons[0]
 
 
 HEADER = [f"header{k}" for k in range(14)]
@@ -137,64 +133,7 @@ def test_versions_of_one_document_are_no_boilerplate() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# The recommendation
-
-
-def choice(unit: str, length: int, fragile: float, median: float = 0.0, high: float = 0.0) -> ShingleChoice:
-    return ShingleChoice(unit, length, 10, 0, 0, 10.0, 0.0, fragile, median, high)
-
-
-def recommended(
-    shingles: list[ShingleChoice], given: Settings | None = None, complete: bool = True
-) -> dict[str, Any]:
-    taken = Taken(10, 1000, complete, 0, 0, 0, "", 0, ())
-    bands = tuple(family().bands)
-    near = NearThreshold(0.8, 0.05, 0, 0, ())
-    return recommend(taken, (tuple(shingles), bands), (near, ()), given or Settings(), ["IN"]).settings
-
-
-SHORT = [choice("word", 5, 0.9), choice("word", 3, 0.7), choice("char", 5, 0.2, 0.05, 0.1)]
-BLURRED = [choice("word", 5, 0.9), choice("word", 3, 0.7), choice("char", 5, 0.2, 0.3, 0.5)]
-MIXED = [choice("char", 4, 0.1, 0.3, 0.5), choice("word", 5, 0.2), choice("word", 3, 0.1)]
-HOPELESS = [choice("word", 5, 0.9), choice("word", 3, 0.9), choice("char", 5, 0.9)]
-
-
-@pytest.mark.parametrize(
-    ("shingles", "expected"),
-    [
-        ([choice("word", 5, 0.4), choice("word", 3, 0.1)], ("word", 5)),
-        (SHORT, ("char", 5)),
-        (BLURRED, ("word", 3)),
-        (MIXED, ("word", 5)),
-        (HOPELESS, ("word", 5)),
-    ],
-    ids=["few short ones", "short", "characters say too little", "characters on long ones", "nothing helps"],
-)
-def test_shingles_are_changed_only_for_better_ones(
-    shingles: list[ShingleChoice], expected: tuple[str, int]
-) -> None:
-    found = recommended(shingles)
-    assert (found["unit"], found["length"]) == expected
-    assert found["threshold"] == 0.8
-
-
-def test_at_threshold_one_no_shingle_is_sturdier() -> None:
-    assert recommended(SHORT, Settings.of(threshold=1))["unit"] == "word"
-
-
-def test_the_exact_method_is_for_what_was_read_completely() -> None:
-    assert recommended(HOPELESS)["method"] == "exact"
-    assert recommended(HOPELESS, complete=False)["method"] == "auto"
-
-
-def test_a_quieter_threshold_has_at_most_half_of_the_doubtful_pairs() -> None:
-    counts = {0.5: 9, 0.55: 9, 0.6: 9, 0.65: 1, 0.7: 2, 0.75: 8, 0.8: 9, 0.85: 9, 0.9: 9, 0.95: 0, 1.0: 0}
-    lows = [*counts, 1.0]
-    bins = tuple(Bin(low, high, counts[low]) for low, high in pairwise(lows))
-    assert quieter(NearThreshold(0.8, 0.05, 9, 8, ()), bins) == (0.7, 3)
-    assert quieter(NearThreshold(0.8, 0.05, 1, 4, ()), bins) is None  # too few to speak of
-    assert quieter(NearThreshold(0.6, 0.05, 5, 5, ()), bins) == (0.7, 3)
-    assert quieter(NearThreshold(0.8, 0.05, 9, 8, ()), tuple(replace(part, pairs=9) for part in bins)) is None
+# The recommended command
 
 
 HOSTILE = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)
@@ -214,7 +153,10 @@ def test_a_shell_reads_a_quoted_word_back(word: str) -> None:
 
 def test_the_command_names_what_differs_from_the_defaults() -> None:
     values = Settings.of(recall=0.999, length=3).as_dict()
-    told = "--unit word --length 3 --method auto --threshold 0.8 --recall 0.999"
+    told = (
+        "--unit word --length 3 --method auto --measure resemblance --threshold 0.8 --recall 0.999 "
+        "--groups principal"
+    )
     assert command_line(["mails", "--text", "body"], values) == (
         f"neardup dedup mails --text body -o cleaned {told}"
     )

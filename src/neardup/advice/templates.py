@@ -1,0 +1,115 @@
+"""Strangers in one template: documents share a long form, and their contents have nothing in common.
+
+Versions of one text differ, too, but a neighbouring version has most of the new text of one. The errors of a scan
+are scattered, while contents are passages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.advice.gap import groups_at, spanning_tree
+from neardup.advice.looks import SharedCounts
+from neardup.tables import Bools, Int64s
+from neardup.text.normalise import tokens
+
+WINDOW = 5
+"""Words in a run that counts as shared."""
+
+FAMILY = 4
+"""Fewer documents than this do not show a template."""
+
+ALIKE = 0.25
+"""From this resemblance on, documents may be in one template."""
+
+COMMON = 0.6
+"""A run of words in this share of a family belongs to the template."""
+
+PASSAGE = 8
+"""Runs outside the template, one after another, from which on they are contents and not an error or a date."""
+
+MOSTLY = 0.6
+"""The share of a family that must have contents of its own, like those of no other document."""
+
+UNLIKE = 0.2
+"""Contents are unlike if the shorter ones share less than this."""
+
+EXAMINED = 120
+"""The documents of a family that are examined."""
+
+Window = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """``false`` (bool[n, n]): pairs in one template with unlike contents; ``documents`` in ``families`` templates.
+
+    ``resemblance`` is that of such a pair, the median and the highest.
+    """
+
+    false: Bools
+    documents: int
+    families: int
+    resemblance: tuple[float, float]
+
+
+def find_templates(texts: Sequence[str], counts: SharedCounts) -> Templates:
+    """Find the templates among texts, from the shingles of words that they share."""
+    similar = counts.similar("resemblance")
+    false = np.zeros(similar.shape, np.bool_)
+    documents = families = 0
+    if len(texts) >= FAMILY:
+        of_each = groups_at(spanning_tree(similar), ALIKE)
+        for family, often in zip(*np.unique(of_each, return_counts=True), strict=True):
+            if often < FAMILY:
+                continue
+            members = np.flatnonzero(of_each == family)
+            if _mark(texts, members, false):
+                documents, families = documents + len(members), families + 1
+    values = similar[false]
+    spread = (float(np.median(values)), float(values.max())) if len(values) else (0.0, 0.0)
+    return Templates(false, documents, families, spread)
+
+
+def _mark(texts: Sequence[str], members: Int64s, false: Bools) -> bool:
+    """Mark the pairs of a family with unlike contents in ``false``; return whether it is a template."""
+    examined = members[:: -(-len(members) // EXAMINED)]
+    windows = [_windows(texts[k]) for k in examined.tolist()]
+    often = Counter(window for found in windows for window in set(found))
+    common = {window for window, count in often.items() if count >= COMMON * len(examined)}
+    own = [{window for window in found if window not in common} for found in windows]
+    passages = sum(_longest_own(found, common) >= PASSAGE for found in windows)
+    if not common or passages < MOSTLY * len(examined):
+        return False
+    alike = np.array([[_overlap(a, b) >= UNLIKE for b in own] for a in own])
+    np.fill_diagonal(alike, False)
+    if (~alike.any(axis=1)).sum() < MOSTLY * len(examined):
+        return False
+    unlike = ~alike
+    np.fill_diagonal(unlike, False)
+    false[np.ix_(examined, examined)] |= unlike
+    return True
+
+
+def _windows(text: str) -> list[Window]:
+    found = tokens(text)
+    return [tuple(found[k : k + WINDOW]) for k in range(max(len(found) - WINDOW + 1, 1))]
+
+
+def _longest_own(windows: list[Window], common: set[Window]) -> int:
+    """Return the length of the longest stretch of windows that are not common."""
+    longest = now = 0
+    for window in windows:
+        now = 0 if window in common else now + 1
+        longest = max(longest, now)
+    return longest
+
+
+def _overlap(a: set[Window], b: set[Window]) -> float:
+    """Return the share of the smaller set that is in the other; 1 if it is empty, because then all is template."""
+    smaller = min(len(a), len(b))
+    return len(a & b) / smaller if smaller else 1.0

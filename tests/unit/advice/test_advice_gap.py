@@ -1,0 +1,346 @@
+"""The gap between relatives and strangers, templates, and the recommended command, against naive counts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neardup as nd
+from neardup.advice import choices, looks, outlook
+from neardup.advice.around import EACH, passages
+from neardup.advice.gap import CLEAR, find_gap, groups_at, spanning_tree
+from neardup.advice.looks import KINDS, counts_of
+from neardup.advice.templates import find_templates
+from neardup.errors import LimitError
+from neardup.settings import Settings
+from neardup.text import keys
+from support import made_advice_sets as made
+from support.reference_advice import as_texts, components, principal, shared_shingles
+
+
+def matrix(n: int, seed: int) -> np.ndarray[Any, Any]:
+    drawn = np.random.default_rng(seed).random((n, n)).astype(np.float32)
+    found = np.maximum(drawn, drawn.T)
+    np.fill_diagonal(found, 0)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.unit}-{kind.length}")
+def test_the_shingles_of_all_pairs_are_counted(kind: looks.RunKind) -> None:
+    texts = [
+        *made.forms(1, 5, 8, 2)[0],
+        *made.threads(2, 4)[0],
+        "a",
+        "",
+        "a b",
+        "same words here",
+        "same words here",
+    ]
+    counts = counts_of(as_texts(texts), kind, Settings())
+    shared, sizes = shared_shingles(texts, kind.unit, kind.length)
+    assert counts.sizes.tolist() == sizes
+    for (a, b), count in shared.items():
+        assert counts.shared[a, b] == counts.shared[b, a] == count
+    assert not counts.shared.diagonal().any()
+    for a, b in combinations(range(len(texts)), 2):
+        together = sizes[a] + sizes[b] - shared[a, b]
+        assert counts.similar("resemblance")[a, b] == pytest.approx(shared[a, b] / max(together, 1))
+        assert counts.similar("overlap")[a, b] == pytest.approx(shared[a, b] / max(min(sizes[a], sizes[b]), 1))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tree_links_what_the_pairs_link(seed: int) -> None:
+    similar = matrix(30, seed)
+    tree = spanning_tree(similar)
+    assert (np.diff(tree.similarity) <= 0).all()
+    for threshold in (0.5, 0.9, 0.97, 0.995):
+        ours, naive = groups_at(tree, threshold).tolist(), components(similar, threshold)
+        assert [ours.index(k) for k in ours] == [naive.index(k) for k in naive]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_no_document_and_one_document_have_no_tree(n: int) -> None:
+    tree = spanning_tree(np.zeros((n, n), np.float32))
+    assert len(tree.similarity) == 0
+    assert groups_at(tree, 0.5).tolist() == [0]
+
+
+def families(sizes: list[int], inside: float, outside: float, seed: int = 1) -> np.ndarray[Any, Any]:
+    """Return similarities close to ``inside`` within families and below ``outside`` between them."""
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    noise = matrix(len(number), seed)
+    found = np.where(number[:, None] == number, inside * (0.9 + noise / 10), outside * noise).astype(np.float32)
+    np.fill_diagonal(found, 0)
+    return found
+
+
+def ones(n: int) -> np.ndarray[Any, Any]:
+    return np.ones(n, np.int64)
+
+
+def none_false(n: int) -> np.ndarray[Any, Any]:
+    return np.zeros((n, n), np.bool_)
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(0.9, 0.3), (0.5, 0.1), (0.2, 0.05), (0.95, 0.6)])
+def test_the_gap_is_between_strangers_and_relatives(inside: float, outside: float) -> None:
+    sizes = [4, 3, 2, 2, 5, *[1] * 30]
+    gap, tree = find_gap(families(sizes, inside, outside), 0.02, none_false(sum(sizes)), ones(sum(sizes)))
+    assert gap is not None
+    assert gap.clearness >= CLEAR
+    assert outside * 0.8 < gap.middle <= inside
+    assert gap.low <= gap.middle <= gap.high
+    often = Counter(groups_at(tree, gap.middle).tolist())
+    assert sorted(often.values(), reverse=True) == sorted(sizes, reverse=True)
+    assert gap.pairs == sum(size * (size - 1) // 2 for size in sizes)
+
+
+def test_a_continuum_has_no_clear_gap() -> None:
+    place = np.sort(np.random.default_rng(3).random(120)) * 12
+    similar = np.exp(-np.abs(place[:, None] - place)).astype(np.float32)
+    np.fill_diagonal(similar, 0)
+    gap, _ = find_gap(similar, 0.02, none_false(120), ones(120))
+    assert gap is None or gap.clearness < CLEAR
+
+
+def test_known_strangers_raise_the_gap_above_them() -> None:
+    sizes = [12, 3, 3, 2, *[1] * 20]
+    similar, false = families(sizes, 0.9, 0.1), none_false(sum(sizes))
+    similar[:12, :12] *= 0.7
+    false[:12, :12] = ~np.eye(12, dtype=bool)
+    before, _ = find_gap(similar, 0.02, none_false(sum(sizes)), ones(sum(sizes)))
+    after, _ = find_gap(similar, 0.02, false, ones(sum(sizes)))
+    assert before is not None
+    assert after is not None
+    assert before.low < 0.5
+    assert after.low >= np.quantile(similar[false], 0.99) - 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_around_representatives_are_those_of_the_definition(seed: int) -> None:
+    similar = matrix(40, seed)
+    units = np.random.default_rng(seed).integers(1, 20, 40)
+    for threshold in (0.9, 0.97):
+        ours = outlook._principal(similar, threshold, units).tolist()
+        assert ours == principal(similar, threshold, units.tolist())
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The command, on labelled sets
+
+SETS: dict[str, Callable[[], made.Labelled]] = {
+    "scans": lambda: made.scans(51, 0.12, 12),
+    "acts": lambda: made.revisions(52, 12, 9, 0.35),
+    "threads": lambda: made.threads(53, 12),
+    "excerpts": lambda: made.excerpts(54, 12),
+    "titles": lambda: made.titles(55, 60),
+    "strangers": lambda: made.strangers(56, 20),
+    "forms": lambda: made.forms(57, 24, 24, 5, resent=6),
+    "spaceless": lambda: made.without_spaces(made.revisions(58, 8, 5, 0.1)),
+}
+
+
+def pairs_of(group: list[Any]) -> set[tuple[int, int]]:
+    return {(a, b) for a, b in combinations(range(len(group)), 2) if group[a] == group[b]}
+
+
+def found_by(advice: nd.Advice, texts: list[str]) -> set[tuple[int, int]]:
+    group: list[Any] = list(range(len(texts)))
+    for row in nd.find(texts, **advice.recommended.settings).groups.select(["id", "group"]).to_pylist():
+        group[row["id"]] = f"group {row['group']}"
+    return pairs_of(group)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_recommended_command_finds_the_relatives(name: str) -> None:
+    texts, families = SETS[name]()
+    advice = nd.advise(texts)
+    found, truth = found_by(advice, texts), pairs_of(families)
+    right = len(found & truth)
+    assert right >= 0.95 * len(found)
+    assert 2 * right >= 0.95 * (len(found) + len(truth))
+    assert advice.seen.outcome == ("no near copies" if name == "strangers" else "gap")
+    traits = {trait.name for trait in advice.seen.traits}
+    expected = {
+        "scans": {"noise"},
+        "acts": {"revisions"},
+        "threads": {"quotes"},
+        "excerpts": {"excerpts"},
+        "titles": {"short texts"},
+        "forms": {"template"},
+    }
+    assert traits >= expected.get(name, set())
+    assert ("template" in traits) == (name == "forms")
+    assert ("noise" in traits) == (name == "scans")
+
+
+def test_sixty_contents_in_one_template_are_not_removed() -> None:
+    texts, _ = made.forms(16, 60, 40, 2)
+    assert nd.find(texts).run["counts"]["removed"] > 50  # what a run with the defaults does
+    advice = nd.advise(texts)
+    (trait,) = [trait for trait in advice.seen.traits if trait.name == "template"]
+    assert trait.share == 1
+    assert trait in advice.traps
+    assert trait.text.startswith("One template, many contents: 60 documents in 1 template")
+    assert advice.seen.outcome == "template"
+    assert found_by(advice, texts) == set()
+    said = " ".join(str(advice).split())
+    assert "One template, many contents" in said
+    assert "strangers in one template are as alike as versions of one text" in said
+
+
+@pytest.mark.parametrize("name", ["acts", "threads", "scans"])
+def test_versions_of_one_text_are_not_a_template(name: str) -> None:
+    texts, _ = SETS[name]()
+    counts = counts_of(as_texts(texts), KINDS[0], Settings())
+    found = find_templates(texts, counts)
+    assert (found.documents, found.families, int(found.false.sum())) == (0, 0, 0)
+
+
+def test_contents_resent_in_a_template_are_not_strangers() -> None:
+    texts, families = made.forms(17, 14, 24, 5, resent=2)
+    found = find_templates(texts, counts_of(as_texts(texts), KINDS[0], Settings()))
+    assert (found.documents, found.families) == (16, 1)
+    for a, b in combinations(range(16), 2):
+        assert found.false[a, b] == found.false[b, a] == (families[a] != families[b])
+
+
+def test_without_a_gap_the_command_is_cautious() -> None:
+    drawn = made.Language(3)
+    words = drawn.words[:400]
+    texts = [" ".join(words[k * 6 : k * 6 + 120]) for k in range(46)]  # each shares .9 with the next
+    advice = nd.advise(texts)
+    settings = advice.recommended.settings
+    assert advice.seen.outcome == "no gap"
+    assert (settings["unit"], settings["length"], settings["threshold"]) == outlook.NO_GAP
+    assert settings["groups"] == "principal"
+    assert "There is no gap" in str(advice)
+
+
+def test_without_near_copies_the_settings_stay() -> None:
+    advice = nd.advise(made.strangers(59, 12)[0], threshold=0.65, length=4)
+    settings = advice.recommended.settings
+    assert (settings["threshold"], settings["length"], settings["unit"]) == (0.65, 4, "word")
+    assert "No near copies were found" in " ".join(str(advice).split())
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["a"], ["a", "a"], ["", "!", "."], ["one two", "one three"]])
+def test_few_documents_are_no_problem(texts: list[str]) -> None:
+    advice = nd.advise([*texts, "x"])
+    assert advice.seen.outcome in ("no near copies", "no gap")
+    assert "neardup dedup" in str(advice)
+
+
+def test_the_settings_of_the_command_are_told_with_reasons() -> None:
+    advice = nd.advise(SETS["acts"]()[0])
+    words = shlex.split(advice.recommended.command)
+    settings = advice.recommended.settings
+    for name in ("unit", "length", "measure", "threshold", "groups", "method"):
+        assert words[words.index(f"--{name}") + 1] == str(settings[name])
+    reasons = " ".join(advice.recommended.reasons)
+    assert set(re.findall(r"--([a-z]+)", reasons)) >= {
+        "unit",
+        "length",
+        "measure",
+        "threshold",
+        "groups",
+        "method",
+    }
+    assert settings["groups"] == "components"
+    assert json.loads(json.dumps(advice.as_dict()))["recommended"]["settings"] == settings
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The pairs around the line
+
+
+def test_five_pairs_on_either_side_are_the_closest() -> None:
+    texts, _ = SETS["titles"]()
+    advice = nd.advise(texts)
+    line = advice.around
+    counts = shared_shingles(texts, line.unit, line.length)
+    values = {
+        (str(a), str(b)): count / (counts[1][a] + counts[1][b] - count) for (a, b), count in counts[0].items()
+    }
+    above = sorted(value for value in values.values() if value >= line.threshold)
+    below = sorted((value for value in values.values() if 0 < value < line.threshold), reverse=True)
+    assert line.measure == "resemblance"
+    assert len(line.above) == len(line.below) == EACH
+    assert min(pair.value for pair in line.above) == pytest.approx(above[0], abs=1e-6)
+    assert max(pair.value for pair in line.below) == pytest.approx(below[0], abs=1e-6)
+    for pair in (*line.above, *line.below):
+        assert pair.value == pytest.approx(values[pair.id_a, pair.id_b], abs=1e-6)
+        assert pair.only_a in texts[int(pair.id_a)]
+        assert pair.only_a != pair.only_b
+    ends = [end for pair in line.above for end in (pair.id_a, pair.id_b)]
+    assert len(ends) == len(set(ends))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("same", "same", ("", "")),
+        ("", "new", ("", "new")),
+        ("a b c d e", "a b x y d e", ("c", "x y")),
+        ("a b c d e f g", "a X c d e f g h i j", ("", "h i j")),
+        ("w " * 5000, "w " * 4999 + "v", ("", "")),
+    ],
+)
+def test_passages_are_the_longest_difference(a: str, b: str, expected: tuple[str, str]) -> None:
+    assert passages(a, b) == expected
+
+
+def test_passages_are_cut() -> None:
+    only_a, only_b = passages("x" * 500, " ".join(f"word{k}" for k in range(40)))
+    assert max(len(only_a), len(only_b)) <= 95
+    assert only_a.endswith("…")
+    assert only_b.endswith("word11 …")
+
+
+def test_hostile_texts_reach_neither_terminal_nor_page() -> None:
+    texts = [text + " \x1b[2J<b>" for text in SETS["titles"]()[0][:40]]
+    advice = nd.advise(texts)
+    assert all(line.isprintable() for line in str(advice).splitlines())
+    assert "<b>" not in advice._repr_html_()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bounds
+
+
+def test_a_large_sample_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, families = made.mixture(made.revisions(61, 20, 4, 0.1), made.strangers(62, 60))
+    monkeypatch.setattr(looks, "MOST_DOCUMENTS", 50)
+    advice = nd.advise(texts)
+    assert 30 <= advice.seen.documents <= 50
+    assert "a part of the sample" in " ".join(str(advice).split())
+    found, truth = found_by(advice, texts), pairs_of(families)
+    assert len(found & truth) >= 0.9 * max(len(found), len(truth))
+    monkeypatch.setattr(looks, "MOST_BYTES", 20_000)
+    assert nd.advise(texts).seen.bytes <= 20_000
+
+
+def test_a_slow_comparison_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from neardup.advice import shape
+
+    def late(*_: object, **__: object) -> None:
+        raise LimitError("too long", "", "")
+
+    monkeypatch.setattr(shape, "compare", late)
+    assert nd.advise(SETS["titles"]()[0]).seen.common is None
+
+
+def test_the_advice_does_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, _ = SETS["threads"]()
+    first = nd.advise(texts).as_dict()
+    monkeypatch.setattr(keys, "process_key", lambda: keys.key_of(bytes(range(32))))
+    monkeypatch.setattr(choices, "process_key", lambda: keys.key_of(bytes(range(32))))
+    assert nd.advise(texts).as_dict() == first
