@@ -141,7 +141,8 @@ _MOST_ASKED = 1 << 40
 """No valid input needs this many bytes in one piece; a request for more comes from a damaged file."""
 
 
-_LOADING = "Could not find/load shared object file"
+_IF_LIMITED = ("could not find/load shared object file", "error return without exception set")
+"""Messages that report lack of memory only if the process has a limit: LLVM, and an interpreter without memory."""
 
 
 STATUS = Path("/proc/self/status")
@@ -193,7 +194,7 @@ def _says_so(error: BaseException, limited: bool) -> bool:
     if not isinstance(error, ImportError | OSError | RuntimeError | SystemError):
         return False
     said = str(error).lower()
-    return any(words in said for words in _SAID) or (limited and (_LOADING.lower() in said))
+    return any(words in said for words in (*_SAID, *(_IF_LIMITED if limited else ())))
 
 
 def peak_memory() -> int:

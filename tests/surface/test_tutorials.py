@@ -47,7 +47,10 @@ def test_the_first_deduplication(run: Run, folder: Path) -> None:
     assert json.loads((folder / "strict" / "run.json").read_text(encoding="utf-8"))["settings"]["threshold"] == 0.9
 
 
-IN_FOLDERS = {"kept.jsonl", "ranks.parquet", "not_judged.parquet", "manifest.json"}
+IN_FOLDERS = {
+    *("kept.jsonl", "ranks.parquet", "not_judged.parquet", "manifest.json"),
+    *("places.parquet", "located.parquet"),
+}
 """Files of a result that the tutorial leaves to the reference."""
 
 
