@@ -1,4 +1,4 @@
-"""The words of the adviser: traps, boilerplate, the recommended command, the image, and text that fits a terminal."""
+"""The words of the adviser: traps, boilerplate, the command, the image, and text that fits a terminal."""
 
 from __future__ import annotations
 
