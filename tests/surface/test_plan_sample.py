@@ -1,4 +1,4 @@
-"""``neardup plan SAMPLE`` from outside: what it prints, writes and refuses."""
+"""``neardup plan SAMPLE`` from outside: its output, files and errors."""
 
 import json
 import shlex

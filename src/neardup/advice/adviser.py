@@ -100,7 +100,7 @@ def checked(values: dict[str, Any]) -> Settings:
         raise SettingError(
             "sketch is 'simhash'",
             "Advice on MinHash and the exact join",
-            "See hamming_plan() or neardup plan --simhash for what a distance finds",
+            "See hamming_plan() or neardup plan --simhash for the pairs of a distance",
         )
     threshold = settings.search.threshold
     if threshold < LEAST_THRESHOLD:

@@ -1,4 +1,4 @@
-"""What the adviser says: traps, boilerplate, the recommended command, the image, and text that fits a terminal."""
+"""The words of the adviser: traps, boilerplate, the command, the image, and text that fits a terminal."""
 
 from __future__ import annotations
 
