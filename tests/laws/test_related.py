@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
+from neardup.run.lost import COLUMNS
 from support import shared_data
 from support.grouped import HOWS, groups_of, ids_of
 from support.reference_related import Row, counted, expected, ranked
@@ -242,6 +243,7 @@ def test_a_stored_result_at_a_stricter_threshold_is_the_run_there(
     without = ["similarity", "reason"] if settings.get("keep") == "none" else []
     assert at.pairs.equals(fresh.pairs)
     assert at.copies.equals(fresh.copies)
+    without += COLUMNS  # stored pairs show only a part of the text lost
     assert at.groups.drop_columns(without).equals(fresh.groups.drop_columns(without))
 
 

@@ -23,6 +23,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint
 from neardup.run.find import Outcome, run
+from neardup.run.lost import COLUMNS
 from neardup.runtime import Silent
 from support import shared_data
 from support.closed_pairs import closed
@@ -250,9 +251,16 @@ def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None
     assert pairs_of(made) - more == pairs_of(high)
     assert pairs_of(made) <= at_threshold(name, 0.8).keys()
     for table in () if more else ("pairs", "groups", "copies", "ranks", "removed"):
-        assert getattr(made, table).equals(getattr(high, table)), table
-    for key in ("recall", "plan", "settings", "settings_digest", "choice", "hubs", "warnings"):
+        assert _stored(getattr(made, table)).equals(_stored(getattr(high, table))), table
+    for key in ("recall", "plan", "settings", "settings_digest", "choice", "hubs"):
         assert made.run[key] == high.run[key], key
+    unknown = [text for text in made.run["warnings"] if text.startswith("the text lost is unknown")]
+    assert made.run["warnings"] == [*high.run["warnings"], *unknown]
+
+
+def _stored(table: pa.Table) -> pa.Table:
+    """The table without the lost text, of which stored pairs show only a part (tests/laws/test_regroup.py)."""
+    return table.drop_columns([name for name in COLUMNS if name in table.column_names])
 
 
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])

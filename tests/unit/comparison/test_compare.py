@@ -1,6 +1,7 @@
 """Comparing two texts: what is in the result, how it can be had, what is refused."""
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -191,7 +192,8 @@ def test_impossible_settings_are_refused(chosen: dict[str, Any], said: str) -> N
 
 
 def test_caps_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = "one two three four five six " * 30, "one two three four five seven " * 30
+    chosen = random.Random(1)
+    texts = tuple(" ".join(chosen.choices(("one", "two"), k=300)) for _ in range(2))
     assert not nd.compare(*texts).degraded
     monkeypatch.setattr(matching.literal, "__defaults__", (5, 1))
     monkeypatch.setattr(matching.lcs, "__defaults__", (1,))

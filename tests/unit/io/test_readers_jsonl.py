@@ -56,7 +56,7 @@ def test_columns_and_kinds(tmp_path: Path) -> None:
         "i": "integer",
         "n": "number",
         "u": "text",
-        "b": "other",
+        "b": "truth",
         "l": "other",
         "z": "text",
     }
@@ -279,7 +279,7 @@ def test_a_file_that_changes_between_passes(tmp_path: Path) -> None:
         (["a", 1, 1], "text"),
         ([1], "integer"),
         ([1, 2.0], "number"),
-        ([True], "other"),
+        ([True], "truth"),
         ([[], {}, "a"], "other"),
     ],
 )

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from neardup.service import received
-from neardup.service.models import Content, NewDocument, NewDocuments
+from neardup.service.models import NewContent, NewDocument, NewDocuments
 from neardup.service.received import parsed
 from neardup.service.refusals import RefusedError
 from support.made_service import serving
@@ -146,7 +146,7 @@ def test_no_piece_is_read_that_others_would_have_to_wait_for(name: str, monkeypa
 
     monkeypatch.setattr(received, "_decoded", noted)
     begin = time.process_time()
-    for model in (NewDocuments, Content):
+    for model in (NewDocuments, NewContent):
         with pytest.raises((RequestValidationError, RefusedError)):
             parsed(HOSTILE[name], model)
     assert time.process_time() - begin < 10
