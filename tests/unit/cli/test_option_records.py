@@ -14,6 +14,7 @@ from neardup.cli.options import COMMANDS, RECORDS
 from neardup.cli.options.on_files import CompareOptions, DedupOptions, GroupOptions
 from neardup.errors import SettingError
 from neardup.settings import FIELDS, Settings
+from neardup.settings.rules import listed
 
 
 def fits(value: Any, declared: Any) -> bool:
@@ -44,10 +45,13 @@ def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
         if option.name in required:
             continue
         value = getattr(made if hasattr(made, option.name) else made.settings, option.name)
-        assert value == (type(value)() if option.default == () else option.default), option.name
-        many = option.name in FIELDS and FIELDS[option.name].many  # a list on the command line
-        assert option.type == (list[str] if many else types[option.name])
-        assert isinstance(value, tuple | str) if many else fits(value, option.type), option.name
+        if option.name in FIELDS and FIELDS[option.name].many:  # a list on the command line
+            assert listed(value) == listed(option.default), option.name
+            assert option.type == list[str]
+            continue
+        assert value == ([] if option.default == () else option.default), option.name
+        assert option.type == types[option.name]
+        assert fits(value, option.type), option.name
 
 
 @pytest.mark.parametrize("command", COMMANDS)
