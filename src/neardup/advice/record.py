@@ -39,7 +39,9 @@ class Bin:
 class Step:
     """The effect of a run at this threshold: pairs of different documents, groups, documents removed.
 
-    Exact copies belong to groups and count as removed, but not as pairs.
+    Exact copies belong to groups and count as removed, but not as pairs. ``losing`` of the removed documents have
+    shingles that no kept document of their group has; ``lost_share`` of the shingles of removed near copies are
+    such.
     """
 
     threshold: float
@@ -48,6 +50,8 @@ class Step:
     removed: int
     removed_share: float
     removed_bytes: int
+    losing: int
+    lost_share: float
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,10 @@ def _thresholds(advice: AdviceRecord) -> AdviceSection:
         "The effect of each threshold",
         (
             "Pairs at or above the threshold; groups; documents removed, because a near or exact copy of them is "
-            "kept. Exact copies are removed at every threshold, and do not count as pairs.",
+            "kept, and their text. Exact copies are removed at every threshold, and do not count as pairs. "
+            "Losing: removed documents with text that no kept document of their group has (--lose bounds it).",
         ),
-        ("threshold", "pairs", "groups", "removed", "share", "text removed"),
+        ("threshold", "pairs", "groups", "removed", "share", "text", "losing"),
         tuple(
             (
                 f"{step.threshold:.6f}".rstrip("0").ljust(4, "0"),
@@ -102,6 +103,7 @@ def _thresholds(advice: AdviceRecord) -> AdviceSection:
                 number(step.removed),
                 percent(step.removed, advice.sample.documents),
                 size(step.removed_bytes),
+                number(step.losing),
             )
             for step in steps
         ),

@@ -17,6 +17,7 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion
 from neardup.run.find import find
 from neardup.run.found import Found
+from neardup.run.lost_text import lost_text
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column
 
@@ -102,7 +103,7 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
     """
     most = 0
     for threshold, stricter in sorted(results.items(), reverse=True):
-        counts = stricter.run["counts"]
+        counts, lost = stricter.run["counts"], lost_text(stricter)
         most = max(most, stricter.pairs.num_rows, int(alike(found.pairs, ratio(threshold)).sum()))
         yield Step(
             threshold=threshold,
@@ -111,6 +112,8 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
             removed=counts["removed"],
             removed_share=counts["removed"] / max(counts["read"], 1),
             removed_bytes=stricter.run["bytes"]["removed_text"],
+            losing=lost.losing,
+            lost_share=lost.share,
         )
 
 

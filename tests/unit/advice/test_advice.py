@@ -84,6 +84,12 @@ def test_steps_are_what_a_run_would_do(both: tuple[nd.Advice, Naive]) -> None:
         assert step.groups == naive.groups(threshold)
         assert step.removed_share == pytest.approx(len(removed) / len(naive.texts))
         assert step.removed_bytes == sum(len(naive.texts[k].encode()) for k in removed)
+    for step in advice.thresholds[::5]:
+        run = nd.find(
+            naive.texts, threshold=step.threshold, unit=naive.unit, length=naive.length, method="exact"
+        ).run
+        assert step.losing == run["lost"]["losing"]
+        assert step.lost_share * run["lost"]["shingles"] == pytest.approx(run["lost"]["lost"])
 
 
 def test_near_pairs_are_those_within_a_twentieth(both: tuple[nd.Advice, Naive]) -> None:
