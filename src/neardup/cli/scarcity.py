@@ -19,8 +19,10 @@ try:
 except ImportError:  # Windows
     resource = None
 
-LEAST = 256_000_000
-"""With less address space NumPy ends the process on import, without an exception (measured: 150 MB)."""
+LEAST = 600_000_000
+"""With less address space a library may end the process without an exception: NumPy on import (measured: 150 MB),
+or LLVM while it loads kernels (550 MB).
+"""
 LOADED = 700_000_000
 """Address space of the libraries and kernels before the first document (measured: 640 MB)."""
 
