@@ -128,6 +128,7 @@ def test_show_is_the_document_its_group_and_the_nearest_others(run: Run, result:
     assert lines["group"].endswith("3 documents: 1 kept, 2 removed")
     assert "removed  b (this document): near copy of a" in said.out
     assert "Of its 96 shingles 95 (98.9 %) are in a" in " ".join(said.out.split())
+    assert "1 of its 96 shingles is lost" in " ".join(said.out.split())
     assert "no stored pair leads out of its group; pairs below resemblance 0.600" in " ".join(said.out.split())
     assert f"neardup compare {result} b a" in " ".join(said.out.split())
 

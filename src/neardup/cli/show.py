@@ -114,6 +114,8 @@ class _Shown:
             and not member.representative
         ):
             said += f". {member.pair.sentence(self._id, self._group.id)}"
+        if member is not None and member.lost is not None:
+            said = f"{said.removesuffix('.')}. {member.lost.sentence()}"
         return display.printable(said)
 
     def _of_group(self, group: Group) -> Iterator[display.Line]:
