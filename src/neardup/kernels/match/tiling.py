@@ -140,8 +140,9 @@ def tile(tokens, m, w, windows, covered, most_runs, salt):
     tiles = np.empty((min(m, tokens.size - m) // w + 1, 3), np.int64)
     places = free_where(covered[0], covered[1])
     names, n_names = windows
-    if equal_pairs(names, m, w, n_names) <= _PAIRS:
-        lengths, keys, whole = _runs(names, m, w, n_names, most_runs)
+    pairs = equal_pairs(names, m, w, n_names)
+    if pairs <= _PAIRS:
+        lengths, keys, whole = common_runs(names, m, w, n_names, 0, np.int64(min(pairs, most_runs)))
         if whole:
             return tiles[: _take(tokens, m, (lengths, keys), w, places, tiles, 0)], False
     return _tile_in_phases(tokens, m, w, windows, places, tiles, (most_runs, salt))
