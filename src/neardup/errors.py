@@ -81,6 +81,10 @@ class FormatError(NeardupError):
     """A saved fingerprint or result has another kind, version or Unicode version than this program writes."""
 
 
+class ChangedMeanwhileError(NeardupError):
+    """Someone else decided about the same documents after they were read; nothing was stored."""
+
+
 class LimitError(NeardupError):
     """The request exceeded its time limit."""
 

@@ -1,4 +1,4 @@
-"""The common text of two token sequences as blocks, and what is left of each."""
+"""The common text of two token sequences as blocks, and the rest of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Blocks:
 
     ``moved`` bool[k]: the block is in another order than the rest. ``sizes``: the tokens of A and of B.
     ``capped``: the repetition in the texts was too much to try every match; there may be more blocks.
-    ``at_most``: what is in no block is an upper bound, also because a long stretch was not aligned word by word.
+    ``at_most``: the text in no block is an upper bound, also because a long stretch was not aligned word by word.
     """
 
     blocks: Int64s
@@ -42,7 +42,7 @@ class Blocks:
 
     @cached_property
     def places(self) -> int:
-        """The number of places that differ: what is left of A and of B after the same block is one place."""
+        """The number of places that differ: the rests of A and of B after the same block are one place."""
         chain = self.blocks[~self.moved]
         after = [np.searchsorted(chain[:, side], self.rest[side][:, 0]) for side in (0, 1)]
         return len(np.union1d(*after))

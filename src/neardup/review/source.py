@@ -1,0 +1,307 @@
+"""The contract between the pages of a review and its source: the result of a run, or a collection.
+
+Documents and groups have whole numbers (``Key``), so that no id and no text is in an address. In a result the key
+of a document is its row in ``ranks.parquet``, and that of a group the one of its representative. In a collection
+they are the internal number of the document and the permanent id of the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from neardup.comparison.compare import Comparison
+from neardup.io.decisions.records import Action, Fate, Id, Verdict
+
+Key: TypeAlias = int
+
+Order = Literal["undecided", "stake", "size", "similarity", "place"]
+"""The order of a list of groups: undecided ones first (then by text at stake), most text at stake, largest, least
+similar, as in the result."""
+
+Queue = Literal["undecided", "threshold", "missed", "tags", "outside"]
+"""Lists of pairs to decide: without a verdict, closest to the threshold, missed by the audit, tagged differently
+inside one group, pairs of different groups."""
+
+ORDERS: tuple[Order, ...] = ("undecided", "stake", "size", "similarity", "place")
+QUEUES: tuple[Queue, ...] = ("undecided", "threshold", "missed", "tags", "outside")
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """The thing that is reviewed. ``facts`` are labels and sentences for people, in the order of reading."""
+
+    title: str
+    measure: str
+    threshold: float
+    exact: bool
+    """Whether similarities are counted, not estimated."""
+    groups: int
+    documents: int
+    facts: tuple[tuple[str, str], ...] = ()
+    fields: tuple[str, ...] = ()
+    """The names that a filter may use."""
+    texts: bool = True
+    """Whether texts can be read, so that pairs can be shown and words searched for."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """A page of a list: the filter as typed, the order, the place after which it begins, its length."""
+
+    filter: str = ""
+    order: Order = "undecided"
+    after: str = ""
+    limit: int = 50
+
+
+@dataclass(frozen=True)
+class GroupLine:
+    """A line of the list of groups. ``differs`` names the differences between the members."""
+
+    key: Key
+    id: Id
+    words: str
+    """The first words of the representative; "" if its text cannot be read."""
+    size: int
+    exact_copies: int
+    lowest: float | None
+    highest: float | None
+    differs: str
+    stake: int
+    """Bytes of text that are in no document of the group that stays."""
+    decided: int
+    pairs: int
+    """Members besides the representative and exact copies; ``decided`` of them have a verdict."""
+
+
+@dataclass(frozen=True)
+class GroupList:
+    """Some groups; ``next`` is the ``after`` of the next page, "" on the last one.
+
+    ``meaning`` is the canonical form of the filter.
+    """
+
+    lines: tuple[GroupLine, ...]
+    found: int
+    next: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class MemberLine:
+    """A member of a group, seen from its representative."""
+
+    key: Key
+    id: Id
+    words: str
+    size: int
+    """Bytes of its text."""
+    representative: bool
+    exact_copy: bool
+    similarity: float | None
+    containment: float | None
+    """The share of it that is in the representative."""
+    contained: float | None
+    """The share of the representative that is in it."""
+    kind: str
+    """The kind of difference, in words; "" if unknown."""
+    kept: bool
+    reason: str
+    lost: str
+    """The text lost with it, in a sentence; "" if it stays."""
+    where: str
+    metadata: tuple[tuple[str, str], ...] = ()
+    verdict: Verdict | None = None
+    fate: Fate | None = None
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class OutsideLine:
+    """A document just outside the group, with the member that it resembles."""
+
+    key: Key
+    id: Id
+    words: str
+    similarity: float
+    member: Key
+    member_id: Id
+    group: Key | None
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """A group as a page shows it. ``table`` holds the similarities of all members, if they are at most 30."""
+
+    key: Key
+    id: Id
+    members: tuple[MemberLine, ...]
+    outside: tuple[OutsideLine, ...]
+    table: tuple[tuple[float | None, ...], ...]
+    weakest: str
+    """The weakest link of the group, in a sentence."""
+    before: Key | None
+    """The group before it in the list the reader came from."""
+    after: Key | None
+    seen: int
+    """The number of the last action. A change is refused if a later action concerns the same documents."""
+
+
+@dataclass(frozen=True)
+class PairView:
+    """Two documents side by side."""
+
+    a: MemberLine
+    b: MemberLine
+    group: Key | None
+    comparison: Comparison
+    verdict: Verdict | None
+    note: str
+    before: tuple[Key, Key] | None
+    after: tuple[Key, Key] | None
+    place: str
+    """Its place in the list the reader came from: "pair 3 of 12"."""
+    seen: int
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """A pair in a queue."""
+
+    a: Key
+    b: Key
+    a_id: Id
+    b_id: Id
+    words: tuple[str, str]
+    similarity: float | None
+    kind: str
+    verdict: Verdict | None
+    why: str
+    """Why it is in the queue, in a few words."""
+
+
+@dataclass(frozen=True)
+class PairList:
+    """Some pairs; ``next`` is the ``after`` of the next page, "" on the last one."""
+
+    lines: tuple[PairLine, ...]
+    found: int
+    next: str
+
+
+@dataclass(frozen=True)
+class ThresholdLine:
+    """The effect of a stricter threshold, from the stored pairs."""
+
+    threshold: float
+    groups: int
+    documents: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class ThresholdView:
+    """The histogram of similarities, and the effect of each threshold; ``edges`` has one value more."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    lines: tuple[ThresholdLine, ...]
+    labelled: int
+    """Pairs drawn around the line that have a verdict; ``alike`` of them are duplicates or keep both."""
+    alike: int
+    precision: tuple[float, float, float] | None
+    """The share that is alike, and its 95 % interval (Wilson); None before the first label."""
+    around: tuple[PairLine, ...]
+    """Ten pairs around the line, drawn evenly, to label."""
+
+
+Asked = Literal["pair", "group", "above", "kind"]
+"""Whom a decision concerns: one pair; all members of the group; those above a similarity; all pairs of a kind."""
+
+
+@dataclass(frozen=True)
+class Decide:
+    """A decision of the reviewer ``by``. ``seen`` is the number of the last action that the reviewer saw."""
+
+    asked: Asked
+    verdict: Verdict | None
+    by: str
+    seen: int
+    group: Key | None = None
+    pair: tuple[Key, Key] | None = None
+    above: float | None = None
+    kind: str = ""
+    filter: str = ""
+    """With ``kind``: only the groups that this filter finds."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class KindSample:
+    """The pairs that a decision for a kind would concern: their number, and up to twenty of them."""
+
+    kind: str
+    pairs: int
+    sample: tuple[PairLine, ...]
+
+
+@dataclass(frozen=True)
+class Acted:
+    """An action that was stored. ``next`` is the pair to look at now; None if none is left in the list."""
+
+    action: Action
+    next: tuple[Key, Key] | None = None
+
+
+class ReviewSource(Protocol):
+    """A source of groups and pairs, with the decisions on them. Methods may be called from several threads.
+
+    All raise InputError for a key that does not exist and QueryError for a filter that cannot be read. Those that
+    change something raise ``ChangedMeanwhileError`` if another action concerned the same documents since ``seen``.
+    """
+
+    def about(self) -> Reviewed:
+        """Return the name, the size and the settings of the source."""
+
+    def groups(self, question: Question) -> GroupList:
+        """Return a page of the list of groups."""
+
+    def group(self, key: Key, question: Question | None = None) -> GroupView:
+        """Return a group; ``question`` is the list the reader came from."""
+
+    def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
+        """Return two documents side by side; ``how`` are the keywords of ``compare``."""
+
+    def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
+        """Return a page of a queue."""
+
+    def threshold(self, value: float | None = None) -> ThresholdView:
+        """Return the histogram, and pairs around ``value`` (the threshold of the run unless given)."""
+
+    def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
+        """Return the pairs that a decision for a kind would concern."""
+
+    def decide(self, decision: Decide) -> Acted:
+        """Store a decision."""
+
+    def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
+        """Make another member the representative of a group."""
+
+    def keep(self, document: Key, fate: Fate | None, by: str, seen: int) -> Acted:
+        """Store the fate of one document."""
+
+    def tag(self, document: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+        """Add a tag to a document, or take it away."""
+
+    def undo(self, by: str, action: int | None = None) -> Acted | None:
+        """Undo an action, or the last one of this reviewer; None if there is none."""
+
+    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+        """Return actions, the latest first."""
+
+    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
+        """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat."""
