@@ -71,6 +71,10 @@ class TextRows:
         spans = self._alignment.table.a.spans_of_rows[begin:end]
         return int(spans[-1, 1] - spans[0, 0]) if len(spans) else 0
 
+    def characters(self, row: int) -> int:
+        """Return the number of characters that a row has in both texts."""
+        return sum(end - begin for begin, end in (side.rows[row] for side in self._sides))
+
     def inside(self, begin: int, end: int) -> str:
         """Return the label of a fold that hides these equal rows."""
         pieces, text = self._alignment.table.a, self._alignment.text_a
