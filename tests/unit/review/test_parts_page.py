@@ -149,3 +149,10 @@ def test_a_bounded_comparison_is_short_whatever_the_texts() -> None:
 def test_a_bounded_comparison_shows_no_line_of_a_megabyte() -> None:
     found = compare("x" * 1_000_000, "y" * 1_000_000)
     assert len(str(comparison(found, ("A", "B"), prefix="p1-", most=5000))) < 20_000
+
+
+@pytest.mark.parametrize("most", [0, 300, 2000, 5000])
+def test_a_bounded_comparison_has_no_link_that_leads_nowhere(most: int) -> None:
+    blocks = [" ".join(f"word{block}x{number}" for number in range(12)) + ".\n" for block in range(40)]
+    moved = blocks[20:] + [f"new sentence {number} here.\n" for number in range(5)] + blocks[:20]
+    require_plain(str(comparison(compare("".join(blocks), "".join(moved)), ("A", "B"), prefix="p-", most=most)))

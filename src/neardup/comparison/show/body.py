@@ -6,6 +6,7 @@ The texts are untrusted until they are escaped: every piece of them goes through
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """Rows of equal text shown around a difference, and the length from which the rest is folded."""
 _BASE_LEGEND = '; <span class="base">base text</span> does not count'
-LISTED, LISTED_OPEN = 1000, 12
-"""Most differences in the list, and most in a list that starts open; the texts show all differences."""
+LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
+"""Most differences in the list, in that of a page with a limit, and in a list that starts open."""
 
 
 def named(name: str) -> str:
@@ -67,7 +68,7 @@ class ComparisonBody:
         self._full = full
         self._id = prefix
         self._level = level
-        self._left = most
+        self._most = most
         self._differing = rows_that_differ(self._alignment)
 
     def parts(self) -> Iterator[str]:
@@ -123,53 +124,70 @@ class ComparisonBody:
             '<table class="texts"><colgroup><col class="number"><col><col></colgroup>'
             f"<thead><tr>{cells}</tr></thead><tbody>"
         )
-        kinds = self._alignment.table.kinds
-        new = np.flatnonzero(np.diff(kinds == EQUAL_ROW, prepend=2, append=2)).tolist()
-        body = TextRows(self._found, self._id)
-        for begin, end in pairwise(new):
-            if self._left is not None and self._left < 0:
-                break
-            if kinds[begin] == EQUAL_ROW:
-                yield from self._equal(body, begin, end)
+        for begin, end, folded in self._stretches:
+            if folded:
+                yield from self._folded(begin, end)
             else:
-                yield from self._rows(body, begin, end)
+                yield from self._body.rows(begin, end)
         yield "</tbody></table>"
-        if self._left is not None and self._left < 0:
+        if not self._stretches or self._stretches[-1][1] < len(self._alignment.table):
             yield '<p class="note">The texts are long: the rest of them is not on this page.</p>'
 
-    def _rows(self, body: TextRows, begin: int, end: int) -> Iterator[str]:
-        """Yield rows while there is room for them."""
-        if self._left is None:
-            yield from body.rows(begin, end)
-            return
-        for row in range(begin, end):
-            self._left -= body.characters(row)
-            if self._left < 0:
-                return
-            yield from body.rows(row, row + 1)
-
-    def _equal(self, body: TextRows, begin: int, end: int) -> Iterator[str]:
-        """Yield equal rows; a long stretch is folded except for its ends."""
-        rows = len(self._alignment.table)
-        first = begin + EQUAL_ROWS if begin else begin
-        last = max(first, end - EQUAL_ROWS if end < rows else end)
-        if self._full or body.size(first, last) <= EQUAL_CHARACTERS:
-            yield from self._rows(body, begin, end)
-            return
-        yield from self._rows(body, begin, first)
-        if self._left is not None:
-            said = f"{body.inside(first, last)}, not on this page"
-            yield f'<tr class="equal folded"><td colspan="3" class="nothing">{said}</td></tr>'
-            yield from self._rows(body, last, end)
+    def _folded(self, begin: int, end: int) -> Iterator[str]:
+        """Yield equal rows as one row that opens; on a page with a limit, as one row that counts them."""
+        said = self._body.inside(begin, end)
+        if self._most is not None:
+            yield f'<tr class="equal folded"><td colspan="3" class="nothing">{said}, not on this page</td></tr>'
             return
         yield (
             '<tr class="equal folded"><td colspan="3" class="fold"><details>'
-            f"<summary>{body.inside(first, last)}</summary>"
+            f"<summary>{said}</summary>"
             '<table class="texts"><colgroup><col class="number"><col><col></colgroup><tbody>'
         )
-        yield from body.rows(first, last)
+        yield from self._body.rows(begin, end)
         yield "</tbody></table></details></td></tr>"
-        yield from body.rows(last, end)
+
+    @cached_property
+    def _body(self) -> TextRows:
+        return TextRows(self._found, self._id)
+
+    @cached_property
+    def _stretches(self) -> list[tuple[int, int, bool]]:
+        """The rows on the page as stretches [begin, end), each with a flag: whether it is folded."""
+        found = []
+        room = self._most
+        for begin, end, folded in self._all_stretches():
+            if room is not None and not folded:
+                left = room - np.cumsum([self._body.characters(row) for row in range(begin, end)])
+                fits = int((left >= 0).sum())
+                found += [(begin, begin + fits, False)] * bool(fits)
+                if begin + fits < end:
+                    break
+                room = int(left[-1])
+            else:
+                found.append((begin, end, folded))
+        if room is not None:
+            self._body.show_only([(begin, end) for begin, end, folded in found if not folded])
+        return found
+
+    @property
+    def _shown(self) -> int:
+        """The number of rows from the first to the last on the page."""
+        return max((end for _, end, folded in self._stretches if not folded), default=0)
+
+    def _all_stretches(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield stretches that differ, and equal ones; a long equal stretch is folded except for its ends."""
+        kinds, rows = self._alignment.table.kinds, len(self._alignment.table)
+        new = np.flatnonzero(np.diff(kinds == EQUAL_ROW, prepend=2, append=2)).tolist()
+        for begin, end in pairwise(new):
+            first = begin + EQUAL_ROWS if begin else begin
+            last = max(first, end - EQUAL_ROWS if end < rows else end)
+            if kinds[begin] != EQUAL_ROW or self._full or self._body.size(first, last) <= EQUAL_CHARACTERS:
+                yield begin, end, False
+                continue
+            yield begin, first, False
+            yield first, last, True
+            yield last, end, False
 
     def differences(self) -> Iterator[str]:
         """Yield the list of differences with links to their rows; nothing for equal texts."""
@@ -180,15 +198,19 @@ class ComparisonBody:
         shown = " open" if self._full or count <= LISTED_OPEN else ""
         yield f"<details{shown}><summary>{counted(count, 'difference')} as a list</summary>"
         yield '<ol class="list">'
-        for difference in differences_of(self._alignment, LISTED):
+        most = LISTED if self._most is None else LISTED_BRIEFLY
+        on_page = int((self._differing < self._shown).sum())
+        for difference in differences_of(self._alignment, most):
             said = "".join(
                 f'<q dir="auto" lang="">{escaped(part)}</q>' if quoted else escape(part)
                 for part, quoted in difference.said
             )
-            yield f'<li><a href="#{self._id}d{difference.number}">{difference.words}</a> {said}</li>'
+            link = f'<a href="#{self._id}d{difference.number}">{difference.words}</a>'
+            yield f"<li>{link if difference.number <= on_page else difference.words} {said}</li>"
         yield "</ol>"
-        if count > LISTED:
-            yield f"<p>The first {number(LISTED)} of {number(count)}; the texts show all.</p>"
+        if count > most:
+            more = "; the texts show all" if on_page == count else ""
+            yield f"<p>The first {number(most)} of {number(count)}{more}.</p>"
         yield "</details></nav>"
 
     def measures(self) -> Iterator[str]:

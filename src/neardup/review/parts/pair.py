@@ -25,8 +25,11 @@ def comparison(
     """Return the parts of a comparison as HTML: facts, list of differences, the two texts, the measures.
 
     ``prefix`` makes ids unique on the page; ``level`` is the level of its headings. ``full`` unfolds long equal
-    passages. With ``most`` at most that many characters of the texts are on the page.
+    passages. If the texts have more than ``most`` characters, equal passages are left out, and the page ends after
+    that many.
     """
+    if most is not None and len(found.a.text) + len(found.b.text) <= most:
+        most = None
     body = ComparisonBody(found, names, full, prefix, level, most)
     parts = [*body.summary(), *body.differences(), *body.texts(), *(body.measures() if measures else ())]
     return Markup("".join(parts))
