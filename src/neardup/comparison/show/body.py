@@ -185,9 +185,11 @@ class ComparisonBody:
             if kinds[begin] != EQUAL_ROW or self._full or self._body.size(first, last) <= EQUAL_CHARACTERS:
                 yield begin, end, False
                 continue
-            yield begin, first, False
+            if begin < first:
+                yield begin, first, False
             yield first, last, True
-            yield last, end, False
+            if last < end:
+                yield last, end, False
 
     def differences(self) -> Iterator[str]:
         """Yield the list of differences with links to their rows; nothing for equal texts."""
