@@ -119,7 +119,7 @@ def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Pa
     desk = ResultDesk(nd.load(result, inputs=[tmp_path]), tmp_path)
     about = desk.about()
     assert not about.texts
-    assert any("The given inputs have no file" in note for note in about.notes)
+    assert any("has no files" in note for note in about.notes)
     assert {line.words for line in desk.groups(Question()).lines} == {""}
     with pytest.raises(QueryError, match="cannot be read"):
         desk.groups(Question("moon"))

@@ -19,7 +19,7 @@ from neardup.comparison.kinds.names import (
 )
 from neardup.display import counted
 from neardup.errors import NeardupError
-from neardup.review.desk.documents import Documents
+from neardup.review.desk.documents import ResultDocuments
 from neardup.review.desk.reading import TextReader
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def described(kind: Kind) -> str:
 class Differences:
     """The differences of pairs of documents, computed when a page shows them, and kept."""
 
-    def __init__(self, documents: Documents, reader: TextReader) -> None:
+    def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
         self._documents, self._reader = documents, reader
         self._lock = threading.Lock()
         self._held: dict[tuple[int, int], tuple[int, str]] = {}

@@ -14,7 +14,7 @@ from neardup.io.decisions.records import Id
 from neardup.tables import Bools, Int64s, column
 
 
-class Documents:
+class ResultDocuments:
     """The rows of the table of ranks: documents in pairs and copies, numbered from 0 in the order of the input.
 
     ``rows`` (int64[n]) are their rows in the run, ascending: the keys of their pages. ``first`` is the number of

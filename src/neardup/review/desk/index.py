@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from neardup.comparison.kinds.names import KINDS
 from neardup.errors import InputError
-from neardup.review.desk.documents import Documents
+from neardup.review.desk.documents import ResultDocuments
 from neardup.review.desk.pairs import StoredPairs
 from neardup.run.kinds import KIND
 from neardup.run.looking import similarities
@@ -33,7 +33,7 @@ class ResultIndex:
                 "Run neardup on the documents again",
             )
         self.found = found
-        self.documents = Documents(found.ranks)
+        self.documents = ResultDocuments(found.ranks)
         self._place(found.groups)
         self.pairs = stored_pairs(found, self.documents, found.pairs)
         self._measure(found.groups.take(pa.array(self._order)))
@@ -155,7 +155,7 @@ class ResultIndex:
         return None if found.missed is None else stored_pairs(found, self.documents, found.missed)
 
 
-def stored_pairs(found: ResultRecord, documents: Documents, table: pa.Table) -> StoredPairs:
+def stored_pairs(found: ResultRecord, documents: ResultDocuments, table: pa.Table) -> StoredPairs:
     """Return a table of pairs by document number."""
     old = table["a_in_reference"].to_numpy().astype(np.bool_) if "a_in_reference" in table.column_names else None
     ends = documents.numbers(table["id_a"], old), documents.numbers(table["id_b"])

@@ -14,7 +14,7 @@ SECONDS = 20.0
 
 
 @dataclass(frozen=True)
-class Around:
+class PairPlace:
     """The place of a pair in a list, and the pairs before and after it, by document number."""
 
     before: tuple[int, int] | None = None
@@ -22,7 +22,7 @@ class Around:
     place: str = ""
 
 
-def pair_view(lines: Lines, a: int, b: int, around: Around, how: dict[str, Any]) -> PairView:
+def pair_view(lines: Lines, a: int, b: int, around: PairPlace, how: dict[str, Any]) -> PairView:
     """Return two documents side by side; ``how`` are the keywords of ``compare``.
 
     Raises InputError if a text cannot be read, LimitError if the comparison takes too long.
@@ -55,20 +55,20 @@ def keys_of(lines: Lines, pair: tuple[int, int] | None) -> tuple[Key, Key] | Non
     return None if pair is None else (int(rows[pair[0]]), int(rows[pair[1]]))
 
 
-def in_group(lines: Lines, a: int, b: int) -> Around:
+def in_group(lines: Lines, a: int, b: int) -> PairPlace:
     """Return the place of a pair among the near members of its group; nothing if it is not one of these."""
     index, made = lines.index, lines.made
     group = int(index.group_of[a])
     if group < 0 or group != index.group_of[b]:
-        return Around()
+        return PairPlace()
     head = int(made.heads[group])
     member = b if a == head else a
     inside = index.slice(group)
     near = index.members[inside][made.near[inside]].tolist()
     if head not in (a, b) or member not in near:
-        return Around()
+        return PairPlace()
     at = near.index(member)
-    return Around(
+    return PairPlace(
         (near[at - 1], head) if at else None,
         (near[at + 1], head) if at + 1 < len(near) else None,
         f"pair {number(at + 1)} of {number(len(near))}",

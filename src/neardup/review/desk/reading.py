@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError
-from neardup.review.desk.documents import Documents
+from neardup.review.desk.documents import ResultDocuments
 from neardup.run.looking import no_places
 from neardup.run.records import Looked, Texts
 
@@ -26,7 +26,7 @@ _SHOWN = 100
 class TextReader:
     """The texts behind a result. Methods may be called from several threads."""
 
-    def __init__(self, documents: Documents, texts: Texts | None) -> None:
+    def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
         self._documents, self._texts = documents, texts
         self._lock = threading.Lock()
         self._held: OrderedDict[int, Looked] = OrderedDict()

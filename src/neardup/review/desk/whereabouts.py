@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from neardup.review.desk.documents import Documents
+from neardup.review.desk.documents import ResultDocuments
 from neardup.run.records import Texts
 from neardup.tables import Int64s, column
 
@@ -14,7 +14,7 @@ from neardup.tables import Int64s, column
 class Whereabouts:
     """The file and the row of each document, as the result records them."""
 
-    def __init__(self, documents: Documents, texts: Texts | None) -> None:
+    def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
         self._documents, self._texts = documents, texts
 
     @cached_property

@@ -10,7 +10,7 @@ from neardup.collection.query.syntax import WordsClause
 from neardup.display import counted, number
 from neardup.errors import NeardupError, QueryError
 from neardup.kernels.text.keyed import Key
-from neardup.review.desk.documents import Documents
+from neardup.review.desk.documents import ResultDocuments
 from neardup.review.desk.reading import TextReader
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import process_key
@@ -30,7 +30,7 @@ class WordIndex:
     ``wanted`` are the documents to read. A query sees the documents read when it comes; ``note`` says how many.
     """
 
-    def __init__(self, documents: Documents, reader: TextReader, wanted: Int64s) -> None:
+    def __init__(self, documents: ResultDocuments, reader: TextReader, wanted: Int64s) -> None:
         self._documents, self._reader = documents, reader
         self._wanted = np.unique(documents.first[wanted])
         self._blocks: list[tuple[UInt64s, Int64s]] = []
