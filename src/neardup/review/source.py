@@ -81,13 +81,15 @@ class GroupLine:
 class GroupList:
     """Some groups; ``next`` is the ``after`` of the next page, "" on the last one.
 
-    ``meaning`` is the canonical form of the filter.
+    ``meaning`` is the canonical form of the filter. ``notes`` say why it may not find all groups yet, for example
+    while texts are still being read.
     """
 
     lines: tuple[GroupLine, ...]
     found: int
     next: str
     meaning: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,168 @@
+"""The lines of lists: groups, members and pairs, with their words and differences."""
+
+from __future__ import annotations
+
+from math import isnan
+from time import monotonic
+
+import numpy as np
+
+from neardup.display import counted
+from neardup.io.decisions.records import JudgedPair
+from neardup.review.desk.decided import VERDICTS, Decided
+from neardup.review.desk.differing import Differences, named
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.reading import TextReader
+from neardup.review.desk.whereabouts import Whereabouts
+from neardup.review.source import GroupLine, MemberLine, PairLine
+from neardup.run import lost
+
+SECONDS = 0.04
+"""Seconds that a page may spend on reading the first words of its lines, and half as much on differences."""
+
+
+class Lines:
+    """Makes the lines of pages from the columns of a result."""
+
+    def __init__(self, index: ResultIndex, made: Decided, reader: TextReader, whereabouts: Whereabouts) -> None:
+        self.index, self.made, self.reader, self.whereabouts = index, made, reader, whereabouts
+        self.differences = Differences(index.documents, reader)
+        self._settings = index.found.run["settings"]
+
+    def groups(self, groups: list[int]) -> tuple[GroupLine, ...]:
+        """Return lines of the list: all their words first, then differences, in limited time."""
+        deadline = monotonic() + SECONDS
+        for group in groups:
+            self.words(int(self.made.heads[group]), deadline)
+        deadline = max(deadline, monotonic() + SECONDS / 2)
+        return tuple(self._group(group, deadline) for group in groups)
+
+    def _group(self, group: int, deadline: float) -> GroupLine:
+        index, head = self.index, int(self.made.heads[group])
+        return GroupLine(
+            index.key(group),
+            index.documents.id(int(index.heads[group])),
+            self.words(head, deadline),
+            int(index.size[group]),
+            int(index.size[group] - 1 - self.made.pairs[group]),
+            _known(index.lowest[group]),
+            _known(index.highest[group]),
+            self._differs(group, head, deadline),
+            int(index.stake[group]),
+            int(self.made.count[group]),
+            int(self.made.pairs[group]),
+        )
+
+    def _differs(self, group: int, head: int, deadline: float | None) -> str:
+        """Name the difference of the least similar member, and the number of other members."""
+        index, inside = self.index, self.index.slice(group)
+        near = inside.start + np.flatnonzero(self.made.near[inside])
+        if not len(near):
+            return "exact copies only"
+        similarity = index.similarity[near]
+        place = int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))])
+        said = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), deadline)
+        others = len(near) - 1
+        if said and others:
+            said += f"; {counted(others, 'other')}"
+        return said
+
+    def difference(self, member: int, head: int, kind: int, deadline: float | None = None) -> str:
+        """Return how a member differs from its representative, in words; from the stored ``kind`` if need be."""
+        return self.differences.of(member, head, deadline)[1] or named(kind)
+
+    def words(self, document: int, deadline: float | None = None) -> str:
+        """Return the first words of a document; "" if time is up."""
+        held = self.reader.held_words(document)
+        if held is None and (deadline is None or monotonic() < deadline):
+            return self.reader.words(document)
+        return held or ""
+
+    def member(self, document: int, head: int, deadline: float | None = None) -> MemberLine:
+        """Return a document as a member, seen from the representative ``head``."""
+        index, made = self.index, self.made
+        id, place = index.documents.id(document), int(index.member_of[document])
+        inside = place >= 0 and index.group_of[document] == index.group_of[head]
+        shares = None if document == head else index.pairs.containments(document, head)
+        copy = document != head and not (inside and made.near[place]) and self._is_copy(document, head)
+        near = document != head and not copy
+        kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
+        judged = None if document == head else self.judged(document, head)
+        row = index.table.slice(place, 1).to_pylist()[0] if place >= 0 else None
+        gone = None if row is None else lost.of_member(row, self._settings)
+        return MemberLine(
+            key=int(index.documents.rows[document]),
+            id=id,
+            words=self.words(document, deadline),
+            size=int(index.documents.bytes[document]),
+            representative=document == head,
+            exact_copy=copy,
+            similarity=self.similarity(document, head),
+            containment=None if shares is None else shares[0],
+            contained=None if shares is None else shares[1],
+            kind=self.difference(document, head, kind, deadline) if near else "",
+            kept=True if row is None else bool(row["kept"]),
+            reason="it is in no group" if row is None else row["reason"],
+            lost="" if gone is None else gone.sentence(),
+            where=self.whereabouts.of(document),
+            metadata=self._metadata(document),
+            verdict=None if judged is None else judged.verdict,
+            fate=made.fate_of(id),
+            tags=made.state.tags.get(id, ()),
+            note="" if judged is None else judged.note,
+        )
+
+    def similarity(self, document: int, head: int) -> float | None:
+        """Return the similarity of a member to the representative; None if it is not known."""
+        index, place = self.index, int(self.index.member_of[document])
+        if place >= 0 and index.heads[index.group[place]] == head:
+            return _known(index.similarity[place])
+        return index.pairs.similarity_of(document, head)
+
+    def judged(self, a: int, b: int) -> JudgedPair | None:
+        """Return the verdict on two documents."""
+        return self.made.state.verdict(self.index.documents.id(a), self.index.documents.id(b))
+
+    def pair(self, a: int, b: int, similarity: float | None, why: str, deadline: float | None = None) -> PairLine:
+        """Return the line of a pair in a queue."""
+        documents = self.index.documents
+        kind = int(self.index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
+        judged = self.judged(a, b)
+        return PairLine(
+            int(documents.rows[a]),
+            int(documents.rows[b]),
+            documents.id(a),
+            documents.id(b),
+            (self.words(a, deadline), self.words(b, deadline)),
+            similarity,
+            self.difference(a, b, kind, deadline),
+            None if judged is None else judged.verdict,
+            why,
+        )
+
+    def verdict_at(self, member: int) -> str:
+        """Return the verdict on the member at a place, "" without one."""
+        number = int(self.made.verdict[member])
+        return VERDICTS[number] if number >= 0 else ""
+
+    def _is_copy(self, document: int, head: int) -> bool:
+        """Return whether the group has another document with the same text before this one."""
+        first = self.index.documents.first
+        if first[document] == first[head]:
+            return True
+        group = int(self.index.group_of[document])
+        if group < 0:
+            return False
+        members = self.index.members[self.index.slice(group)]
+        same = members[first[members] == first[document]]
+        return bool(len(same) > 1 and same[0] != document)
+
+    def _metadata(self, document: int) -> tuple[tuple[str, str], ...]:
+        table = self.index.documents.table
+        named_columns = [name for name in ("source",) if name in table.column_names]
+        values = [(name, table[name][document].as_py()) for name in named_columns]
+        return tuple((name, str(value)) for name, value in values if value is not None)
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else float(value)

@@ -1,0 +1,214 @@
+"""``ResultDesk``: the review of a result, with the decisions in its folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neardup.collection.query.syntax import WordsClause
+from neardup.errors import InputError
+from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
+from neardup.io.decisions.store import DecisionStore
+from neardup.review.desk.acting import judgements
+from neardup.review.desk.decided import Decided
+from neardup.review.desk.fields import GroupFields
+from neardup.review.desk.filters import filtered
+from neardup.review.desk.groups import group_view, neighbours
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.lines import Lines
+from neardup.review.desk.lists import Ordered, page
+from neardup.review.desk.paired import in_group, pair_view
+from neardup.review.desk.reading import TextReader
+from neardup.review.desk.whereabouts import Whereabouts
+from neardup.review.desk.wording import WordIndex
+from neardup.review.source import (
+    Acted,
+    Decide,
+    GroupList,
+    GroupView,
+    Key,
+    PairView,
+    Question,
+    Queue,
+    Reviewed,
+)
+from neardup.run import show
+from neardup.run.found import Found, load
+from neardup.tables import Bools, Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """A list of groups: which are in it, the keys of its order, its canonical filter."""
+
+    groups: Bools
+    keys: Int64s
+    meaning: str
+
+
+class ResultDesk:
+    """The groups and pairs of a result with the decisions stored in ``folder``: a ``ReviewSource``.
+
+    The tables are put in order once; decisions that come later, also from other processes, are applied one by one.
+    """
+
+    def __init__(self, found: Found, folder: str | Path, *, title: str = "", read_only: bool = False) -> None:
+        self._found = found
+        self._title = title or Path(folder).absolute().name
+        self._store = DecisionStore(Path(folder), read_only=read_only)
+        self._lock = threading.RLock()
+        self._index = index = ResultIndex(found)
+        self._made = Decided(index)
+        self._reader = TextReader(index.documents, found.texts)
+        whereabouts = Whereabouts(index.documents, found.texts)
+        self._fields = GroupFields(index, self._made, whereabouts)
+        self._lines = Lines(index, self._made, self._reader, whereabouts)
+        self._words = WordIndex(index.documents, self._reader, index.members)
+        self._ordered = Ordered(index)
+        threading.Thread(target=self._lines.differences.warm, name="kernels of comparison", daemon=True).start()
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        inputs: str | Path | Sequence[str | Path] | None = None,
+        read_only: bool = False,
+    ) -> ResultDesk:
+        """Open a result folder; ``inputs`` are the files of the run where they are now, if they have moved."""
+        return cls(load(folder, inputs=inputs), folder, read_only=read_only)
+
+    def close(self) -> None:
+        """Close the file of decisions."""
+        self._store.close()
+
+    def about(self) -> Reviewed:
+        """Return the name, the size and the settings of the result."""
+        run, fault = self._found.run, self._reader.fault()
+        return Reviewed(
+            title=self._title,
+            measure=run["settings"]["measure"],
+            threshold=run["settings"]["threshold"],
+            exact=True,
+            groups=len(self._index),
+            documents=run["counts"]["read"],
+            facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
+            fields=self._fields.names,
+            texts=not fault,
+            notes=(*run["warnings"], *run["notes"], *([fault] if fault else [])),
+        )
+
+    def groups(self, question: Question) -> GroupList:
+        """Return a page of the list of groups."""
+        with self._lock:
+            self._refresh()
+            listed = self._listed(question.filter, question)
+            places = np.flatnonzero(listed.groups)
+            asked = f"{question.order} {listed.meaning}"
+            chosen, next = page(listed.keys[places], question.after, question.limit, asked)
+            lines = self._lines.groups(places[chosen].tolist())
+            notes = [self._words.note()] if listed.meaning else []
+            return GroupList(lines, len(places), next, listed.meaning, tuple(filter(None, notes)))
+
+    def group(self, key: Key, question: Question | None = None) -> GroupView:
+        """Return a group; ``question`` is the list the reader came from."""
+        with self._lock:
+            self._refresh()
+            group = self._index.at(key)
+            asked = question or Question()
+            listed = self._listed(asked.filter, asked)
+            around = neighbours(listed.keys, listed.groups, group)
+            before, after = (None if other is None else self._index.key(other) for other in around)
+            return group_view(self._lines, group, before, after)
+
+    def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
+        """Return two documents side by side; ``how`` are the keywords of ``compare``."""
+        with self._lock:
+            self._refresh()
+            one, other = self._index.documents.at(a), self._index.documents.at(b)
+            around = in_group(self._lines, one, other)
+        return pair_view(self._lines, one, other, around, how)
+
+    def decide(self, decision: Decide) -> Acted:
+        """Store a decision."""
+        with self._lock:
+            self._refresh()
+            listed = self._listed(decision.filter, Question()) if decision.filter.strip() else None
+            made = judgements(self._lines, decision, None if listed is None else listed.groups)
+            changes = made.changes(self._lines, decision.verdict, decision.note)
+            action = self._act(changes, decision.by, made.sentence, decision.seen)
+            return Acted(action, self._next(made.pairs, listed))
+
+    def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
+        """Make another member the representative of a group; that of the result withdraws the change."""
+        with self._lock:
+            number, chosen = self._index.at(group), self._index.documents.at(document)
+            if self._index.group_of[chosen] != number:
+                raise InputError("This document is not in the group", "A member of the group")
+            head = int(self._index.heads[number])
+            id = self._index.documents.id
+            change = Represents(id(head), None if chosen == head else id(chosen))
+            named = self._index.documents.named
+            what = f"{named(chosen)} represents the group of {named(head)}"
+            return Acted(self._act([change], by, what, seen))
+
+    def keep(self, document: Key, fate: Fate | None, by: str, seen: int) -> Acted:
+        """Store the fate of one document."""
+        number = self._index.documents.at(document)
+        what = f"{fate or 'fate withdrawn'}: {self._index.documents.named(number)}"
+        return Acted(self._act([FateOf(self._index.documents.id(number), fate)], by, what, seen))
+
+    def tag(self, document: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+        """Add a tag to a document, or take it away."""
+        number = self._index.documents.at(document)
+        what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.named(number)}"
+        return Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
+
+    def undo(self, by: str, action: int | None = None) -> Acted | None:
+        """Undo an action, or the last one of this reviewer; None if there is none."""
+        undone = self._store.undo(by=by, action=action)
+        return None if undone is None else Acted(undone)
+
+    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+        """Return actions, the latest first."""
+        return self._store.history(before, limit)
+
+    def _refresh(self) -> None:
+        """Apply the decisions made since the last call."""
+        self._made.apply(self._store.state())
+
+    def _act(self, changes: Sequence[Change], by: str, what: str, seen: int) -> Action:
+        action = self._store.act(changes, by=by, what=what, seen=seen)
+        with self._lock:
+            self._refresh()
+        return action
+
+    def _listed(self, filter: str, question: Question) -> _Listed:
+        groups, meaning = filtered(filter, len(self._index), self._fields, self._having)
+        return _Listed(groups, self._ordered.keys(question.order, self._made), meaning)
+
+    def _having(self, clause: WordsClause, query: str) -> Bools:
+        return self._index.of_documents(self._words.having(clause, query))
+
+    def _next(self, judged: tuple[tuple[int, int], ...], listed: _Listed | None) -> tuple[Key, Key] | None:
+        """Return the next member to judge: in the group, then in the undecided groups after it, then before it."""
+        rows, index, made = self._index.documents.rows, self._index, self._made
+        group = int(index.group_of[judged[-1][0]])
+        keys = self._ordered.keys("stake", made)
+        own = int(keys[group]) if group >= 0 else -1
+        behind = (keys - own) % (len(index) + 1)  # own group first, then those after it in the order of stake
+        waits = made.open if listed is None else made.open & listed.groups
+        if not waits.any():
+            return None
+        group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
+        inside = index.slice(group)
+        places = inside.start + np.flatnonzero(made.near[inside] & (made.verdict[inside] < 0))
+        member = int(index.member_of[judged[-1][0]])
+        later = places[places > member] if inside.start <= member < inside.stop else places
+        place = int(later[0] if len(later) else places[0])
+        return int(rows[index.members[place]]), int(rows[made.heads[group]])

@@ -1,0 +1,321 @@
+"""The list of groups, groups and pairs of a result, as the pages of a review get them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import neardup as nd
+from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.review.desk.groups import outside_of
+from neardup.review.desk.result import ResultDesk
+from neardup.review.source import Decide, GroupLine, Question
+from support.made_reviews import make_result
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_result(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture
+def desk(result: Path) -> Iterator[ResultDesk]:
+    (result / "decisions.sqlite").unlink(missing_ok=True)
+    desk = ResultDesk.open(result)
+    desk._lines.differences.warm()
+    yield desk
+    desk.close()
+
+
+def lines(desk: ResultDesk, filter: str = "", **how: object) -> dict[str, GroupLine]:
+    return {str(line.id): line for line in desk.groups(Question(filter, **how)).lines}  # type: ignore[arg-type]
+
+
+def ids(desk: ResultDesk, filter: str) -> set[str]:
+    return {name.partition("-")[0] for name in lines(desk, filter)}
+
+
+def key(desk: ResultDesk, id: str) -> int:
+    number = desk._index.documents.number(id)
+    assert number is not None
+    return int(desk._index.documents.rows[number])
+
+
+def test_a_line_describes_its_group(desk: ResultDesk) -> None:
+    found = lines(desk)
+    fox = next(line for name, line in found.items() if name.startswith("fox"))
+    night = next(line for name, line in found.items() if name.startswith("night"))
+    assert len(found) == 3
+    assert (fox.size, fox.exact_copies, fox.pairs, fox.decided) == (4, 1, 2, 0)
+    assert fox.words.startswith("the quick brown fox")
+    assert fox.lowest is not None
+    assert 0.5 <= fox.lowest < 1
+    assert fox.differs == "differs in 1 number; 1 other"
+    assert (night.pairs, night.differs, night.lowest) == (0, "exact copies only", 1.0)
+    assert fox.stake > 0
+
+
+def test_stake_is_the_share_of_removed_bytes_that_no_document_holds(desk: ResultDesk) -> None:
+    rows = desk._found.groups.to_pylist()
+    sizes = dict(zip(desk._found.ranks["id"].to_pylist(), desk._found.ranks["bytes"].to_pylist(), strict=True))
+    lost = [row for row in rows if not row["kept"] and row["lost_shingles"]]
+    assert [row["id"] for row in lost] == ["fox-12"]
+    expected = -(-sizes["fox-12"] * lost[0]["lost_shingles"] // lost[0]["shingles"])
+    assert sum(line.stake for line in lines(desk).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("filter", "found"),
+    [
+        ("size>2", {"fox"}),
+        ("size=2", {"plan", "night"}),
+        ("similarity<.9", {"fox", "plan"}),
+        ("similarity >= 1.0", {"night"}),
+        ("copies:1", {"fox", "night"}),
+        ("kind:numbers", {"fox"}),
+        ("NOT kind:numbers", {"plan", "night"}),
+        ("kind!=numbers", {"plan", "night"}),
+        ('kind:"one is contained" size<4', {"plan"}),
+        ("decided:yes", {"night"}),
+        ("decided:no", {"fox", "plan"}),
+        ("id:fox-12 OR id:night-copy", {"fox", "night"}),
+        ("file:documents.jsonl", {"fox", "plan", "night"}),
+        ("file:other.jsonl", set()),
+        ("budgets", {"plan"}),
+        ('"quick brown" OR moon', {"fox", "night"}),
+        ('"brown quick"', set()),
+        ("size>1 AND (moon OR budgets) AND NOT size>3", {"plan", "night"}),
+        ("stake>0", {"fox"}),
+        ("lost=0", {"plan", "night"}),
+        ("tag:privileged", set()),
+    ],
+)
+def test_filters(desk: ResultDesk, filter: str, found: set[str]) -> None:
+    assert ids(desk, filter) == found
+
+
+@pytest.mark.parametrize(
+    ("filter", "position", "says"),
+    [
+        ("size>2 AND colour:red", 11, "size, copies, similarity"),
+        ("size>many", 0, "is not a number"),
+        ("moon decided:maybe", 5, "yes, no, partly"),
+        ("kind:none", 0, "numbers only"),
+        ("id>3", 0, "compares numbers"),
+        ("moon FINGERPRINT:3_20", 5, "Make a collection"),
+        ("moon AND", 8, "clause is missing"),
+        ("…", 0, "no word here"),
+    ],
+)
+def test_a_filter_that_cannot_be_read_is_refused_with_its_position(
+    desk: ResultDesk, filter: str, position: int, says: str
+) -> None:
+    with pytest.raises(QueryError, match=says) as refused:
+        desk.groups(Question(filter))
+    assert refused.value.position == position
+
+
+def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Path) -> None:
+    desk = ResultDesk(nd.load(result, inputs=[tmp_path]), tmp_path)
+    about = desk.about()
+    assert not about.texts
+    assert any("has no files" in note for note in about.notes)
+    assert {line.words for line in desk.groups(Question()).lines} == {""}
+    with pytest.raises(QueryError, match="cannot be read"):
+        desk.groups(Question("moon"))
+    assert [line.size for line in desk.groups(Question("size>2")).lines] == [4]
+    desk.close()
+
+
+def test_about_names_the_run(desk: ResultDesk) -> None:
+    about = desk.about()
+    assert (about.title, about.measure, about.threshold, about.groups, about.documents) == (
+        "result",
+        "resemblance",
+        0.5,
+        3,
+        9,
+    )
+    assert ("groups", "3") in about.facts
+    assert about.texts
+    assert {"size", "similarity", "decided", "kind", "file"} <= set(about.fields)
+
+
+def test_a_group_lists_near_members_before_exact_copies(desk: ResultDesk) -> None:
+    head = next(line for line in lines(desk, "size>2").values())
+    view = desk.group(head.key)
+    names = [str(member.id) for member in view.members]
+    assert names == ["fox", "fox-12", "fox-less", "fox-copy"]
+    assert [member.representative for member in view.members] == [True, False, False, False]
+    assert [member.exact_copy for member in view.members] == [False, False, False, True]
+    twelve, less = view.members[1], view.members[2]
+    assert twelve.kind == "differs in 1 number"
+    assert less.containment == 1.0
+    assert less.contained is not None
+    assert less.contained == less.similarity
+    assert "documents.jsonl" in less.where
+    assert twelve.lost.startswith("Of its text")
+    assert view.weakest == "The weakest link is fox-12, with similarity 0.677 to fox."
+    assert len(view.table) == 4
+    assert view.table[0][2] == view.table[2][0] == less.similarity
+    assert view.table[0][3] == 1.0
+
+
+def test_a_group_knows_its_neighbours_in_the_list(desk: ResultDesk) -> None:
+    question = Question(order="size")
+    keys = [line.key for line in desk.groups(question).lines]
+    views = [desk.group(key, question) for key in keys]
+    assert [view.before for view in views] == [None, *keys[:-1]]
+    assert [view.after for view in views] == [*keys[1:], None]
+
+
+def test_documents_outside_are_those_that_the_result_reports(tmp_path: Path) -> None:
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    texts = {str(n): " ".join(words[n:] + [f"w{k}" for k in range(n)]) for n in range(6)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, length=1, threshold=0.7))
+    assert desk._index.pairs
+    for group in range(len(desk._index)):
+        members = desk._index.members[desk._index.slice(group)].tolist()
+        found = [
+            (desk._index.documents.id(n), value, desk._index.documents.id(m))
+            for n, value, m in outside_of(desk._lines, members)
+        ]
+        expected = desk._found.outside(desk._index.documents.id(members[0]))
+        assert found
+        assert found == [(other.id, other.similarity, other.member) for other in expected]
+    desk.close()
+
+
+def test_a_pair_has_its_place_in_the_group(desk: ResultDesk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    view = desk.pair(twelve, fox)
+    assert (view.place, view.before, view.after) == ("pair 1 of 2", None, (less, fox))
+    assert view.comparison.kind == "numbers only"
+    assert view.comparison.a.text.startswith("the quick")
+    assert desk.pair(fox, less).before == (twelve, fox)
+    assert desk.pair(twelve, less).place == ""
+    assert desk.pair(twelve, fox, ignore_numbers=True).comparison.measures["resemblance"] == 1.0
+
+
+def test_a_verdict_is_stored_and_the_next_pair_offered(desk: ResultDesk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    done = desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(fox, twelve), note="a typing error"))
+    assert done.action.what == "duplicate: fox-12 and fox"
+    assert done.next == (less, fox)
+    view = desk.pair(twelve, fox)
+    assert (view.verdict, view.note, view.seen) == ("duplicate", "a typing error", 1)
+    assert [line.decided for line in lines(desk, "decided:partly").values()] == [1]
+    assert ids(desk, "verdict:duplicate") == {"fox"}
+    done = desk.decide(Decide("pair", "not alike", "ann", 1, pair=(less, fox)))
+    assert done.next == (key(desk, "plan"), key(desk, "plan-more"))
+    assert ids(desk, "decided:yes") == {"fox", "night"}
+    assert ids(desk, "verdict:not-alike") == {"fox"}
+
+
+def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: ResultDesk) -> None:
+    done = desk.decide(Decide("group", "keep both", "ann", 0, group=key(desk, "fox")))
+    assert done.action.changes == 2
+    assert done.action.what == "keep both: 2 pairs in the group of fox"
+    with pytest.raises(InputError, match="no near copy"):
+        desk.decide(Decide("group", "keep both", "ann", 1, group=key(desk, "night")))
+
+
+def test_a_decision_above_a_similarity(desk: ResultDesk) -> None:
+    fox, less = key(desk, "fox"), key(desk, "fox-less")
+    done = desk.decide(Decide("above", "duplicate", "ann", 0, group=fox, above=desk.pair(less, fox).a.similarity))
+    assert done.action.changes == 1
+    assert done.action.what == "duplicate: 1 pair in the group of fox with similarity 0.692 or above"
+    assert desk.pair(less, fox).verdict == "duplicate"
+
+
+def test_a_decision_for_a_kind_leaves_earlier_verdicts(desk: ResultDesk) -> None:
+    fox, less = key(desk, "fox"), key(desk, "fox-less")
+    desk.decide(Decide("pair", "not alike", "ben", 0, pair=(less, fox)))
+    done = desk.decide(Decide("kind", "keep both", "ann", 1, kind="one is contained"))
+    assert done.action.what == "keep both: 1 pair of the kind “one is contained”"
+    assert desk.pair(less, fox).verdict == "not alike"
+    with pytest.raises(InputError, match="no pair of this kind"):
+        desk.decide(Decide("kind", "keep both", "ann", 2, kind="numbers", filter="size=2"))
+
+
+def test_undo_restores_the_list_as_it_was(desk: ResultDesk) -> None:
+    before = desk.groups(Question())
+    desk.decide(Decide("group", "duplicate", "ann", 0, group=key(desk, "fox")))
+    assert desk.groups(Question()) != before
+    undone = desk.undo("ann")
+    assert undone is not None
+    assert desk.groups(Question()) == before
+    assert desk.undo("ann") is None
+    assert [action.number for action in desk.history()] == [2, 1]
+
+
+def test_a_change_made_meanwhile_is_not_overwritten(desk: ResultDesk, result: Path) -> None:
+    pair = key(desk, "fox-12"), key(desk, "fox")
+    seen = desk.pair(*pair).seen
+    with_other = ResultDesk.open(result)
+    with_other.decide(Decide("pair", "duplicate", "ben", seen, pair=pair))
+    with pytest.raises(ChangedMeanwhileError, match="ben"):
+        desk.decide(Decide("pair", "not alike", "ann", seen, pair=pair))
+    assert desk.pair(*pair).verdict == "duplicate"
+    with_other.close()
+
+
+def test_another_representative_is_judged_anew(desk: ResultDesk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(twelve, fox)))
+    desk.represent(fox, less, "ann", 1)
+    view = desk.group(fox)
+    assert view.key == fox
+    assert [str(member.id) for member in view.members] == ["fox-less", "fox", "fox-12", "fox-copy"]
+    assert [line.decided for line in lines(desk, "size>2").values()] == [0]
+    desk.decide(Decide("group", "duplicate", "ann", 2, group=fox))
+    assert [line.decided for line in lines(desk, "size>2").values()] == [2]
+    assert desk.undo("ann") is not None
+    assert desk.undo("ann") is not None
+    assert [line.decided for line in lines(desk, "size>2").values()] == [1]
+    with pytest.raises(InputError, match="not in the group"):
+        desk.represent(fox, key(desk, "plan"), "ann", 4)
+
+
+def test_fates_and_tags_are_shown_and_found(desk: ResultDesk) -> None:
+    twelve = key(desk, "fox-12")
+    desk.keep(twelve, "keep", "ann", 0)
+    desk.tag(twelve, "privileged", True, "ann", 1)
+    desk.tag(twelve, "hot", True, "ann", 2)
+    member = next(member for member in desk.group(key(desk, "fox")).members if member.key == twelve)
+    assert (member.fate, member.tags) == ("keep", ("hot", "privileged"))
+    assert ids(desk, "tag:hot") == ids(desk, "fate:keep") == {"fox"}
+    desk.tag(twelve, "hot", False, "ann", 3)
+    desk.keep(twelve, None, "ann", 4)
+    assert ids(desk, "tag:hot") == ids(desk, "fate:keep") == set()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("order", ["undecided", "stake", "size", "similarity", "place"])
+def test_pages_follow_each_other(desk: ResultDesk, order: str, limit: int) -> None:
+    whole = list(lines(desk, order=order))
+    seen, after = [], ""
+    while True:
+        page = desk.groups(Question("", order, after, limit))  # type: ignore[arg-type]
+        seen += [str(line.id) for line in page.lines]
+        after = page.next
+        if not after:
+            break
+    assert seen == whole
+
+
+def test_a_page_of_another_list_is_refused(desk: ResultDesk) -> None:
+    after = desk.groups(Question(limit=1)).next
+    for other in (
+        Question("size>1", after=after),
+        Question(order="size", after=after),
+        Question(after="nonsense"),
+    ):
+        with pytest.raises(InputError, match="another list"):
+            desk.groups(other)
+
+
+def test_keys_that_do_not_exist_are_refused(desk: ResultDesk) -> None:
+    for ask in (lambda: desk.group(10**9), lambda: desk.group(key(desk, "fox-12")), lambda: desk.pair(0, 10**9)):
+        with pytest.raises(InputError):
+            ask()
