@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import typer
 
 from neardup import display
@@ -10,7 +13,16 @@ from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import ServeOptions
 from neardup.errors import InputError
 
-EXTRA = {"fastapi", "starlette", "pydantic", "uvicorn", "h11", "prometheus_client"}
+EXTRA = {
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "uvicorn",
+    "h11",
+    "prometheus_client",
+    "itsdangerous",
+    "python_multipart",
+}
 """Packages of neardup[service], by their import names."""
 
 
@@ -20,17 +32,11 @@ def serve(options: ServeOptions) -> int:
     Without --token-file all users of this machine may read and write, and nobody else. Needs
     neardup[service]. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
-    try:
+    with service_required():
         from neardup.service.limits import Limits
         from neardup.service.server import listen
         from neardup.service.server import serve as run
         from neardup.service.tokens import Tokens, read_tokens, require_tokens
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in EXTRA:
-            raise
-        raise InputError(
-            f"The service needs the package {error.name}", "", 'pip install "neardup[service]"'
-        ) from error
     from neardup.collection import Collection
 
     checked = Limits.of(
@@ -54,6 +60,19 @@ def serve(options: ServeOptions) -> int:
     ):
         run(collection, tokens, checked, listening, _tell)
     return DONE
+
+
+@contextmanager
+def service_required() -> Iterator[None]:
+    """Raise InputError with the way out if an import within the block lacks a package of neardup[service]."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise InputError(
+            f"The service needs the package {error.name}", "", 'pip install "neardup[service]"'
+        ) from error
 
 
 def _tell(address: str) -> None:

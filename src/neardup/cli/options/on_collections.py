@@ -116,11 +116,9 @@ class ServeOptions:
     """The options of ``neardup serve``."""
 
     path: Path = shared.COLLECTION.field()
-    host: str = option(
-        "--host", "127.0.0.1", "Address to listen at; access from other machines needs tokens.", "NAME"
-    )
+    host: str = shared.HOST.field()
     port: int = option("--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER")
-    token_file: Path | None = option("--token-file", None, "File with lines of read TOKEN or write TOKEN.", "FILE")
+    token_file: Path | None = shared.TOKEN_FILE.field()
     create: bool = option("--create", False, "Create the collection if it does not exist.")
     wait: float = shared.WAIT.field()
     largest_body: float = option("--largest-body", 64.0, "Largest number of megabytes of a request.", "NUMBER")

@@ -1,0 +1,1 @@
+// Keys, and changes without a new page. Everything works without this file, by links and forms.
