@@ -60,9 +60,8 @@ def _drawing(
             place = f'x="{left:.2f}" y="{floor - tall:.2f}" width="{wide:.2f}" height="{tall:.2f}"'
             parts.append(f'<rect class="{kind}" {place}/>')
     parts.append(f'<path class="axis" d="M{_LEFT} {floor}H{WIDTH - _RIGHT}"/>')
-    for tick in range(6):
-        value = low + span * tick / 5
-        anchor = "start" if not tick else "end" if tick == 5 else "middle"
+    for value in _ticks(low, high):
+        anchor = "start" if value == low else "end" if value == high else "middle"
         parts.append(
             f'<text x="{across(value):.2f}" y="{HEIGHT - 8}" text-anchor="{anchor}">{_short(value)}</text>'
         )
@@ -76,6 +75,16 @@ def _drawing(
         )
     parts.append(f'<text x="{_LEFT}" y="14">highest bar: {counted(max(counts, default=0), *noun)}</text>')
     return parts
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return the values to label: round ones from ``low`` to ``high``.
+
+    >>> _ticks(0.6, 1.0), _ticks(0.1, 1.0)
+    ([0.6, 0.7, 0.8, 0.9, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
+    """
+    step = 1 if high - low <= 0.6 else 2
+    return [tenth / 10 for tenth in range(0, 11, step) if low - 1e-9 <= tenth / 10 <= high + 1e-9]
 
 
 def _description(edges: Sequence[float], counts: Sequence[int], line: float | None, noun: tuple[str, str]) -> str:

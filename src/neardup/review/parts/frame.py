@@ -20,6 +20,8 @@ from neardup.display import counted, number, percent, printable, similarity, siz
 
 PARTS = "neardup.review.parts"
 UNKNOWN = "unknown"
+NAME = 120
+"""Longest name on a page, in characters."""
 
 
 @cache
@@ -85,7 +87,12 @@ def shown(text: object) -> Markup:
 def name_of(id: object) -> Markup:
     r"""Return an id as HTML: on one line, with escapes, apart from the direction of the text around it.
 
+    A long id lacks its middle.
+
     >>> name_of("a<b>\n")
     Markup('<bdi lang="">a&lt;b&gt;\\n</bdi>')
     """
-    return Markup(named(str(id)))
+    name = str(id)
+    if len(name) > NAME:
+        name = f"{name[: NAME // 2]}…{name[-NAME // 2 :]}"
+    return Markup(named(name))

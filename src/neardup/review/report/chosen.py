@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from markupsafe import Markup
 
-from neardup.display import counted, printable
+from neardup.display import counted
 from neardup.errors import LimitError
+from neardup.review.parts.frame import NAME
 from neardup.review.parts.pair import comparison
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _compare(found: Found, shown: SideBySide, texts: tuple[str, str]) -> None:
     from neardup.comparison.compare import compare
 
     settings = found.run["settings"]
-    names = tuple(printable(id)[:200] for id in (shown.chosen.a, shown.chosen.b))
+    names = tuple(str(id)[:NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:
         made = compare(*texts, length=settings["length"], unit=settings["unit"], seconds=SECONDS)
     except LimitError as error:

@@ -97,11 +97,12 @@ class ReportContent:
         counts = self.run["counts"]
         if not counts["groups"]:
             return f"{counted(counts['read'], 'document')} read, and no near or exact copies found."
-        verb = "was" if counts["removed"] == 1 else "were"
-        fate = f"{verb} removed" if self.removed == "removed" else "could be removed"
+        one = counts["removed"] == 1
+        done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
+        stay = "stays" if counts["kept"] == 1 else "stay"
         return (
-            f"Of {counted(counts['read'], 'document')}, {number(counts['removed'])} {fate} as copies of others, "
-            f"and {number(counts['kept'])} {'stay' if self.removed == 'removed' else 'would stay'}."
+            f"Of {counted(counts['read'], 'document')}, {number(counts['removed'])} {done} as "
+            f"{'a copy of another' if one else 'copies of others'}, and {number(counts['kept'])} {stay}."
         )
 
     @cached_property
@@ -124,12 +125,13 @@ class ReportContent:
             Tile("near copies", number(counts["near_copies"]), f"at {self.measure} {self.threshold:g} or above"),
             Tile("exact copies", number(counts["exact_copies"]), "the same tokens in the same order"),
             Tile("text lost", percent(total.lost, total.shingles), losing),
-            Tile(
-                "recall",
-                "unknown" if share is None else similarity(share),
-                "share of true pairs that the run found, estimated" if share is not None else "not planned",
-            ),
+            Tile("recall", "unknown" if share is None else similarity(share), self._recall_in_words(share)),
         ]
+
+    def _recall_in_words(self, share: float | None) -> str:
+        if self.run["choice"]["method"] == "exact":
+            return "every pair is found"
+        return "not planned" if share is None else "share of true pairs that the run found, estimated"
 
     @cached_property
     def facts(self) -> list[Line]:

@@ -140,7 +140,7 @@ class PairLists:
         names = MEASURED if "common" in values else COUNTS
         unit = unit_of(self._found.run["settings"]) if "common" in values else SHINGLES
         a, b = values["id_a"], values["id_b"]
-        counts = (values[name] for name in names)
+        counts = values[names[0]], values[names[1]], values[names[2]]
         return PairLine(
             a=row,
             b=row,
@@ -150,7 +150,7 @@ class PairLists:
             similarity=value,
             kind=str(values.get("kind") or ""),
             verdict=None,
-            why=f"{where}; {Shared(*counts, unit=unit)}",
+            why=f"{where}; {Shared(*counts, unit)}",
         )
 
 

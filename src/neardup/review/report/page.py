@@ -29,9 +29,7 @@ def report_page(
 
     Raises SettingError for numbers out of range.
     """
-    for name, value, most in (("pairs", pairs, MOST_PAIRS), ("groups", groups, MOST_GROUPS)):
-        if not 0 <= value <= most:
-            raise SettingError(f"{name} is {value}", f"A whole number from 0 to {most:,}")
+    check_lengths(pairs, groups)
     content = ReportContent(found, groups=groups, pairs=pairs)
     heading = f"Near-duplicates in {printable(title)}" if title else "Near-duplicates"
     return self_contained(
@@ -43,3 +41,10 @@ def report_page(
         written=written,
         version=version("neardup"),
     )
+
+
+def check_lengths(pairs: int, groups: int) -> None:
+    """Raise SettingError for lists that are too long for a page."""
+    for name, value, most in (("pairs", pairs, MOST_PAIRS), ("groups", groups, MOST_GROUPS)):
+        if not 0 <= value <= most:
+            raise SettingError(f"{name} is {value}", f"A whole number from 0 to {most:,}")
