@@ -219,6 +219,8 @@ class ThresholdView:
     """The share that is alike, and its 95 % interval (Wilson); None before the first label."""
     around: tuple[PairLine, ...]
     """Ten pairs around the line, drawn evenly, to label."""
+    notes: tuple[str, ...] = ()
+    """Why some lines are still missing, if they are."""
 
 
 Asked = Literal["pair", "group", "above", "kind"]
@@ -238,8 +240,10 @@ class Decide:
     above: float | None = None
     kind: str = ""
     filter: str = ""
-    """With ``kind``: only the groups that this filter finds."""
+    """With ``kind``: only the groups that this filter finds. Otherwise the list in which to find the next pair."""
     note: str = ""
+    queue: Queue | None = None
+    """The queue the reviewer works through, in which to find the next pair."""
 
 
 @dataclass(frozen=True)

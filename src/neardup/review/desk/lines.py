@@ -9,7 +9,7 @@ import numpy as np
 
 from neardup.display import counted
 from neardup.io.decisions.records import JudgedPair
-from neardup.review.desk.decided import VERDICTS, Decided
+from neardup.review.desk.decided import Decided
 from neardup.review.desk.differing import Differences, named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.reading import TextReader
@@ -123,10 +123,18 @@ class Lines:
         """Return the verdict on two documents."""
         return self.made.state.verdict(self.index.documents.id(a), self.index.documents.id(b))
 
-    def pair(self, a: int, b: int, similarity: float | None, why: str, deadline: float | None = None) -> PairLine:
-        """Return the line of a pair in a queue."""
-        documents = self.index.documents
-        kind = int(self.index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
+    def pairs(self, some: list[tuple[int, int, str]]) -> tuple[PairLine, ...]:
+        """Return the lines of pairs of documents, each with the reason why it is listed."""
+        deadline = monotonic() + SECONDS
+        for a, b, _ in some:
+            self.words(a, deadline)
+            self.words(b, deadline)
+        deadline = max(deadline, monotonic() + SECONDS / 2)
+        return tuple(self._pair(a, b, why, deadline) for a, b, why in some)
+
+    def _pair(self, a: int, b: int, why: str, deadline: float) -> PairLine:
+        index, documents = self.index, self.index.documents
+        kind = int(index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
         judged = self.judged(a, b)
         return PairLine(
             int(documents.rows[a]),
@@ -134,16 +142,20 @@ class Lines:
             documents.id(a),
             documents.id(b),
             (self.words(a, deadline), self.words(b, deadline)),
-            similarity,
+            self.similarity_of(a, b),
             self.difference(a, b, kind, deadline),
             None if judged is None else judged.verdict,
             why,
         )
 
-    def verdict_at(self, member: int) -> str:
-        """Return the verdict on the member at a place, "" without one."""
-        number = int(self.made.verdict[member])
-        return VERDICTS[number] if number >= 0 else ""
+    def similarity_of(self, a: int, b: int) -> float | None:
+        """Return the similarity of two documents, from stored pairs, groups or the audit; None if unknown."""
+        index = self.index
+        found = index.pairs.similarity_of(a, b)
+        group = int(index.group_of[a])
+        if found is None and group >= 0 and index.group_of[b] == group and index.heads[group] in (a, b):
+            return self.similarity(*((b, a) if index.heads[group] == a else (a, b)))
+        return index.missed.similarity_of(a, b) if found is None and index.missed is not None else found
 
     def _is_copy(self, document: int, head: int) -> bool:
         """Return whether the group has another document with the same text before this one."""

@@ -30,6 +30,13 @@ class StoredPairs:
     def __len__(self) -> int:
         return len(self.similarity)
 
+    def none(self) -> StoredPairs:
+        """Return a record without pairs, of the same documents."""
+        counts = tuple(numbers[:0] for numbers in self.counts)
+        return StoredPairs(
+            (self.ends[0][:0], self.ends[1][:0]), self.first, self.similarity[:0], self.kinds[:0], counts
+        )
+
     def places(self, a: Int64s, b: Int64s) -> Int64s:
         """Return the places of some pairs of documents, in any order of a and b; −1 for those not stored."""
         if not len(self):
@@ -77,6 +84,11 @@ class StoredPairs:
 
     def _codes(self, a: Int64s, b: Int64s) -> Int64s:
         return np.minimum(a, b) * len(self.first) + np.maximum(a, b)
+
+    @cached_property
+    def by_similarity(self) -> Int64s:
+        """The places of the pairs, the least similar first."""
+        return np.argsort(self.similarity, kind="stable")
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int64s]:

@@ -14,7 +14,7 @@ from neardup.collection.query.syntax import WordsClause
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
-from neardup.review.desk.acting import judgements
+from neardup.review.desk.acting import judgements, kinds_said, pairs_at, places_of_kind
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.fields import GroupFields
 from neardup.review.desk.filters import filtered
@@ -22,8 +22,10 @@ from neardup.review.desk.groups import group_view, neighbours
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.lists import Ordered, page
-from neardup.review.desk.paired import in_group, pair_view
+from neardup.review.desk.paired import in_group, keys_of, pair_view
+from neardup.review.desk.queues import Queues
 from neardup.review.desk.reading import TextReader
+from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.whereabouts import Whereabouts
 from neardup.review.desk.wording import WordIndex
 from neardup.review.source import (
@@ -32,14 +34,20 @@ from neardup.review.source import (
     GroupList,
     GroupView,
     Key,
+    KindSample,
+    PairList,
     PairView,
     Question,
     Queue,
     Reviewed,
+    ThresholdView,
 )
 from neardup.run import show
 from neardup.run.found import Found, load
 from neardup.tables import Bools, Int64s
+
+SAMPLED = 20
+"""Pairs that are shown before a decision for a whole kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +78,8 @@ class ResultDesk:
         self._lines = Lines(index, self._made, self._reader, whereabouts)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = Ordered(index)
+        self._queues = Queues(self._lines, self._ordered)
+        self._thresholds = Thresholds(found, self._lines)
         threading.Thread(target=self._lines.differences.warm, name="kernels of comparison", daemon=True).start()
 
     @classmethod
@@ -131,8 +141,30 @@ class ResultDesk:
         with self._lock:
             self._refresh()
             one, other = self._index.documents.at(a), self._index.documents.at(b)
-            around = in_group(self._lines, one, other)
+            around = in_group(self._lines, one, other) if queue is None else self._queues.around(queue, one, other)
         return pair_view(self._lines, one, other, around, how)
+
+    def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
+        """Return a page of a queue."""
+        with self._lock:
+            self._refresh()
+            return self._queues.page(queue, after, limit)
+
+    def threshold(self, value: float | None = None) -> ThresholdView:
+        """Return the histogram, and pairs around ``value`` (the threshold of the run unless given)."""
+        with self._lock:
+            self._refresh()
+        return self._thresholds.view(value)
+
+    def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
+        """Return the pairs without a verdict that a decision for a kind would concern."""
+        with self._lock:
+            self._refresh()
+            listed = self._listed(filter, Question()).groups if filter.strip() else None
+            places = places_of_kind(self._lines, kind, listed)
+            drawn = spread(places, SAMPLED)
+            some = [(a, b, "") for a, b in pairs_at(self._lines, drawn)]
+            return KindSample(kinds_said(kind), len(places), self._lines.pairs(some))
 
     def decide(self, decision: Decide) -> Acted:
         """Store a decision."""
@@ -142,6 +174,8 @@ class ResultDesk:
             made = judgements(self._lines, decision, None if listed is None else listed.groups)
             changes = made.changes(self._lines, decision.verdict, decision.note)
             action = self._act(changes, decision.by, made.sentence, decision.seen)
+            if decision.queue is not None:
+                return Acted(action, keys_of(self._lines, self._queues.next(decision.queue, *made.pairs[-1])))
             return Acted(action, self._next(made.pairs, listed))
 
     def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
