@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from neardup.collection.query.syntax import FieldClause, Fingerprint, WordsClause, quoted
 from neardup.comparison.kinds.names import KINDS
 from neardup.display import printable
-from neardup.errors import QueryError
+from neardup.errors import InputError, QueryError
 from neardup.io.decisions.records import Id
 from neardup.review.desk.decided import VERDICTS, Decided
 from neardup.review.desk.index import ResultIndex
@@ -55,8 +55,10 @@ V = TypeVar("V", bound=str)
 class GroupFields:
     """The fields of the groups of a result."""
 
-    def __init__(self, index: ResultIndex, made: Decided, whereabouts: Whereabouts) -> None:
-        self._index, self._made, self._whereabouts = index, made, whereabouts
+    def __init__(
+        self, index: ResultIndex, made: Decided, whereabouts: Whereabouts, bring_kinds: Callable[[], None]
+    ) -> None:
+        self._index, self._made, self._bring_kinds = index, made, bring_kinds
         lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
             "decided": self._decided,
             "verdict": self._verdict,
@@ -116,6 +118,10 @@ class GroupFields:
         numbers = kinds_named(clause.value)
         if not numbers:
             raise _unknown(clause, query, KINDS)
+        try:
+            self._bring_kinds()
+        except InputError as error:
+            raise refused(clause, query, error.given, error.allowed) from error
         return self._index.any_of(np.isin(self._made.kinds, numbers) & self._made.near)
 
     def _tag(self, clause: FieldClause, query: str) -> Bools:
