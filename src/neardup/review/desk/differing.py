@@ -75,6 +75,16 @@ def described(kind: Kind) -> str:
     return f"{' and '.join(parts)} {words} in {counted(kind.blocks.places, 'place')}"
 
 
+def difference_of(text: str, head: str) -> str:
+    """Return how a text differs from that of the representative, in a few words; "" for long texts."""
+    if len(text) + len(head) > MOST_BYTES:
+        return ""
+    from neardup.comparison.kinds.decide import kind_of  # imported late: lists need no kernels
+    from neardup.text.units import read
+
+    return described(kind_of(read(head), read(text)))
+
+
 class Differences:
     """The differences of pairs of documents, computed when a page shows them, and kept."""
 

@@ -91,14 +91,10 @@ class GroupFields:
         return ~found if clause.operator == "!=" else found
 
     def _compared(self, clause: FieldClause, query: str) -> Bools:
-        if not _NUMBER.fullmatch(clause.value):
-            given = f"{printable(clause.value)} is not a number"
-            raise refused(clause, query, given, f"{clause.field} is a number: {NUMBERS[clause.field]}")
         index = self._index
         columns = {"size": index.size, "copies": index.copies, "stake": index.stake, "lost": index.lost}
         values = columns[clause.field].astype(float) if clause.field in columns else index.lowest
-        found: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
-        return found
+        return compared(clause, query, values, NUMBERS[clause.field])
 
     def _decided(self, clause: FieldClause, query: str) -> Bools:
         count, pairs = self._made.count, self._made.pairs
@@ -107,11 +103,11 @@ class GroupFields:
             "no": (count == 0) & (pairs > 0),
             "partly": (count > 0) & (count < pairs),
         }
-        flags: Bools = found[_among(clause, query, tuple(found))]
+        flags: Bools = found[among(clause, query, tuple(found))]
         return flags
 
     def _verdict(self, clause: FieldClause, query: str) -> Bools:
-        verdict = _among(clause, query, VERDICTS)
+        verdict = among(clause, query, VERDICTS)
         return self._index.any_of(self._made.verdict == VERDICTS.index(verdict))
 
     def _kind(self, clause: FieldClause, query: str) -> Bools:
@@ -129,7 +125,7 @@ class GroupFields:
         return self._having([id for id, those in tags if clause.value in those])
 
     def _fate(self, clause: FieldClause, query: str) -> Bools:
-        wanted = _among(clause, query, ("keep", "remove"))
+        wanted = among(clause, query, ("keep", "remove"))
         fates = self._made.state.fates.items()
         return self._having([id for id, decided in fates if decided.fate == wanted])
 
@@ -158,7 +154,17 @@ def refused(clause: FieldClause | WordsClause | Fingerprint, query: str, given: 
     return QueryError(given, allowed, query=query, position=clause.span[0])
 
 
-def _among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
+def compared(clause: FieldClause, query: str, values: Floats, meaning: str) -> Bools:
+    """Return for which values (NaN: for none) a comparison holds. Raises QueryError unless with a number."""
+    if not _NUMBER.fullmatch(clause.value):
+        given = f"{printable(clause.value)} is not a number"
+        raise refused(clause, query, given, f"{clause.field} is a number: {meaning}")
+    found: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
+    return found
+
+
+def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
+    """Return the one of some values that a clause names. Raises QueryError, with all of them, for another one."""
     wanted = _plain(clause.value)
     for value in values:
         if wanted == value:
