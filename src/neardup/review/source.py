@@ -253,6 +253,7 @@ class KindSample:
     kind: str
     pairs: int
     sample: tuple[PairLine, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from neardup.io.readers.places import Recorded
 from neardup.settings import ReadingSettings
 
 _HEAD_BYTES, _BLOCK_BYTES = 64 << 10, 1 << 20
-_READ_BYTES = 256 << 10
+_READ_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -158,10 +160,11 @@ def _bytes(path: str, offset: int, end: int | None, most: int) -> bytes:
 def _line(stretch: _Stretch, row: int) -> pa.Table:
     """Read a row of JSONL: the line that many line ends after the start of its stretch."""
     file, number = stretch.file, row - stretch.first
-    with closing(_Part(file.path, stretch.offset, stretch.end)) as part:
-        line, lines = _nth_line(part, number)
+    before, offset = _mark(stretch, number)
+    with closing(_Part(file.path, offset, stretch.end)) as part:
+        line, lines = _nth_line(part, number - before)
     if line is None:
-        raise stretch.absent(row, lines - 1)
+        raise stretch.absent(row, before + lines - 1)
     if row == 0:
         line = line.removeprefix(BYTE_ORDER_MARK)
     if len(line) > ROW_BYTES:
@@ -170,6 +173,28 @@ def _line(stretch: _Stretch, row: int) -> pa.Table:
     if not len(parsed.lines):
         raise rejected(file.name, row, parsed.reasons[0] if parsed.reasons else "the line is empty")
     return pa.table({name: parsed.column(name) for name in stretch.columns})
+
+
+def _mark(stretch: _Stretch, number: int) -> tuple[int, int]:
+    """Return a place in a stretch at which to begin to look for a line: the lines before it, and its offset."""
+    found = os.stat(stretch.file.path)
+    marks = _marks(stretch.file.path, (found.st_mtime_ns, found.st_size), stretch.offset, stretch.end)
+    at = bisect_right(marks, number, key=lambda mark: mark[0]) - 1
+    return marks[at]
+
+
+@lru_cache(maxsize=4096)
+def _marks(path: str, _: tuple[int, int], offset: int, end: int | None) -> tuple[tuple[int, int], ...]:
+    """Return places in a part of a file, one in each block; a changed file (time and size) has others."""
+    marks, lines, at = [(0, offset)], 0, offset
+    with closing(_Part(path, offset, end)) as part:
+        while block := part.read(_READ_BYTES):
+            first = block.find(b"\n")
+            if first >= 0 and at > offset:
+                marks.append((lines + 1, at + first + 1))
+            lines += block.count(b"\n")
+            at += len(block)
+    return tuple(marks)
 
 
 def _nth_line(part: _Part, number: int) -> tuple[bytes | None, int]:

@@ -75,6 +75,16 @@ def described(kind: Kind) -> str:
     return f"{' and '.join(parts)} {words} in {counted(kind.blocks.places, 'place')}"
 
 
+def difference_of(text: str, head: str) -> str:
+    """Return how a text differs from that of the representative, in a few words; "" for long texts."""
+    if len(text) + len(head) > MOST_BYTES:
+        return ""
+    from neardup.comparison.kinds.decide import kind_of  # imported late: lists need no kernels
+    from neardup.text.units import read
+
+    return described(kind_of(read(head), read(text)))
+
+
 class Differences:
     """The differences of pairs of documents, computed when a page shows them, and kept."""
 
@@ -93,6 +103,11 @@ class Differences:
         assert comparison.alignment
         self._ready.set()
 
+    @property
+    def ready(self) -> bool:
+        """Whether the kernels are loaded."""
+        return self._ready.is_set()
+
     def of(self, member: int, head: int, deadline: float | None = None) -> tuple[int, str]:
         """Return the number of the kind of difference of a member from its representative, and the words for it.
 
@@ -103,14 +118,15 @@ class Differences:
         if found is None:
             if deadline is not None and (monotonic() > deadline or not self._ready.is_set()):
                 return -1, ""
-            found = self._computed(member, head)
+            found = self.computed(member, head)
             with self._lock:
                 if len(self._held) >= HELD:
                     self._held.clear()
                 self._held[key] = found
         return found
 
-    def _computed(self, member: int, head: int) -> tuple[int, str]:
+    def computed(self, member: int, head: int) -> tuple[int, str]:
+        """Return the same as ``of``, computed now and not kept."""
         sizes = self._documents.bytes
         if not self._reader.known or int(sizes[member] + sizes[head]) > MOST_BYTES:
             return -1, ""

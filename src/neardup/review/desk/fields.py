@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from neardup.collection.query.syntax import FieldClause, Fingerprint, WordsClause, quoted
 from neardup.comparison.kinds.names import KINDS
 from neardup.display import printable
-from neardup.errors import QueryError
+from neardup.errors import InputError, QueryError
 from neardup.io.decisions.records import Id
 from neardup.review.desk.decided import VERDICTS, Decided
 from neardup.review.desk.index import ResultIndex
@@ -55,8 +55,10 @@ V = TypeVar("V", bound=str)
 class GroupFields:
     """The fields of the groups of a result."""
 
-    def __init__(self, index: ResultIndex, made: Decided, whereabouts: Whereabouts) -> None:
-        self._index, self._made, self._whereabouts = index, made, whereabouts
+    def __init__(
+        self, index: ResultIndex, made: Decided, whereabouts: Whereabouts, bring_kinds: Callable[[], None]
+    ) -> None:
+        self._index, self._made, self._bring_kinds = index, made, bring_kinds
         lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
             "decided": self._decided,
             "verdict": self._verdict,
@@ -89,14 +91,10 @@ class GroupFields:
         return ~found if clause.operator == "!=" else found
 
     def _compared(self, clause: FieldClause, query: str) -> Bools:
-        if not _NUMBER.fullmatch(clause.value):
-            given = f"{printable(clause.value)} is not a number"
-            raise refused(clause, query, given, f"{clause.field} is a number: {NUMBERS[clause.field]}")
         index = self._index
         columns = {"size": index.size, "copies": index.copies, "stake": index.stake, "lost": index.lost}
         values = columns[clause.field].astype(float) if clause.field in columns else index.lowest
-        found: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
-        return found
+        return compared(clause, query, values, NUMBERS[clause.field])
 
     def _decided(self, clause: FieldClause, query: str) -> Bools:
         count, pairs = self._made.count, self._made.pairs
@@ -105,17 +103,21 @@ class GroupFields:
             "no": (count == 0) & (pairs > 0),
             "partly": (count > 0) & (count < pairs),
         }
-        flags: Bools = found[_among(clause, query, tuple(found))]
+        flags: Bools = found[among(clause, query, tuple(found))]
         return flags
 
     def _verdict(self, clause: FieldClause, query: str) -> Bools:
-        verdict = _among(clause, query, VERDICTS)
+        verdict = among(clause, query, VERDICTS)
         return self._index.any_of(self._made.verdict == VERDICTS.index(verdict))
 
     def _kind(self, clause: FieldClause, query: str) -> Bools:
         numbers = kinds_named(clause.value)
         if not numbers:
             raise _unknown(clause, query, KINDS)
+        try:
+            self._bring_kinds()
+        except InputError as error:
+            raise refused(clause, query, error.given, error.allowed) from error
         return self._index.any_of(np.isin(self._made.kinds, numbers) & self._made.near)
 
     def _tag(self, clause: FieldClause, query: str) -> Bools:
@@ -123,7 +125,7 @@ class GroupFields:
         return self._having([id for id, those in tags if clause.value in those])
 
     def _fate(self, clause: FieldClause, query: str) -> Bools:
-        wanted = _among(clause, query, ("keep", "remove"))
+        wanted = among(clause, query, ("keep", "remove"))
         fates = self._made.state.fates.items()
         return self._having([id for id, decided in fates if decided.fate == wanted])
 
@@ -152,7 +154,17 @@ def refused(clause: FieldClause | WordsClause | Fingerprint, query: str, given: 
     return QueryError(given, allowed, query=query, position=clause.span[0])
 
 
-def _among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
+def compared(clause: FieldClause, query: str, values: Floats, meaning: str) -> Bools:
+    """Return for which values (NaN: for none) a comparison holds. Raises QueryError unless with a number."""
+    if not _NUMBER.fullmatch(clause.value):
+        given = f"{printable(clause.value)} is not a number"
+        raise refused(clause, query, given, f"{clause.field} is a number: {meaning}")
+    found: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
+    return found
+
+
+def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
+    """Return the one of some values that a clause names. Raises QueryError, with all of them, for another one."""
     wanted = _plain(clause.value)
     for value in values:
         if wanted == value:

@@ -22,10 +22,16 @@ class Fields(Protocol):
 
 Words = Callable[[WordsClause, str], Bools]
 """Returns the groups with a member that contains the words."""
+Alike = Callable[[Fingerprint, str], Bools]
+"""Returns the groups with a member that a fingerprint clause finds."""
 
 
-def filtered(text: str, groups: int, fields: Fields, words: Words) -> tuple[Bools, str]:
+def filtered(
+    text: str, groups: int, fields: Fields, words: Words, alike: Alike | None = None
+) -> tuple[Bools, str]:
     """Return which groups a filter finds, and its canonical form; all for a blank one.
+
+    ``alike`` answers fingerprint clauses, which are refused without it.
 
     Raises QueryError, with the position, for a filter that cannot be read or names something unknown.
     """
@@ -45,7 +51,9 @@ def filtered(text: str, groups: int, fields: Fields, words: Words) -> tuple[Bool
         if isinstance(node, Not):
             return ~found(node.part)
         if isinstance(node, Fingerprint):
-            raise _not_here(node, text)
+            if alike is None:
+                raise _not_here(node, text)
+            return alike(node, text)
         return fields.holds(node, text) if isinstance(node, FieldClause) else words(node, text)
 
     return found(query.root), canonical(query)

@@ -37,7 +37,12 @@ class Lines:
         deadline = max(deadline, monotonic() + SECONDS / 2)
         return tuple(self._group(group, deadline) for group in groups)
 
-    def _group(self, group: int, deadline: float) -> GroupLine:
+    def prepare(self, group: int) -> None:
+        """Make the line of a group, so that its words and differences are known when it is shown."""
+        if self.reader.known and self.differences.ready:
+            self._group(group, None)
+
+    def _group(self, group: int, deadline: float | None) -> GroupLine:
         index, head = self.index, int(self.made.heads[group])
         return GroupLine(
             index.key(group),

@@ -33,6 +33,10 @@ class Ordered:
             "place": np.arange(len(self._index)),
         }[order]
 
+    def warm(self) -> None:
+        """Sort by everything."""
+        assert len(self._by_stake) == len(self._by_size) == len(self._by_similarity)
+
     @cached_property
     def _by_stake(self) -> Int64s:
         return ranked(-self._index.stake)

@@ -30,6 +30,10 @@ class StoredPairs:
     def __len__(self) -> int:
         return len(self.similarity)
 
+    def warm(self) -> None:
+        """Sort the pairs in all ways."""
+        assert len(self._sorted[0]) == len(self.by_similarity) == len(self._adjacent[1]) // 2
+
     def none(self) -> StoredPairs:
         """Return a record without pairs, of the same documents."""
         counts = tuple(numbers[:0] for numbers in self.counts)

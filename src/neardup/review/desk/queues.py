@@ -50,6 +50,11 @@ class Queues:
     def __init__(self, lines: Lines, ordered: Ordered) -> None:
         self._lines, self._ordered = lines, ordered
 
+    def warm(self) -> None:
+        """Sort the pairs of all queues, and find their documents."""
+        assert len(self._keys_of_threshold) == len(self._crossing[0])
+        self._lines.index.pairs.warm()
+
     def page(self, queue: Queue, after: str, limit: int) -> PairList:
         """Return a page of a queue. Raises InputError for an unknown queue, or a page of another one."""
         pairs = self.pairs(queue)
@@ -72,7 +77,7 @@ class Queues:
         return PairPlace(pairs.pair(before), pairs.pair(after), said)
 
     def next(self, queue: Queue, a: int, b: int) -> tuple[int, int] | None:
-        """Return the next pair without a verdict, from the beginning again after the last; None if none is left."""
+        """Return the next pair without a verdict, from the start again after the last; None if none is left."""
         pairs = self.pairs(queue)
         place = pairs.place(a, b)
         own = -1 if place is None else int(pairs.keys[place])

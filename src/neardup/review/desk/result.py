@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.acting import judgements, kinds_said, pairs_at, places_of_kind
+from neardup.review.desk.ahead import Ahead
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.fields import GroupFields
 from neardup.review.desk.filters import filtered
@@ -25,6 +27,7 @@ from neardup.review.desk.lists import Ordered, page
 from neardup.review.desk.paired import in_group, keys_of, pair_view
 from neardup.review.desk.queues import Queues
 from neardup.review.desk.reading import TextReader
+from neardup.review.desk.sweeping import KindSweep
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.whereabouts import Whereabouts
 from neardup.review.desk.wording import WordIndex
@@ -74,13 +77,15 @@ class ResultDesk:
         self._made = Decided(index)
         self._reader = TextReader(index.documents, found.texts)
         whereabouts = Whereabouts(index.documents, found.texts)
-        self._fields = GroupFields(index, self._made, whereabouts)
         self._lines = Lines(index, self._made, self._reader, whereabouts)
+        self._kinds = KindSweep(self._lines)
+        self._fields = GroupFields(index, self._made, whereabouts, self._kinds.bring)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = Ordered(index)
         self._queues = Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(found, self._lines)
-        threading.Thread(target=self._lines.differences.warm, name="kernels of comparison", daemon=True).start()
+        self._ahead = Ahead()
+        threading.Thread(target=self._warm, name="warming", daemon=True).start()
 
     @classmethod
     def open(
@@ -94,7 +99,9 @@ class ResultDesk:
         return cls(load(folder, inputs=inputs), folder, read_only=read_only)
 
     def close(self) -> None:
-        """Close the file of decisions."""
+        """Close the file of decisions, and stop working ahead."""
+        self._ahead.close()
+        self._kinds.close()
         self._store.close()
 
     def about(self) -> Reviewed:
@@ -122,7 +129,8 @@ class ResultDesk:
             asked = f"{question.order} {listed.meaning}"
             chosen, next = page(listed.keys[places], question.after, question.limit, asked)
             lines = self._lines.groups(places[chosen].tolist())
-            notes = [self._words.note()] if listed.meaning else []
+            self._look_ahead(listed.keys[places], chosen, places)
+            notes = [self._words.note(), self._kinds.note() if "kind" in listed.meaning else ""]
             return GroupList(lines, len(places), next, listed.meaning, tuple(filter(None, notes)))
 
     def group(self, key: Key, question: Question | None = None) -> GroupView:
@@ -160,17 +168,21 @@ class ResultDesk:
         """Return the pairs without a verdict that a decision for a kind would concern."""
         with self._lock:
             self._refresh()
+            self._kinds.bring()
             listed = self._listed(filter, Question()).groups if filter.strip() else None
             places = places_of_kind(self._lines, kind, listed)
             drawn = spread(places, SAMPLED)
             some = [(a, b, "") for a, b in pairs_at(self._lines, drawn)]
-            return KindSample(kinds_said(kind), len(places), self._lines.pairs(some))
+            note = self._kinds.note()
+            return KindSample(kinds_said(kind), len(places), self._lines.pairs(some), (note,) if note else ())
 
     def decide(self, decision: Decide) -> Acted:
         """Store a decision."""
         with self._lock:
             self._refresh()
             listed = self._listed(decision.filter, Question()) if decision.filter.strip() else None
+            if decision.asked == "kind":
+                self._kinds.bring()
             made = judgements(self._lines, decision, None if listed is None else listed.groups)
             changes = made.changes(self._lines, decision.verdict, decision.note)
             action = self._act(changes, decision.by, made.sentence, decision.seen)
@@ -212,6 +224,12 @@ class ResultDesk:
         """Return actions, the latest first."""
         return self._store.history(before, limit)
 
+    def _warm(self) -> None:
+        """Sort what pages need, and load the kernels of comparison, before they are asked for."""
+        self._ordered.warm()
+        self._queues.warm()
+        self._lines.differences.warm()
+
     def _refresh(self) -> None:
         """Apply the decisions made since the last call."""
         self._made.apply(self._store.state())
@@ -225,6 +243,16 @@ class ResultDesk:
     def _listed(self, filter: str, question: Question) -> _Listed:
         groups, meaning = filtered(filter, len(self._index), self._fields, self._having)
         return _Listed(groups, self._ordered.keys(question.order, self._made), meaning)
+
+    def _look_ahead(self, keys: Int64s, chosen: Int64s, places: Int64s) -> None:
+        """Make the lines after those of a page, and whatever time did not suffice for on the page itself."""
+        last = keys[chosen].max(initial=-1)
+        later = np.flatnonzero(keys > last)
+        if len(later) > len(chosen):
+            later = later[np.argpartition(keys[later], len(chosen))[: len(chosen)]]
+        later = later[np.argsort(keys[later])]
+        groups = places[np.concatenate((chosen, later))].tolist()
+        self._ahead.give(partial(self._lines.prepare, group) for group in groups)
 
     def _having(self, clause: WordsClause, query: str) -> Bools:
         return self._index.of_documents(self._words.having(clause, query))

@@ -17,10 +17,10 @@ from neardup.text.keys import process_key
 
 MOST_POSTINGS = 20_000_000
 """The most entries of the index, of 16 bytes each: the different words of documents. The rest is left out."""
-MOST_VERIFIED = 5_000
+MOST_VERIFIED = 2_000
 """Documents that are read to find the words of one phrase beside each other."""
 WAIT = 1.0
-"""Seconds that a query waits for the index to be finished."""
+"""Seconds that the first query waits for the index to be finished."""
 _BLOCK = 4096
 
 
@@ -48,8 +48,7 @@ class WordIndex:
         if fault:
             what = "Words cannot be searched for, because the texts of this result cannot be read"
             raise QueryError(what, fault, query=query, position=clause.span[0])
-        self._start()
-        self._done.wait(WAIT)
+        self._done.wait(WAIT if self._start() else 0)
         from neardup.text.units import words  # its kernels are not needed to filter by fields
 
         hashes = words(clause.words, self._key).hashes
@@ -72,12 +71,15 @@ class WordIndex:
             said.append(f"a phrase is looked for in {MOST_VERIFIED:,} texts that have its words")
         return "; ".join(said)
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """Begin to read, and return whether that is new."""
         with self._lock:
-            if self._thread is None:
-                self._key: Key = process_key()
-                self._thread = threading.Thread(target=self._make, name="words of a result", daemon=True)
-                self._thread.start()
+            if self._thread is not None:
+                return False
+            self._key: Key = process_key()
+            self._thread = threading.Thread(target=self._make, name="words of a result", daemon=True)
+            self._thread.start()
+            return True
 
     def _make(self) -> None:
         postings = 0
