@@ -107,7 +107,7 @@ class TextRows:
             elif self._other_style[row]:
                 head = '<span class="mark" title="equal but for case or punctuation">≈</span>'
             else:
-                kind = "equal same"
+                head, kind = '<span class="unheard">equal</span>', "equal same"
             cells = f"{self._cell(row, 0)}{self._cell(row, 1)}"
             yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
 

@@ -34,8 +34,9 @@ def decide(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
             asked.pair("a", "b"),
             above,
             asked.text("kind"),
-            asked.text("filter").strip() if whom == "kind" else "",
+            asked.text("filter").strip(),
             asked.text("note").strip(),
+            queue_of(asked),
         )
     )
     return Elsewhere(_after(asked, done))
@@ -43,10 +44,11 @@ def decide(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
 
 def _after(asked: ReviewRequest, done: Acted) -> str:
     """Return the address of the next thing to decide, in the list the reader came from."""
-    number, came, queue = done.action.number, came_from(asked), queue_of(asked)
+    number, came, queue, following = done.action.number, came_from(asked), queue_of(asked), done.next
     if asked.text("then") == "threshold":
         return asked.to("/threshold", value=asked.share("value"), done=number)
-    following = asked.pair("next_a", "next_b") if queue else done.next
+    if asked.text("verdict") == CLEAR:
+        following = asked.pair("a", "b")
     if asked.text("asked") == "pair" and following:
         views = {name: asked.text(name) for name in ("view", "numbers")}
         return asked.to(f"/pairs/{following[0]}/{following[1]}", **came, queue=queue, **views, done=number)

@@ -38,6 +38,7 @@ ROOM = "neardup.review.live"
 FILES = {
     "review.css": "text/css; charset=utf-8",
     "review.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
 }
 Work: TypeAlias = Callable[[ReviewSource, ReviewRequest], ReviewAnswer]
 

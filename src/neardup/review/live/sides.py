@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from neardup.comparison.alignment.table import ROW_KINDS
+from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.body import ComparisonBody
 from neardup.comparison.show.cells import TextRows, escaped
 from neardup.comparison.show.differences import WORDS, rows_that_differ
 from neardup.comparison.show.words import common_sentence, differences_sentence, notes_on, value_of
-from neardup.display import number
+from neardup.display import number, tail
 from neardup.review.source import PairView
 
 LISTED = 1000
@@ -38,6 +39,7 @@ class Sides:
 
     texts: Markup
     differences: int
+    alike: str
     common: str
     differ: str
     notes: tuple[str, ...]
@@ -56,11 +58,21 @@ def both_sides(pair: PairView, *, full: bool, linear: bool) -> Sides:
     return Sides(
         Markup("".join(parts)),
         len(rows_that_differ(found.alignment)),
+        alike_sentence(found),
         common_sentence(found),
         differences_sentence(found.alignment),
         tuple(notes_on(found)),
         tuple(lines),
         found.proven,
+    )
+
+
+def alike_sentence(found: ComparisonRecord) -> str:
+    """Return resemblance and both containments in words."""
+    of = {name: value_of(found.measures[name])[0] for name in ("resemblance", "containment_a", "containment_b")}
+    return (
+        f"Resemblance {of['resemblance']}, containment {of['containment_a']} of A in B and "
+        f"{of['containment_b']} of B in A"
     )
 
 
@@ -76,7 +88,7 @@ def _listed(pair: PairView) -> Iterator[str]:
         kind = ROW_KINDS[alignment.table.kinds[row]]
         yield f'<li id="d{at}"><h3>Difference {number(at)} of {number(len(rows))}, {WORDS[kind][0]}</h3>'
         begin = int(alignment.table.a.spans_of_rows[row, 0])
-        if before := " ".join(alignment.text_a[max(0, begin - 4 * _AROUND) : begin].split())[-_AROUND:]:
+        if before := tail(" ".join(alignment.text_a[max(0, begin - 4 * _AROUND) : begin].split()), _AROUND):
             yield f'<p class="quiet">after <q dir="auto" lang="">{escaped(before)}</q></p>'
         for which, letter in enumerate("AB"):
             content = texts.content(row, which)
