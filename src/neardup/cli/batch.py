@@ -17,6 +17,7 @@ from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.run.decided import Reviewed
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
@@ -88,17 +89,31 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     columns = choose_columns(documents, options.text, options.id)
     against = open_files(options.against, reading=settings.reading) if options.against else None
     ignore = open_base(options.ignore, columns, settings)
+    review = _review(options)
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
-            return run(documents, columns, settings, against, progress, action, ignore=ignore).found
+            return run(documents, columns, settings, against, progress, action, ignore=ignore, review=review).found
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore)
+            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
             found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
+
+
+def _review(options: Options) -> Reviewed | None:
+    """Return the decisions to follow. Raises OutputError if the output would replace them."""
+    from neardup.run.reviewed import reviewed
+
+    if not isinstance(options, DedupOptions) or options.decisions is None:
+        return None
+    if options.out is not None and options.out.resolve() == options.decisions.resolve():
+        raise OutputError(
+            f"{options.out} holds the decisions themselves", "Another folder", "Choose another with -o"
+        )
+    return reviewed(options.decisions)
 
 
 def _refuse_other_options(explicit: frozenset[str]) -> None:

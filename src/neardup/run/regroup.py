@@ -140,6 +140,7 @@ def regroup(found: Result, threshold: float) -> Result:
     _require_stricter(was, now)
     if now == was:
         return found
+    _require_no_decisions(found)
     stages = Stages(Silent())
     with stages.stage("regroup", None, "documents"):
         rows = _stored_rows(found)
@@ -175,6 +176,16 @@ def _require_stricter(was: Settings, now: Settings) -> None:
             f"threshold is {asked:g}, but this result holds pairs at {least:g} and above only",
             f"A number from {least:g} to 1",
             "Run neardup on the documents again for pairs below that",
+        )
+
+
+def _require_no_decisions(found: ResultRecord) -> None:
+    """Raise InputError for a result whose groups follow decisions, which its pairs do not hold."""
+    if found.run.get("decisions"):
+        raise InputError(
+            "The groups of this result follow decisions of a review, which its stored pairs do not hold",
+            "A result made without --decisions",
+            "Run neardup dedup --decisions on the documents at that threshold",
         )
 
 

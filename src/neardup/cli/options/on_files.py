@@ -22,6 +22,13 @@ class DedupOptions:
     settings: SettingOptions = all_settings()
     against: list[str] = shared.AGAINST.field()
     ignore: list[str] = shared.IGNORE.field()
+    decisions: Path | None = option(
+        "--decisions",
+        None,
+        "Follow the decisions that people made about the result in this folder: documents that are duplicates or "
+        "not alike, that stay or go, and those that represent their group. Decisions that do not apply are listed.",
+        "OUT",
+    )
     annotate: bool = option(
         "--annotate",
         False,
