@@ -26,7 +26,7 @@ class DedupOptions:
         "--decisions",
         None,
         "Follow the decisions that people made about the result in this folder: documents that are duplicates or "
-        "not alike, that stay or go, and those that represent their group. Decisions that do not apply are listed.",
+        "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
         "OUT",
     )
     annotate: bool = option(
