@@ -217,7 +217,10 @@ def test_decisions_that_do_not_apply_are_listed_with_reasons(tmp_path: Path) -> 
         "duplicate": f"it contradicts another decision: not alike of {min(a, c)} and {max(a, c)} by Ann",
     }
     assert again.run["decisions"]["not_applicable"] == 3
-    assert "3 decisions do not apply; the first:" in again.run["warnings"][-1]
+    assert (
+        "3 decisions do not apply; run.json lists them in decisions, the first is keep of"
+        in again.run["warnings"][-1]
+    )
 
 
 def test_a_result_that_follows_decisions_is_not_regrouped(tmp_path: Path) -> None:

@@ -24,15 +24,22 @@ Action: TypeAlias = Literal["dedup", "group", "annotate"]
 Options: TypeAlias = DedupOptions | GroupOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
+_WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
 
 
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence.
 
-    At least one document of each group stays. Exit status: 0 done; 1 done, but some input was
-    rejected (problems.jsonl lists it); 2 error.
+    At least one document of each group stays. With --decisions the groups follow the decisions of a
+    review, and with --from a reviewed result is written as people left it, without comparing again.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
-    return _run("annotate" if options.annotate else "dedup", options)
+    if options.stored is None:
+        return _run("annotate" if options.annotate else "dedup", options)
+    _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
+    _refuse_unusable_out(options)
+    return _tell(_final(options.stored, options), options)
 
 
 def group(options: GroupOptions) -> int:
@@ -45,7 +52,14 @@ def group(options: GroupOptions) -> int:
     """
     if options.stored is None:
         return _run("group", options)
-    _refuse_other_options(options.explicit)
+    allowed = "-o, --threshold, --dry-run, --json and"
+    _refuse_options_besides(options.explicit, GroupOptions, _WITH_STORED, allowed)
+    if "threshold" not in options.explicit:
+        raise SettingError(
+            "--from was given without a threshold",
+            "A threshold above that of the stored result",
+            "Give --threshold NUMBER",
+        )
     _refuse_unusable_out(options)
     return _tell(_regroup_and_save(options.stored, options), options)
 
@@ -116,22 +130,39 @@ def _review(options: Options) -> Reviewed | None:
     return reviewed(options.decisions)
 
 
-def _refuse_other_options(explicit: frozenset[str]) -> None:
-    """Raise SettingError for options other than the threshold, which a stored result cannot change."""
-    known = options_of(GroupOptions)
+def _refuse_options_besides(explicit: frozenset[str], record: type, allowed: frozenset[str], named: str) -> None:
+    """Raise SettingError for options that are not ``allowed`` with --from; ``named`` are those for the message."""
+    known = options_of(record)
     spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
-    others = [spelled for name, spelled in spelling.items() if name in explicit - _WITH_STORED]
+    others = [spelled for name, spelled in spelling.items() if name in explicit - allowed]
     if others:
         raise SettingError(
             f"{', '.join(others)} cannot be given together with --from",
-            "With --from only -o, --threshold, --dry-run, --json and --overwrite",
+            f"With --from only {named} --overwrite",
             "Leave it out, or leave out --from and read the documents again",
         )
-    if "threshold" not in explicit:
-        raise SettingError(
-            "--from was given without a threshold",
-            "A threshold above that of the stored result",
-            "Give --threshold NUMBER",
+
+
+def _final(stored: Path, options: DedupOptions) -> Found:
+    from neardup.io.writers import OutputFolder, common_access
+    from neardup.run.final import fill_final, final_result
+    from neardup.run.found import load
+    from neardup.run.reviewed import reviewed
+
+    if options.out is None or options.dry_run:
+        return final_result(load(stored, inputs=options.moved), reviewed(stored))[0]
+    _refuse_same_folder(options.out, stored)
+    with watcher() as progress, OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        folder.restrict(common_access(options.moved))
+        return fill_final(load(stored, inputs=options.moved), reviewed(stored), folder, progress)
+
+
+def _refuse_same_folder(out: Path, stored: Path) -> None:
+    if out.resolve() == stored.resolve():
+        raise OutputError(
+            f"{out} is the result that --from names",
+            "Another folder, since a result cannot replace its source",
+            "Choose another folder with -o",
         )
 
 
@@ -142,12 +173,7 @@ def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     threshold = options.settings.threshold
     if options.out is None or options.dry_run:
         return load(stored).at(threshold)
-    if options.out.resolve() == stored.resolve():
-        raise OutputError(
-            f"{options.out} is the result that --from names",
-            "Another folder, since a result cannot replace its source",
-            "Choose another folder with -o",
-        )
+    _refuse_same_folder(options.out, stored)
     with OutputFolder(options.out, overwrite=options.overwrite) as folder:
         found = load(stored).at(threshold)
         write_result(found, folder)

@@ -148,9 +148,8 @@ class Applied:
             return []
         (item, why), number = self.reasons[0], len(self.reasons)
         verb = "does" if number == 1 else "do"
-        first = "" if number == 1 else " the first:"
-        rest = "" if number == 1 else "; run.json lists them in decisions"
-        return [f"{counted(number, 'decision')} {verb} not apply:{first} {item.sentence()}: {why}{rest}"]
+        first = ":" if number == 1 else "; run.json lists them in decisions, the first is"
+        return [f"{counted(number, 'decision')} {verb} not apply{first} {item.sentence()}: {why}"]
 
     def _where(self, *sorts: Sort) -> list[int]:
         return [place for place, item in enumerate(self.items) if item.sort in sorts]

@@ -13,9 +13,9 @@ from neardup.cli.options import shared
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions:
-    """The options of ``neardup dedup``."""
+    """The options of ``neardup dedup``; ``explicit`` has the names of the given ones."""
 
-    inputs: list[str] = shared.INPUTS.field()
+    inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = shared.OUT.field()
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
@@ -29,6 +29,16 @@ class DedupOptions:
         "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
         "OUT",
     )
+    stored: Path | None = option(
+        "--from",
+        None,
+        "Compare nothing: write the documents that stay after the review of the result in this folder, read again "
+        "from its input. Only with -o, --inputs, --dry-run, --json and --overwrite.",
+        "OUT",
+    )
+    moved: list[str] = replace(
+        shared.MOVED, help="With --from: the input where it is now, if it has moved. May be repeated."
+    ).field()
     annotate: bool = option(
         "--annotate",
         False,
@@ -38,6 +48,7 @@ class DedupOptions:
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
