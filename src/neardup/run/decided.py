@@ -40,6 +40,12 @@ class Reviewed:
     sizes: Mapping[Id, int]
 
 
+def sizes_of(ranks: pa.Table) -> dict[Id, int]:
+    """Return the sizes of the texts in a table of ranks by id, without those of a reference set."""
+    new = ranks.filter(pc.invert(ranks["reference"]))
+    return dict(zip(new["id"].to_pylist(), new["bytes"].to_pylist(), strict=True))
+
+
 @dataclass(frozen=True)
 class Item:
     """A decision: its sort, its documents, by whom and when, and the number of its action."""

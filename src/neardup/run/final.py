@@ -25,7 +25,7 @@ from neardup.run.recorded import StoredTexts
 from neardup.run.records import Id
 from neardup.run.reviewed import after_review
 from neardup.run.texts import split_id
-from neardup.runtime import Progress, Silent, ordered_map
+from neardup.runtime import Progress, Silent, ordered_map, peak_memory
 from neardup.settings import Settings
 from neardup.tables import Int64s
 
@@ -48,13 +48,13 @@ def fill_final(found: Found, given: Reviewed, folder: OutputFolder, progress: Pr
     texts = found.texts
     if not isinstance(texts, StoredTexts) or not texts.tables(removed):
         raise no_places()
-    stages = Stages(progress or Silent(), dict(result.run["seconds"]))
+    stages = Stages(progress or Silent())
     documents = _opened(texts.inputs(), found)
     dropped = found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"].to_pylist()
     gone = _places(texts, documents, removed)
     with stages.stage("write", found.run["counts"]["read"], "rows"):
         _write_kept(documents, found, gone, dropped, folder)
-    result = replace(result, run={**result.run, "seconds": stages.seconds})
+    result = replace(result, run={**result.run, "seconds": stages.seconds, "peak_memory_bytes": peak_memory()})
     write_result(result, folder)
     return result
 

@@ -15,7 +15,7 @@ from neardup.group.decide import Decisions, decide_at, settle
 from neardup.group.lost import standing, with_lost
 from neardup.io.decisions.store import DecisionStore
 from neardup.measures import MEASURES
-from neardup.run.decided import Applied, Reviewed, alike_by, applied, leaders_at
+from neardup.run.decided import Applied, Reviewed, alike_by, applied, leaders_at, sizes_of
 from neardup.run.decided_reasons import with_decided
 from neardup.run.lost import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
@@ -43,9 +43,7 @@ def reviewed(folder: str | Path) -> Reviewed:
             f"A result folder with {DECISIONS_FILE}",
             f"Decide with neardup review {folder} first",
         )
-    new = ranks.filter(pc.invert(ranks["reference"]))
-    sizes = dict(zip(new["id"].to_pylist(), new["bytes"].to_pylist(), strict=True))
-    return Reviewed(str(folder), state, sizes)
+    return Reviewed(str(folder), state, sizes_of(ranks))
 
 
 Result = TypeVar("Result", bound=ResultRecord)
