@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from neardup.io.decisions.records import Action
 from neardup.review.desk.result import ResultDesk
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
@@ -83,6 +84,15 @@ def focused(page: Any) -> str:
     return " ".join(text.split())
 
 
+def press(page: Any, desk: ResultDesk, key: str) -> Action:
+    """Press a key that changes something, and return the action that the page then reports."""
+    number = len(desk.history(limit=1000)) + 1
+    page.keyboard.press(key)
+    page.wait_for_url(f"**done={number}")
+    said(page, "Done:")
+    return desk.history(limit=1)[0]
+
+
 def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     keys = page.keyboard
     page.goto("/")
@@ -100,21 +110,16 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     page.wait_for_url("**/pairs/**")
     first = page.url
     keys.press("F7")
-    said(page, "Difference 1 of")
-    keys.press("2")
-    said(page, "Done:")
-    assert page.url != first
-    keys.press("u")
-    said(page, "Done:")
-    assert not desk.history(limit=1)[0].undone_by
-    assert desk.history(limit=1)[0].undoes
+    said(page, "Difference 1 of 1, changed")
+    decided = press(page, desk, "2")
+    assert (decided.by, decided.changes) == ("Ann", 1)
+    assert page.url.partition("?")[0] != first.partition("?")[0]
+    assert press(page, desk, "u").undoes == decided.number
     page.goto("/kinds?kind=numbers+only")
     assert "3 undecided pairs" in page.inner_text("#many")
-    keys.press("2")
-    said(page, "Done:")
-    assert desk.history(limit=1)[0].changes == 3
-    keys.press("u")
-    page.wait_for_function("document.querySelector('#undo button').disabled")
+    kind = press(page, desk, "2")
+    assert kind.changes == 3
+    assert press(page, desk, "u").undoes == kind.number
     page.goto("/threshold")
     page.focus("#value")
     keys.press("Control+A")
@@ -122,24 +127,32 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     keys.press("Enter")
     page.wait_for_url("**/threshold?value=0.6")
     keys.press("j")
-    keys.press("1")
-    said(page, "Done:")
+    press(page, desk, "1")
     assert "1 of 1 labelled pair" in page.inner_text("main")
-    keys.press("u")
-    said(page, "Done:")
+    press(page, desk, "u")
+    assert "labelled pair" not in page.inner_text("main")
+    page.focus("text=Export")
+    keys.press("Enter")
+    page.wait_for_url("**/export")
+    page.focus("text=groups.csv")
+    with page.expect_download() as saved:
+        keys.press("Enter")
+    assert "memo-1" in Path(saved.value.path()).read_text()
 
 
-def test_a_decision_keeps_the_focus_and_the_history_of_the_browser(page: Any, desk: ResultDesk) -> None:
+def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: ResultDesk) -> None:
     group = key_of(desk, "memo-1")
     page.goto(f"/groups/{group}")
-    page.click("#members ~ table tbody tr:nth-child(2) summary")
-    page.focus("tbody tr:nth-child(2) button[value=keep]")
-    page.keyboard.press("Enter")
-    said(page, "Done:")
+    page.click("table.members tr:nth-child(2) summary")
+    page.focus("table.members tr:nth-child(2) button[value=keep]")
+    press(page, desk, "Enter")
     page.wait_for_function("document.activeElement.value === 'keep'")
     assert page.get_attribute(":focus", "aria-pressed") == "true"
-    page.keyboard.press("u")
-    page.wait_for_function("document.querySelector('#undo button').disabled")
+    press(page, desk, "u")
+    assert page.evaluate("document.activeElement.textContent").startswith("Always keep")
+    page.go_back()
+    page.wait_for_url("**done=*")
+    page.wait_for_selector("#undo button")
 
 
 def test_single_keys_can_be_switched_off(page: Any) -> None:

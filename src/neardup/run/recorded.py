@@ -14,7 +14,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers import AUTO
 from neardup.io.readers.base import Documents
-from neardup.io.readers.digests import digest_of_file
+from neardup.io.readers.digests import digest_of_file, size_of
 from neardup.io.readers.discover import find_files
 from neardup.io.readers.lookup import Read, as_bytes, opened, read_row, row_of
 from neardup.io.readers.manifest import damaged
@@ -151,6 +151,40 @@ class StoredTexts:
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the recorded places again."""
         return self._tables
+
+    def inputs(self) -> list[Recorded]:
+        """Return the files of the input, without the reference set, in their places of today.
+
+        Raises InputError unless they are the recorded ones. A file that was not read has no digest: its size must
+        be the recorded one.
+        """
+        files = [number for number in self._files.numbers.tolist() if not self._files[number].reference]
+        return [self._unread(number) or self._verified(number) for number in files]
+
+    def places_of(self, rows: Int64s) -> tuple[Int64s, Int64s]:
+        """Return the numbers of the files of rows of the run, and of the rows in them; −1 where not recorded."""
+        located = self._tables["located"]
+        at = np.searchsorted(column(located, "row"), rows)
+        known = at < located.num_rows
+        known[known] = column(located, "row")[at[known]] == rows[known]
+        at = np.where(known, at, 0)
+        file, number = (np.where(known, column(located, name)[at], -1) for name in ("file", "number"))
+        return file, number
+
+    def name_of(self, number: int) -> str:
+        """Return the name of a file in the input."""
+        return self._files[number].name
+
+    def _unread(self, number: int) -> Recorded | None:
+        """Return a file of a folder that was not read, if it has the recorded size; None for other files."""
+        file = self._files[number]
+        if file.format != "text" or file.digest is not None:
+            return None
+        if self._inputs:
+            file = replace(file, path=self._among_inputs(file).path)
+        if size_of(file.path) != file.size:
+            raise changed(file, "its size is another")
+        return file
 
     def _read(self, id: Id, number: int, row: int) -> Looked:
         file = self._verified(number)

@@ -1,5 +1,6 @@
 """The list of groups, groups and pairs of a result, as the pages of a review get them."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.review.desk.collection_fields import NAMES
 from neardup.review.desk.groups import outside_of
 from neardup.review.desk.result import ResultDesk
 from neardup.review.source import Decide, GroupLine, Question
@@ -186,6 +188,26 @@ def test_documents_outside_are_those_that_the_result_reports(tmp_path: Path) -> 
     desk.close()
 
 
+def test_similarities_that_are_not_stored_are_counted_on_the_texts(tmp_path: Path) -> None:
+    words = [f"word{n}" for n in range(40)]
+    texts = {str(n): " ".join(words[3 * n : 3 * n + 25]) for n in range(5)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, length=2, threshold=0.7, groups="components"))
+    desk._lines.differences.warm()
+    [line] = desk.groups(Question()).lines
+    for _ in range(20):
+        view = desk.group(line.key)
+        if not any(value is None for row in view.table for value in row):
+            break
+    assert desk._found.pairs.num_rows < 10
+    for row, a in zip(view.table, view.members, strict=True):
+        for value, b in zip(row, view.members, strict=True):
+            measures = nd.compare(texts[str(a.id)], texts[str(b.id)], length=2).measures
+            assert value == measures["resemblance"]
+            if b.representative and not a.representative:
+                assert (a.containment, a.contained) == (measures["containment_a"], measures["containment_b"])
+    desk.close()
+
+
 def test_a_pair_has_its_place_in_the_group(desk: ResultDesk) -> None:
     fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
     view = desk.pair(twelve, fox)
@@ -319,3 +341,10 @@ def test_keys_that_do_not_exist_are_refused(desk: ResultDesk) -> None:
     for ask in (lambda: desk.group(10**9), lambda: desk.group(key(desk, "fox-12")), lambda: desk.pair(0, 10**9)):
         with pytest.raises(InputError):
             ask()
+
+
+def test_the_page_on_filters_lists_every_field(desk: ResultDesk) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "review-filters.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert listed == {*desk.about().fields, "source"}
+    assert set(NAMES) <= listed

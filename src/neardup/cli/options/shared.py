@@ -14,6 +14,7 @@ OUT = Declared(
     "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
 )
+RESULT = Declared((), REQUIRED, "A result folder.", "OUT")
 TEXT = Declared(("--text",), None, "Column with the text; by default one with a usual name.", "COLUMN")
 ID = Declared(("--id",), None, "Column with the ids of the documents; by default source#row.", "COLUMN")
 MOVED = Declared(

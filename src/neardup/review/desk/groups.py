@@ -30,7 +30,7 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
         index.documents.id(int(index.heads[group])),
         (members[0], *near, *copies),
         _outside(lines, documents.tolist(), deadline),
-        _table(lines, [index.documents.at(member.key) for member in (members[0], *near, *copies)]),
+        _table(lines, [index.documents.at(member.key) for member in (members[0], *near, *copies)], deadline),
         _weakest(near, members[0]),
         before,
         after,
@@ -38,12 +38,14 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
     )
 
 
-def _table(lines: Lines, documents: list[int]) -> tuple[tuple[float | None, ...], ...]:
-    """Return the stored similarities of all members with each other; () for more members than a table shows."""
+def _table(lines: Lines, documents: list[int], deadline: float) -> tuple[tuple[float | None, ...], ...]:
+    """Return the similarities of all members with each other; () for more members than a table shows.
+
+    Those that are not stored are counted on the texts, while there is time.
+    """
     if len(documents) > TABLE_MEMBERS:
         return ()
-    pairs = lines.index.pairs
-    return tuple(tuple(pairs.similarity_of(a, b) for b in documents) for a in documents)
+    return tuple(tuple(lines.between(a, b, deadline) for b in documents) for a in documents)
 
 
 def _weakest(near: list[MemberLine], head: MemberLine) -> str:

@@ -12,6 +12,7 @@ from neardup.io.decisions.records import JudgedPair
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.differing import Differences, named
 from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.measured import ComputedPairs
 from neardup.review.desk.reading import TextReader
 from neardup.review.desk.whereabouts import Whereabouts
 from neardup.review.source import GroupLine, MemberLine, PairLine
@@ -27,6 +28,7 @@ class Lines:
     def __init__(self, index: ResultIndex, made: Decided, reader: TextReader, whereabouts: Whereabouts) -> None:
         self.index, self.made, self.reader, self.whereabouts = index, made, reader, whereabouts
         self.differences = Differences(index.documents, reader)
+        self.computed = ComputedPairs(index, reader)
         self._settings = index.found.run["settings"]
 
     def groups(self, groups: list[int]) -> tuple[GroupLine, ...]:
@@ -88,7 +90,7 @@ class Lines:
         index, made = self.index, self.made
         id, place = index.documents.id(document), int(index.member_of[document])
         inside = place >= 0 and index.group_of[document] == index.group_of[head]
-        shares = None if document == head else index.pairs.containments(document, head)
+        shares = None if document == head else self._containments(document, head, deadline)
         copy = document != head and not (inside and made.near[place]) and self._is_copy(document, head)
         near = document != head and not copy
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
@@ -102,7 +104,7 @@ class Lines:
             size=int(index.documents.bytes[document]),
             representative=document == head,
             exact_copy=copy,
-            similarity=self.similarity(document, head),
+            similarity=self.similarity(document, head, deadline),
             containment=None if shares is None else shares[0],
             contained=None if shares is None else shares[1],
             kind=self.difference(document, head, kind, deadline) if near else "",
@@ -117,12 +119,26 @@ class Lines:
             note="" if judged is None else judged.note,
         )
 
-    def similarity(self, document: int, head: int) -> float | None:
-        """Return the similarity of a member to the representative; None if it is not known."""
+    def similarity(self, document: int, head: int, deadline: float | None = None) -> float | None:
+        """Return the similarity of a member to the representative: stored, or counted if there is time."""
         index, place = self.index, int(self.index.member_of[document])
+        found: float | None = None
         if place >= 0 and index.heads[index.group[place]] == head:
-            return _known(index.similarity[place])
-        return index.pairs.similarity_of(document, head)
+            found = _known(index.similarity[place])
+        return self.between(document, head, deadline) if found is None else found
+
+    def between(self, a: int, b: int, deadline: float | None = None) -> float | None:
+        """Return the similarity of two documents: that of their stored pair, or counted if there is time."""
+        found = self.index.pairs.similarity_of(a, b)
+        return self.computed.similarity(a, b, deadline) if found is None and self.differences.ready else found
+
+    def _containments(self, a: int, b: int, deadline: float | None) -> tuple[float, float] | None:
+        """Return the share of a that is in b, and of b in a."""
+        found = self.index.pairs.containments(a, b)
+        if found is None and self.differences.ready:
+            counts = self.computed.counts(a, b, deadline)
+            found = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
+        return found
 
     def judged(self, a: int, b: int) -> JudgedPair | None:
         """Return the verdict on two documents."""

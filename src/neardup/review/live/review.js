@@ -64,7 +64,8 @@ async function send(form, button) {
   busy = true;
   const values = new URLSearchParams(new FormData(form, button || undefined));
   try {
-    const answer = await fetch(form.action, { method: "POST", body: values, credentials: "same-origin" });
+    // not form.action: a field of that name hides it
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: values, credentials: "same-origin" });
     if (!answer.headers.get("content-type").startsWith("text/html")) throw new Error("not a page");
     show(await answer.text(), answer.redirected ? answer.url : location.href);
   } catch {
