@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import typer
 from neardup import display
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_files import ReviewOptions
-from neardup.cli.serve import service_required
+from neardup.cli.serve import account, service_required
 
 if TYPE_CHECKING:
     from neardup.review.live.app import Served
@@ -50,14 +49,7 @@ def served_with(host: str, token_file: Path | None, by: str) -> Served:
     require_tokens(host, tokens)
     if warning:
         warn(warning)
-    return Served(by or _account(), tokens)
-
-
-def _account() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a container may have no name for its user
-        return "reviewer"
+    return Served(by or account(), tokens)
 
 
 def _announce(address: str) -> None:

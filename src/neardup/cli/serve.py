@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,6 +14,13 @@ from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import ServeOptions
 from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from neardup.collection import Collection
+    from neardup.service.limits import Limits
+    from neardup.service.tokens import Tokens
 
 EXTRA = {
     "fastapi",
@@ -24,6 +33,8 @@ EXTRA = {
     "python_multipart",
 }
 """Packages of neardup[service], by their import names."""
+PAGES = "/review"
+"""The address of the pages."""
 
 
 def serve(options: ServeOptions) -> int:
@@ -58,8 +69,25 @@ def serve(options: ServeOptions) -> int:
         if options.create
         else opened(options.path, options.wait) as collection,
     ):
-        run(collection, tokens, checked, listening, _tell)
+        pages = {PAGES: _pages(collection, tokens, checked)} if options.page else {}
+        run(collection, tokens, checked, listening, lambda address: _tell(address, options.page), pages)
     return DONE
+
+
+def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ASGIApp:
+    """Return the pages on which people decide about the groups of a collection."""
+    from neardup.review.desk.collection import CollectionDesk
+    from neardup.review.live.app import Served, review_app
+
+    return review_app(CollectionDesk(collection), Served(account(), tokens, limits))
+
+
+def account() -> str:
+    """Return the name of the user's account, or "reviewer" if it has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may have no name for its user
+        return "reviewer"
 
 
 @contextmanager
@@ -75,5 +103,7 @@ def service_required() -> Iterator[None]:
         ) from error
 
 
-def _tell(address: str) -> None:
+def _tell(address: str, pages: bool) -> None:
     typer.echo(f"listening at {display.printable(address)}")
+    if pages:
+        typer.echo(f"pages at {display.printable(address)}{PAGES}/")

@@ -208,7 +208,8 @@ class Beside:
         """Pass a request on."""
         for place, other in self._others.items():
             if f"{scope.get('path', '')}/".startswith(f"{place}/"):
-                await other({**scope, "root_path": place}, receive, send)
+                path = scope["path"] if scope["path"] != place else f"{place}/"
+                await other({**scope, "root_path": place, "path": path}, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -156,7 +156,7 @@ class _Live:
                 return StreamingResponse(self._pieces(answer.pieces), headers=headers, media_type=answer.media)
             return self._html(asked, answer, self._source)
         except NeardupError as error:
-            return self._error(asked, refusal_of(error))
+            return self._error(asked, refusal_of(error, changing=bool(asked.form)))
 
     async def _pieces(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         """Yield a file; each piece is made in a thread."""
@@ -250,7 +250,7 @@ def done(actions: tuple[Action, ...], asked: ReviewRequest) -> Action | None:
     return next((action for action in actions if str(action.number) == number), None)
 
 
-def refusal_of(error: NeardupError) -> RefusedError:
+def refusal_of(error: NeardupError, *, changing: bool) -> RefusedError:
     """Return an error of the source as an answer."""
     status = 500
     if isinstance(error, ChangedMeanwhileError):
@@ -260,5 +260,5 @@ def refusal_of(error: NeardupError) -> RefusedError:
     elif isinstance(error, LimitError | OutputError):
         status = 503
     elif isinstance(error, InputError):
-        status = 404
+        status = 422 if changing else 404
     return RefusedError(status, error.given, error.allowed, error.do)

@@ -127,7 +127,7 @@ def history(source: ReviewSource, asked: ReviewRequest) -> LivePage:
 
 def export(source: ReviewSource, asked: ReviewRequest) -> LivePage:
     """The files to save."""
-    return LivePage("export.html", {"exports": EXPORTS, "forms": tuple(FORMS)})
+    return LivePage("export.html", {})
 
 
 def saved(source: ReviewSource, asked: ReviewRequest) -> Download:
