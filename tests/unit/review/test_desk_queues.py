@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.errors import InputError, QueryError
+from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
+from neardup.review.desk.collection import CollectionDesk
 from neardup.review.desk.result import ResultDesk
-from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ThresholdView
+from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
 from support.made_reviews import TEXTS, make_result
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -221,3 +222,20 @@ def test_kinds_are_refused_where_nothing_shows_them(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="kinds of difference are not stored"):
         desk.groups(Question("kind:numbers"))
     desk.close()
+
+
+def test_decisions_are_exported(desk: ResultDesk) -> None:
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(key(desk, "fox-12"), key(desk, "fox"))))
+    whole = b"".join(desk.export("decisions", "csv"))
+    assert b"fox-12" in whole
+    assert b"duplicate" in whole
+    with pytest.raises(SettingError, match="jsonl"):
+        desk.export("decisions", "docx")
+
+
+def test_the_desks_are_sources_of_reviews() -> None:
+    methods = {name for name in vars(ReviewSource) if not name.startswith("_")}
+    for desk in (ResultDesk, CollectionDesk):
+        assert methods <= {name for name in vars(desk) if callable(getattr(desk, name))}
+    sources: tuple[type[ReviewSource], ...] = (ResultDesk, CollectionDesk)  # the type checker compares signatures
+    assert sources

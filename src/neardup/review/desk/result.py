@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from neardup.review.source import (
     ThresholdView,
 )
 from neardup.run import show
+from neardup.run.exported import exported
 from neardup.run.found import Found, load
 from neardup.tables import Bools, Int64s
 
@@ -223,6 +224,10 @@ class ResultDesk:
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
         return self._store.history(before, limit)
+
+    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
+        """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat."""
+        return exported(self._found, self._store.state(), what, form)
 
     def _warm(self) -> None:
         """Sort what pages need, and load the kernels of comparison, before they are asked for."""
