@@ -156,6 +156,7 @@ def test_a_group_lists_near_members_before_exact_copies(desk: ResultDesk) -> Non
     assert less.contained is not None
     assert less.contained == less.similarity
     assert "documents.jsonl" in less.where
+    assert less.metadata == (("day", "8"),)
     assert twelve.lost.startswith("Of its text")
     assert view.weakest == "The weakest link is fox-12, with similarity 0.677 to fox."
     assert len(view.table) == 4
