@@ -189,6 +189,20 @@ def test_documents_outside_are_those_that_the_result_reports(tmp_path: Path) -> 
     desk.close()
 
 
+def test_the_page_of_a_large_group_lists_its_first_members(tmp_path: Path) -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    texts = {f"n{n}": f"{words} {n}" if n % 2 else words for n in range(700)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, kinds=False))
+    [line] = desk.groups(Question()).lines
+    view = desk.group(line.key)
+    assert (line.size, line.exact_copies) == (700, 349)
+    assert (len(view.members), view.size) == (300, 700)
+    assert "300 of 700" in view.notes[0]
+    assert not any(member.exact_copy for member in view.members)
+    assert view.table == ()
+    desk.close()
+
+
 def test_similarities_that_are_not_stored_are_counted_on_the_texts(tmp_path: Path) -> None:
     words = [f"word{n}" for n in range(40)]
     texts = {str(n): " ".join(words[3 * n : 3 * n + 25]) for n in range(5)}
