@@ -25,7 +25,10 @@ TEXTS = {
 def make_result(folder: Path, texts: dict[str, str] | None = None, **settings: object) -> Path:
     """Write the documents and the result of a run; return the folder of the result."""
     documents = folder / "documents.jsonl"
-    rows = [{"id": id, "text": text} for id, text in (TEXTS if texts is None else texts).items()]
+    rows = [
+        {"id": id, "text": text, "day": len(id), "list": [1]}
+        for id, text in (TEXTS if texts is None else texts).items()
+    ]
     documents.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = nd.find(documents, **{"id": "id", "threshold": 0.5, "kinds": True, **settings})
     found.save(folder / "result")

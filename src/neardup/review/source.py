@@ -158,6 +158,9 @@ class GroupView:
     after: Key | None
     seen: int
     """The number of the last action. A change is refused if a later action concerns the same documents."""
+    size: int = 0
+    """The members of the group, of which ``members`` may hold only the first ones; 0 if it holds all."""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

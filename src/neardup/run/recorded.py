@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.display import printable
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.io.readers import AUTO
 from neardup.io.readers.base import Documents
 from neardup.io.readers.digests import digest_of_file, size_of
 from neardup.io.readers.discover import find_files
-from neardup.io.readers.lookup import Read, as_bytes, opened, read_row, row_of
+from neardup.io.readers.lookup import Read, as_bytes, opened, read_fields, read_row, row_of
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import PLACES, Recorded, RecordedFiles
 from neardup.io.readers.sources import Source
@@ -147,6 +148,16 @@ class StoredTexts:
                     raise InputError("The texts of the result are not all known", "A result that is whole")
                 kept = read_row(self._verified(number), file_row, self._reading)
             yield row, kept.text
+
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return the other values at the recorded place of a row of the run; {} if the input cannot be read."""
+        number, file_row = self._located(row)
+        if number is None:
+            return {}
+        try:
+            return read_fields(self._verified(number), file_row, self._reading)
+        except (NeardupError, OSError):
+            return {}
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the recorded places again."""

@@ -156,6 +156,7 @@ def test_a_group_lists_near_members_before_exact_copies(desk: ResultDesk) -> Non
     assert less.contained is not None
     assert less.contained == less.similarity
     assert "documents.jsonl" in less.where
+    assert less.metadata == (("day", "8"),)
     assert twelve.lost.startswith("Of its text")
     assert view.weakest == "The weakest link is fox-12, with similarity 0.677 to fox."
     assert len(view.table) == 4
@@ -185,6 +186,20 @@ def test_documents_outside_are_those_that_the_result_reports(tmp_path: Path) -> 
         expected = desk._found.outside(desk._index.documents.id(members[0]))
         assert found
         assert found == [(other.id, other.similarity, other.member) for other in expected]
+    desk.close()
+
+
+def test_the_page_of_a_large_group_lists_its_first_members(tmp_path: Path) -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    texts = {f"n{n}": f"{words} {n}" if n % 2 else words for n in range(700)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, kinds=False))
+    [line] = desk.groups(Question()).lines
+    view = desk.group(line.key)
+    assert (line.size, line.exact_copies) == (700, 349)
+    assert (len(view.members), view.size) == (300, 700)
+    assert "300 of 700" in view.notes[0]
+    assert not any(member.exact_copy for member in view.members)
+    assert view.table == ()
     desk.close()
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from math import isnan, nan
 from time import monotonic
 
 import numpy as np
 
-from neardup.display import printable, similarity
+from neardup.display import counted, number, similarity
 from neardup.review.desk.lines import Lines
 from neardup.review.source import GroupView, Key, MemberLine, OutsideLine
 
 TABLE_MEMBERS = 30
+MOST_MEMBERS = 300
+"""Members that the page of a group lists."""
 OUTSIDE = 10
 SECONDS = 0.06
 """Seconds that the page of a group may spend on reading the words of its members."""
@@ -20,21 +23,25 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
     """Return the page of a group."""
     index, made = lines.index, lines.made
     head, deadline = int(made.heads[group]), monotonic() + SECONDS
-    documents = index.members[index.slice(group)]
-    in_order = [head, *(number for number in documents.tolist() if number != head)]
-    members = tuple(lines.member(number, head, deadline) for number in in_order)
-    near = [member for member in members if not member.representative and not member.exact_copy]
-    copies = [member for member in members if member.exact_copy]
+    inside = index.slice(group)
+    documents, to_judge = index.members[inside], made.near[inside]
+    others = np.concatenate((documents[to_judge], documents[~to_judge & (documents != head)]))
+    listed = [head, *others[: MOST_MEMBERS - 1].tolist()]
+    members = tuple(lines.member(document, head, deadline) for document in listed)
+    count = len(documents)
+    note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
     return GroupView(
         index.key(group),
         index.documents.id(int(index.heads[group])),
-        (members[0], *near, *copies),
-        _outside(lines, documents.tolist(), deadline),
-        _table(lines, [index.documents.at(member.key) for member in (members[0], *near, *copies)], deadline),
-        _weakest(near, members[0]),
+        members,
+        _outside(lines, listed, deadline),
+        _table(lines, listed, deadline),
+        _weakest(lines, group, members),
         before,
         after,
         made.state.number,
+        count if count > len(listed) else 0,
+        (note,) if count > len(listed) else (),
     )
 
 
@@ -48,18 +55,29 @@ def _table(lines: Lines, documents: list[int], deadline: float) -> tuple[tuple[f
     return tuple(tuple(lines.between(a, b, deadline) for b in documents) for a in documents)
 
 
-def _weakest(near: list[MemberLine], head: MemberLine) -> str:
-    """Describe the member that resembles the representative least."""
-    known = [(member.similarity, member) for member in near if member.similarity is not None]
-    if not near:
+def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
+    """Describe the member that resembles the representative least, of all or of those listed."""
+    index, made = lines.index, lines.made
+    inside = index.slice(group)
+    places = inside.start + np.flatnonzero(made.near[inside])
+    if not len(places):
         return "All members are exact copies of the representative."
+    listed = {member.key: member.similarity for member in members}
+    keys = index.documents.rows[index.members[places]].tolist()
+    stored = index.similarity[places].tolist() if made.heads[group] == index.heads[group] else [nan] * len(places)
+    values = [listed.get(key, value) for key, value in zip(keys, stored, strict=True)]
+    known = [
+        (value, place)
+        for value, place in zip(values, places.tolist(), strict=True)
+        if value is not None and not isnan(value)
+    ]
+    unknown = len(places) - len(known)
+    more = f" Chains of pairs connect {counted(unknown, 'member')} of unknown similarity." if unknown else ""
     if not known:
-        return "No similarity to the representative is stored: chains of pairs connect the members."
-    value, weakest = min(known, key=lambda pair: pair[0])
-    by_chain = len(near) - len(known)
-    more = f" {by_chain:,} of the members are linked only by a chain of pairs." if by_chain else ""
-    of = f"with similarity {similarity(value)} to {printable(head.id)}"
-    return f"The weakest link is {printable(weakest.id)}, {of}.{more}"
+        return more.strip()
+    value, place = min(known)
+    named, head = (index.documents.named(int(n)) for n in (index.members[place], made.heads[group]))
+    return f"The weakest link is {named}, with similarity {similarity(value)} to {head}.{more}"
 
 
 def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[tuple[int, float, int]]:

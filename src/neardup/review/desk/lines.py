@@ -7,7 +7,7 @@ from time import monotonic
 
 import numpy as np
 
-from neardup.display import counted
+from neardup.display import counted, shortened
 from neardup.io.decisions.records import JudgedPair
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.differing import Differences, named
@@ -18,8 +18,11 @@ from neardup.review.desk.whereabouts import Whereabouts
 from neardup.review.source import GroupLine, MemberLine, PairLine
 from neardup.run import lost
 
-SECONDS = 0.04
+SECONDS = 0.035
 """Seconds that a page may spend on reading the first words of its lines, and half as much on differences."""
+
+_SHOWN = 200
+"""Columns of a value of the input that are shown."""
 
 
 class Lines:
@@ -112,7 +115,7 @@ class Lines:
             reason="it is in no group" if row is None else row["reason"],
             lost="" if gone is None else gone.sentence(),
             where=self.whereabouts.of(document),
-            metadata=self._metadata(document),
+            metadata=self._metadata(document) if deadline is None or monotonic() < deadline else (),
             verdict=None if judged is None else judged.verdict,
             fate=made.fate_of(id),
             tags=made.state.tags.get(id, ()),
@@ -192,9 +195,10 @@ class Lines:
 
     def _metadata(self, document: int) -> tuple[tuple[str, str], ...]:
         table = self.index.documents.table
-        named_columns = [name for name in ("source",) if name in table.column_names]
-        values = [(name, table[name][document].as_py()) for name in named_columns]
-        return tuple((name, str(value)) for name, value in values if value is not None)
+        values: dict[str, object] = dict(self.reader.fields(document))
+        if "source" in table.column_names and (source := table["source"][document].as_py()) is not None:
+            values.setdefault("source", source)
+        return tuple((name, shortened(str(value), _SHOWN)) for name, value in values.items())
 
 
 def _known(value: float) -> float | None:

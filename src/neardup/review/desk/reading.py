@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError
@@ -19,6 +20,8 @@ HELD_BYTES = 1 << 26
 """Bytes of text to keep."""
 HELD_WORDS = 200_000
 """Documents of which the first words are kept."""
+HELD_FIELDS = 10_000
+"""Documents of which the other values are kept."""
 _BEGINNING = 400
 _SHOWN = 100
 
@@ -32,6 +35,7 @@ class TextReader:
         self._held: OrderedDict[int, Looked] = OrderedDict()
         self._bytes = 0
         self._words: OrderedDict[int, str] = OrderedDict()
+        self._fields: OrderedDict[int, Mapping[str, Any]] = OrderedDict()
 
     @property
     def known(self) -> bool:
@@ -75,6 +79,18 @@ class TextReader:
             if len(self._words) > HELD_WORDS:
                 self._words.popitem(last=False)
         return found
+
+    def fields(self, document: int) -> Mapping[str, Any]:
+        """Return the other values in the input for a document; {} where they cannot be read."""
+        if self._texts is None:
+            return {}
+        with self._lock:
+            found = self._fields.get(document)
+            if found is None:
+                found = self._fields[document] = self._texts.fields(int(self._documents.rows[document]))
+                if len(self._fields) > HELD_FIELDS:
+                    self._fields.popitem(last=False)
+            return found
 
     def fault(self) -> str:
         """Return why texts cannot be read, by trying the first document; "" if they can."""

@@ -21,7 +21,7 @@ AROUND = 10
 """Pairs drawn around the line."""
 _NEAR = 200
 """The pairs closest to the line on each side, of which some are drawn."""
-WAIT, MANY_WAIT = 1.0, 0.03
+WAIT, MANY_WAIT = 1.0, 0.01
 """Seconds that a request waits for the effects: of some pairs, and of many."""
 _MANY = 20_000
 ALIKE = ("duplicate", "keep both")
