@@ -25,7 +25,7 @@ COUNCIL = (
 ARABIC = "يغلق مكتب الميناء يوم الجمعة لأن الرصيف قيد الإصلاح. على القوارب القادمة استخدام الرصيف الشمالي 12. "
 JAPANESE = "港の事務所は金曜日に閉まります。桟橋を修理しているためです。入港する船は北岸壁12を使います。"
 TEXTS = {
-    **{f"memo-{n}": f"{COUNCIL}Memo {n} was sent to all, about the roof and the long way home." for n in range(4)},
+    **{f"memo-{n}": f"{COUNCIL}Memo {n} was sent to all, about the roof and the long way home." for n in range(7)},
     "letter": COUNCIL.replace("March", "May") + "All receipts must be handed in before noon.",
     "letter-b": COUNCIL.replace("March", "May") + "Receipts are due at noon; tea is served. The end.",
     "ar-1": ARABIC + "مساء الخير",
@@ -116,9 +116,9 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     assert page.url.partition("?")[0] != first.partition("?")[0]
     assert press(page, desk, "u").undoes == decided.number
     page.goto("/kinds?kind=numbers+only")
-    assert "3 undecided pairs" in page.inner_text("#many")
+    assert "6 undecided pairs" in page.inner_text("#many")
     kind = press(page, desk, "2")
-    assert kind.changes == 3
+    assert kind.changes == 6
     assert press(page, desk, "u").undoes == kind.number
     page.goto("/threshold")
     page.focus("#value")
