@@ -14,11 +14,11 @@ from neardup.display import Line, counted, number, percent, printable, similarit
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.parts.charts import histogram
 from neardup.review.report import lists
-from neardup.review.report.chosen import Chosen, SideBySide, choose, side_by_side
+from neardup.review.report.chosen import ChosenPair, ShownPair, choose, side_by_side
 from neardup.review.report.groups import group_figures
 from neardup.review.report.links import bars, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
-from neardup.review.report.reading import Reading, brief
+from neardup.review.report.reading import TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
 from neardup.settings import FIELDS
@@ -47,14 +47,14 @@ class ReportContent:
     def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
         self.run: dict[str, Any] = found.run
         self._found = found
-        self._reading = Reading(found)
+        self._reading = TextReading(found)
         self._groups = group_figures(found)
         self._pairs = pair_figures(found, self._groups)
         self.groups = GroupLists(found, self._groups, self._pairs, self._reading, groups)
         self.links = PairLists(found, self._groups, self._pairs, self._reading)
         self.below = Some(
             [
-                Chosen(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
+                ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
                 for id, group, value in islice(lists.below_threshold(found, self._groups), LISTED)
             ],
             self.run["chaining"]["groups"],
@@ -62,7 +62,7 @@ class ReportContent:
         self.losses, self.problems = lists.losses(found), lists.problems(found)
         self.not_judged, self.crowds = lists.not_judged(found), lists.crowds(found)
         chosen = choose([*map(list, self._candidates())], pairs)
-        self.pairs: list[SideBySide] = list(side_by_side(found, chosen, self._reading))
+        self.pairs: list[ShownPair] = list(side_by_side(found, chosen, self._reading))
         self._anchors = {frozenset((one.chosen.a, one.chosen.b)): one.anchor for one in self.pairs}
 
     @property
@@ -194,10 +194,10 @@ class ReportContent:
         """Return the address of a pair; "" if it is not on this page."""
         return self.link(line.a_id, line.b_id)
 
-    def _candidates(self) -> Iterator[Iterator[Chosen]]:
+    def _candidates(self) -> Iterator[Iterator[ChosenPair]]:
         """Yield the pairs that could be shown, by list."""
         yield (
-            Chosen(worst.id, line.id, f"{worst.said} of A are lost with it")
+            ChosenPair(worst.id, line.id, f"{worst.said} of A are lost with it")
             for line in self.groups.stake.lines
             if (worst := self.groups.worst(line)) is not None
         )
@@ -207,7 +207,9 @@ class ReportContent:
             (self.links.missed, "missed"),
         ):
             yield (
-                Chosen(line.a_id, line.b_id, f"{said}: {self.measure} {similarity(line.similarity)}, {line.why}")
+                ChosenPair(
+                    line.a_id, line.b_id, f"{said}: {self.measure} {similarity(line.similarity)}, {line.why}"
+                )
                 for line in some.lines
             )
         yield iter(self.below.lines)

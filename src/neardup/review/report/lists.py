@@ -22,7 +22,7 @@ from neardup.tables import Int64s
 if TYPE_CHECKING:
     from neardup.review.report.groups import GroupFigures
     from neardup.review.report.links import PairFigures
-    from neardup.review.report.reading import Reading
+    from neardup.review.report.reading import TextReading
     from neardup.run.found import Found
     from neardup.run.records import Id
 
@@ -71,7 +71,7 @@ class GroupLists:
     """Lines of groups; ``most`` is the length of a list."""
 
     def __init__(
-        self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: Reading, most: int
+        self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading, most: int
     ) -> None:
         self._found, self._groups, self._pairs, self._reading = found, groups, pairs, reading
         self.stake = self._some(groups.by_stake(most), int((groups.stake > 0).sum()))
@@ -107,7 +107,7 @@ class GroupLists:
 class PairLists:
     """Lines of pairs: ``closest`` to the threshold, ``between`` groups, ``missed`` by the run."""
 
-    def __init__(self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: Reading) -> None:
+    def __init__(self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading) -> None:
         self._found, self._groups, self._pairs, self._reading = found, groups, pairs, reading
         total = pairs.table.num_rows
         self.closest = Some([self._stored(row) for row in pairs.lowest(LISTED).tolist()], total)

@@ -17,7 +17,7 @@ _FAILURES = 3
 """After this many documents that cannot be read, no other is tried."""
 
 
-class Reading:
+class TextReading:
     """Documents of a result, each read at most twice; ``why`` is the first reason why one could not be read."""
 
     def __init__(self, found: Found) -> None:
