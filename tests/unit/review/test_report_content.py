@@ -1,6 +1,7 @@
 """The report of a result: true figures, for every kind of run, of bounded size, and hostile documents are text."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -160,3 +161,22 @@ def test_a_page_is_bounded_however_long_the_texts_are() -> None:
 def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: int) -> None:
     with pytest.raises(nd.SettingError, match="whole number"):
         report_page(found, pairs=pairs, groups=groups)
+
+
+def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
+    assert found.missed is not None
+    account = {**found.run, "crowds": [{"representative": "<b>", "members": 1200, "pairs_left_out": 700}]}
+    missing = replace(found, missed=found.pairs.slice(3, 2), run=account)
+    read = require_plain(report_page(missing))
+    assert "missed by the run: resemblance" in read.text.lower()
+    assert "1,200" in read.text
+    assert "found no missed pair" in require_plain(report_page(found)).text
+
+
+def test_an_account_with_other_things_in_it_is_no_reason_to_stop(found: Found) -> None:
+    strange = {"inputs": 7, "against": [HOSTILE, None], "recall": {"statement": HOSTILE, "predicted": "all"}}
+    chaining = {**found.run["chaining"], "components_would_chain": [HOSTILE]}
+    account = {**found.run, **strange, "chaining": chaining, "warnings": [HOSTILE * 1000] * 1000}
+    page = report_page(replace(found, run=account))
+    require_plain(page)
+    assert len(page) < 1_000_000

@@ -55,7 +55,8 @@ class ShownPair:
 def choose(lists: Sequence[Iterable[ChosenPair]], most: int) -> list[ChosenPair]:
     """Return ``most`` different pairs, from each list in turn.
 
-    >>> first, second = [ChosenPair(1, 2, "a"), ChosenPair(3, 4, "a")], [ChosenPair(2, 1, "b"), ChosenPair(5, 6, "b")]
+    >>> first = [ChosenPair(1, 2, "a"), ChosenPair(3, 4, "a")]
+    >>> second = [ChosenPair(2, 1, "b"), ChosenPair(5, 6, "b")]
     >>> [(pair.a, pair.b) for pair in choose([first, second], 3)]
     [(1, 2), (5, 6), (3, 4)]
     """

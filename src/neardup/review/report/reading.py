@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
 WORDS = 90
 """Characters of the first words of a document."""
+SHORT = 20_000
+"""Longest text to keep, in characters: longer ones are read again."""
 _FAILURES = 3
 """After this many documents that cannot be read, no other is tried."""
 
 
 class TextReading:
-    """Documents of a result, each read at most twice; ``why`` is the first reason why one could not be read."""
+    """Documents of a result, each read at most twice (short ones once); ``why`` is the first reason why one could not be read."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
         self._words: dict[Id, str] = {}
+        self._short: dict[Id, str] = {}
         self._failures = 0
         self.why = ""
 
@@ -34,14 +37,17 @@ class TextReading:
 
     def text(self, id: Id) -> str | None:
         """Return the text of a document, None if it cannot be read."""
-        if self._failures >= _FAILURES:
-            return None
+        if id in self._short or self._failures >= _FAILURES:
+            return self._short.get(id)
         try:
-            return self._found.look(id).text
+            text = self._found.look(id).text
         except NeardupError as error:
             self._failures += 1
             self.why = self.why or brief(printable(error.given), 4 * WORDS)
             return None
+        if len(text) <= SHORT:
+            self._short[id] = text
+        return text
 
 
 def brief(text: object, most: int) -> str:
