@@ -144,18 +144,8 @@ class ReportContent:
     def facts(self) -> list[Line]:
         """The run in labelled lines."""
         run = self.run
-        lines = [
-            (
-                label,
-                ", ".join(names[:INPUTS])
-                + (f", and {number(len(names) - INPUTS)} more" if names[INPUTS:] else ""),
-            )
-            for label, names in (
-                ("input", _strings(run.get("inputs"))),
-                ("compared with", _strings(run.get("against"))),
-            )
-            if names
-        ]
+        sources = {"input": run.get("inputs"), "compared with": run.get("against")}
+        lines = [(label, listed) for label, names in sources.items() if (listed := _listed(names))]
         lines.append(("settings", self._settings_in_words()))
         if run["regrouped_from"]:
             lines.append(
@@ -230,9 +220,12 @@ class ReportContent:
         return f"{said}: {self.measure} {share(line.similarity)}, {line.why}"
 
 
-def _strings(values: object) -> list[str]:
-    """Return a list of names as a person may see them; a stored account may hold anything."""
-    return [brief(printable(value), NAMED) for value in values] if isinstance(values, list) else []
+def _listed(values: object) -> str:
+    """Return the first names of a list as a person may see them; a stored account may hold anything."""
+    if not isinstance(values, list):
+        return ""
+    first = ", ".join(brief(printable(value), NAMED) for value in values[:INPUTS])
+    return f"{first}, and {number(len(values) - INPUTS)} more" if len(values) > INPUTS else first
 
 
 def _value(value: object) -> str:

@@ -20,7 +20,7 @@ _FAILURES = 3
 
 
 class TextReading:
-    """Documents of a result, each read at most twice (short ones once); ``why`` is the first reason why one could not be read."""
+    """Documents of a result, short ones read once. ``why`` is the first reason why one could not be read."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
