@@ -72,6 +72,7 @@ def made(kind: str, n: int, words: int) -> np.ndarray:
     return rows
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("words", [1, 2])
 @pytest.mark.parametrize("kind", ["random", "clustered", "skewed"])
 def test_complete_on_twenty_thousand(kind: str, words: int) -> None:

@@ -78,6 +78,7 @@ def hub_ids(outcome: Outcome) -> set[int]:
     return set(outcome.run.rows.unique[outcome.run.evidence.proposed.hub].tolist())
 
 
+@pytest.mark.part(2)
 @SHAPED
 @REAL
 def test_the_pairs_of_real_texts(name: str, bits: int, features: str, distance: int) -> None:
