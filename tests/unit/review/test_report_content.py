@@ -13,7 +13,9 @@ from neardup.measures import MEASURES
 from neardup.review.report.chosen import SHOWN
 from neardup.review.report.groups import group_figures
 from neardup.review.report.links import bars, pair_figures
+from neardup.review.report.lists import GroupLists
 from neardup.review.report.page import report_page
+from neardup.review.report.reading import TextReading
 from neardup.run.found import Found
 from support.command_line import write_rows
 from support.plain_pages import HOSTILE, require_plain
@@ -180,3 +182,16 @@ def test_an_account_with_other_things_in_it_is_no_reason_to_stop(found: Found) -
     page = report_page(replace(found, run=account))
     require_plain(page)
     assert len(page) < 1_000_000
+
+
+def test_without_stored_kinds_a_line_names_that_of_one_member() -> None:
+    found = nd.find(TEXTS[:10], threshold=0.6)
+    groups = group_figures(found)
+    lines = GroupLists(found, groups, pair_figures(found, groups), TextReading(found), 5)
+    assert lines.stake.lines
+    for line in lines.stake.lines:
+        worst = lines.worst(line)
+        assert worst is not None
+        assert line.differs == found.compare(worst.id, line.id).kind
+    copies = nd.find([TEXTS[0], TEXTS[0].upper()])
+    assert "case or punctuation only" in require_plain(report_page(copies)).text

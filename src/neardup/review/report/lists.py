@@ -83,7 +83,6 @@ class GroupLists:
     def _line(self, group: int) -> GroupLine:
         groups = self._groups
         id, size, exact = groups.heads[group].as_py(), int(groups.size[group]), int(groups.exact[group])
-        kinds = self._pairs.kinds_inside(group)
         return GroupLine(
             key=group,
             id=id,
@@ -92,11 +91,21 @@ class GroupLists:
             exact_copies=exact,
             lowest=_known(groups.lowest[group]),
             highest=_known(groups.highest[group]),
-            differs=", ".join(f"{kind} {number(count)}" for kind, count in islice(kinds.items(), 3)),
+            differs=self._differs(group),
             stake=int(groups.stake[group]),
             decided=0,
             pairs=size - 1 - exact,
         )
+
+    def _differs(self, group: int) -> str:
+        """Return the kinds of difference in a group; if they are not stored, that of one member, the worst."""
+        if "kind" in self._found.pairs.column_names:
+            kinds = self._pairs.kinds_inside(group)
+            return ", ".join(f"{kind} {number(count)}" for kind, count in islice(kinds.items(), 3))
+        head, row = self._groups.heads[group].as_py(), int(self._groups.worst[group])
+        members = [row] if row >= 0 else np.flatnonzero(self._groups.of_row == group)[:2].tolist()
+        ids = (self._found.groups["id"][place].as_py() for place in members)
+        return next((self._reading.kind(id, head) for id in ids if id != head), "")
 
     def worst(self, line: GroupLine) -> Loss | None:
         """Return the member of a group that loses most text, None without any."""
@@ -148,7 +157,7 @@ class PairLists:
             b_id=b,
             words=(self._reading.words(a), self._reading.words(b)),
             similarity=value,
-            kind=str(values.get("kind") or ""),
+            kind=str(values.get("kind") or "") if "kind" in values else self._reading.kind(a, b),
             verdict=None,
             why=f"{where}; {Shared(*counts, unit)}",
         )

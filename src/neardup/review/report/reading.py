@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 WORDS = 90
 """Characters of the first words of a document."""
-SHORT = 20_000
-"""Longest text to keep, in characters: longer ones are read again."""
+SHORT = 100_000
+"""Longest text to keep, in characters; longer ones are read again, and the kind of their difference stays unknown."""
 _FAILURES = 3
 """After this many documents that cannot be read, no other is tried."""
 
@@ -35,6 +35,13 @@ class TextReading:
             self._words[id] = brief(self.text(id) or "", WORDS)
         return self._words[id]
 
+    def kind(self, a: Id, b: Id) -> str:
+        """Return the kind of the difference of two documents, "" if they are long or cannot be read."""
+        texts = self.text(a), self.text(b)
+        if texts[0] is None or texts[1] is None or max(map(len, filter(None, texts)), default=0) > SHORT:
+            return ""
+        return _kind(texts[0], texts[1])
+
     def text(self, id: Id) -> str | None:
         """Return the text of a document, None if it cannot be read."""
         if id in self._short or self._failures >= _FAILURES:
@@ -48,6 +55,15 @@ class TextReading:
         if len(text) <= SHORT:
             self._short[id] = text
         return text
+
+
+def _kind(a: str, b: str) -> str:
+    from neardup.comparison.kinds.decide import (
+        kind_of,
+    )  # imported late: results with kinds do not need its kernels
+    from neardup.text.units import read
+
+    return kind_of(read(a), read(b)).name or ""
 
 
 def brief(text: object, most: int) -> str:
