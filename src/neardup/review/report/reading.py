@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 WORDS = 90
 """Characters of the first words of a document."""
 SHORT = 100_000
-"""Longest text to keep, in characters; longer ones are read again, and the kind of their difference stays unknown."""
+"""Longest text to keep, in characters. Longer ones are read again; the kind of their difference stays unknown."""
 _FAILURES = 3
 """After this many documents that cannot be read, no other is tried."""
 
