@@ -195,3 +195,15 @@ def test_without_stored_kinds_a_line_names_that_of_one_member() -> None:
         assert line.differs == found.compare(worst.id, line.id).kind
     copies = nd.find([TEXTS[0], TEXTS[0].upper()])
     assert "case or punctuation only" in require_plain(report_page(copies)).text
+
+
+def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
+    words = [f"word{number}" for number in range(60)]
+    chain = [" ".join(words[begin : begin + 40]) for begin in (0, 3, 6, 9, 12)]
+    found = nd.find([*chain, f"{chain[0]} x", chain[2][:150]], threshold=0.5, lose=0.1).at(0.6)
+    unknown = sum(row["lost_shingles"] is None and not row["kept"] for row in found.groups.to_pylist())
+    assert unknown
+    assert found.run["lost"]["unknown"] == unknown
+    page = " ".join(require_plain(report_page(found)).text.split())
+    assert f"unknown for {unknown}" in page or "made from stored pairs" in page
+    assert "not known in full for 1 group," in page

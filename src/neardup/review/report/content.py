@@ -111,10 +111,8 @@ class ReportContent:
     @cached_property
     def tiles(self) -> list[Tile]:
         """The figures that matter."""
-        counts, sizes, lost = self.run["counts"], self.run["bytes"], self.run["lost"]
-        total = LostText(**{name: lost[name] for name in LostText.__annotations__})
+        counts, sizes = self.run["counts"], self.run["bytes"]
         estimated = self._estimated_recall()
-        losing = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss"
         return [
             Tile("documents read", number(counts["read"]), size(sizes["text"])),
             Tile(
@@ -126,9 +124,23 @@ class ReportContent:
             Tile("groups", number(counts["groups"]), f"{counted(counts['pairs'], 'pair')} of documents"),
             Tile("near copies", number(counts["near_copies"]), f"at {self.measure} {self.threshold:g} or above"),
             Tile("exact copies", number(counts["exact_copies"]), "the same tokens in the same order"),
-            Tile("text lost", percent(total.lost, total.shingles), losing),
+            self._lost_tile(),
             Tile("recall", share(estimated), self._recall_in_words(estimated)),
         ]
+
+    def _lost_tile(self) -> Tile:
+        lost = self.run["lost"]
+        total = LostText(**{name: lost[name] for name in LostText.__annotations__})
+        if total.unknown and total.unknown == total.removed:
+            return Tile("text lost", "unknown", "the result was made from stored pairs")
+        unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
+        said = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
+        return Tile("text lost", percent(total.lost, total.shingles), said)
+
+    @property
+    def unknown_stake(self) -> int:
+        """The number of groups with documents whose lost text is unknown."""
+        return int(self._groups.unknown.sum())
 
     def _estimated_recall(self) -> float | None:
         predicted = self.run["recall"].get("predicted")
