@@ -1,19 +1,16 @@
-"""A headless Chromium, and pages of a review on a server in this process."""
+"""A real browser for pages: headless Chromium as the system has it, and a server; tests skip where it is missing."""
 
-from __future__ import annotations
-
-import os
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
-PATHS = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = [
+ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -21,34 +18,38 @@ OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-]
-WAIT = 20.0
-
-
-def chromium() -> str:
-    """The path of the browser; skips the tests where there is none."""
-    found = next(filter(None, map(shutil.which, PATHS)), None)
-    if found is None:
-        pytest.skip("Chromium is not installed (on Debian: apt-get install chromium)")
-    return found
+)
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """One browser for all tests of a module."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = chromium()
-    with api.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=path, args=OPTIONS)
+def chromium() -> Iterator[Any]:
+    """A running browser."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         try:
-            yield made
+            yield browser
         finally:
-            made.close()
+            browser.close()
+
+
+def violations(page: Any) -> list[str]:
+    """The violations that axe finds on a page: the rule, and the first places."""
+    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(script)  # not add_script_tag: the policy of the page forbids that
+    found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found]
 
 
 @contextmanager
 def served(app: Any) -> Iterator[str]:
-    """The address of an application on a free port."""
+    """The address of an application that a thread serves on a free port."""
     import uvicorn
 
     from neardup.service.server import address_of, listen
@@ -60,7 +61,7 @@ def served(app: Any) -> Iterator[str]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
-        late = monotonic() + WAIT
+        late = monotonic() + 20
         while not server.started:
             assert monotonic() < late
             sleep(0.01)
@@ -68,9 +69,4 @@ def served(app: Any) -> Iterator[str]:
             yield address_of(listening)
         finally:
             server.should_exit = True
-            thread.join(WAIT)
-
-
-def processor_seconds() -> float:
-    """Seconds of processor time of this process and its children so far."""
-    return sum(os.times()[:4])
+            thread.join(20)

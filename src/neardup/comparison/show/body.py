@@ -84,8 +84,13 @@ class ComparisonBody:
         yield '<p class="note">The texts are long and not shown here: html() makes a page with them.</p>'
         yield from self.measures()
 
-    def _heading(self, id: str, words: str) -> str:
-        return f'<h{self._level} id="{self._id}{id}">{words}</h{self._level}>'
+    def _begin(self, tag: str, id: str, words: str) -> str:
+        """Return the begin of a part with its heading: a landmark, unless it is one of several on a page."""
+        heading = f'<h{self._level} id="{self._id}{id}">{words}</h{self._level}>'
+        return f"<div>{heading}" if self._id else f'<{tag} aria-labelledby="{id}">{heading}'
+
+    def _end(self, tag: str) -> str:
+        return "</div>" if self._id else f"</{tag}>"
 
     def summary(self) -> Iterator[str]:
         """Yield the facts about the pair, the warnings, and the legend."""
@@ -113,9 +118,9 @@ class ComparisonBody:
 
     def texts(self) -> Iterator[str]:
         """Yield the section with the two texts side by side."""
-        yield f'<section aria-labelledby="{self._id}texts">{self._heading("texts", "The two texts")}'
+        yield self._begin("section", "texts", "The two texts")
         yield from self._texts()
-        yield "</section>"
+        yield self._end("section")
 
     def _texts(self) -> Iterator[str]:
         heads = ('<span class="unheard">Difference</span>', *map(_labelled, "AB", self._names))
@@ -196,7 +201,7 @@ class ComparisonBody:
         count = len(self._differing)
         if not count:
             return
-        yield f'<nav aria-labelledby="{self._id}differences">{self._heading("differences", "Differences")}'
+        yield self._begin("nav", "differences", "Differences")
         shown = " open" if self._full or count <= LISTED_OPEN else ""
         yield f"<details{shown}><summary>{counted(count, 'difference')} as a list</summary>"
         yield '<ol class="list">'
@@ -213,11 +218,11 @@ class ComparisonBody:
         if count > most:
             more = "; the texts show all" if on_page == count else ""
             yield f"<p>The first {number(most)} of {number(count)}{more}.</p>"
-        yield "</details></nav>"
+        yield f"</details>{self._end('nav')}"
 
     def measures(self) -> Iterator[str]:
         """Yield the table of all measures."""
-        yield f'<section aria-labelledby="{self._id}measures">{self._heading("measures", "Measures")}'
+        yield self._begin("section", "measures", "Measures")
         head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "definition"))
         yield f'<table class="measures"><thead><tr>{head}</tr></thead><tbody>'
         for name, value, kind, sentence in self._found.described():
@@ -228,4 +233,4 @@ class ComparisonBody:
         yield "</tbody></table>"
         if self._found.proven:
             yield "<p>Proven: no choice of matches has more common text than the one shown.</p>"
-        yield "</section>"
+        yield self._end("section")

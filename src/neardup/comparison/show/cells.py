@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
 
 COLOURS = 6
+_EQUAL = '<span class="unheard">equal</span>'
 _BASE = '<span class="base" title="base text: does not count">{}</span>'
 
 
@@ -107,7 +108,7 @@ class TextRows:
             elif self._other_style[row]:
                 head = '<span class="mark" title="equal but for case or punctuation">≈</span>'
             else:
-                head, kind = '<span class="unheard">equal</span>', "equal same"
+                kind, head = "equal same", _EQUAL
             cells = f"{self._cell(row, 0)}{self._cell(row, 1)}"
             yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
 

@@ -20,6 +20,7 @@ from neardup.display import counted, number, percent, printable, similarity, siz
 
 PARTS = "neardup.review.parts"
 UNKNOWN = "unknown"
+EMPTY = "(empty)"
 NAME = 120
 """Longest name on a page, in characters."""
 
@@ -92,7 +93,7 @@ def name_of(id: object) -> Markup:
     >>> name_of("a<b>\n")
     Markup('<bdi lang="">a&lt;b&gt;\\n</bdi>')
     """
-    name = str(id)
+    name = str(id) or EMPTY
     if len(name) > NAME:
         name = f"{name[: NAME // 2]}…{name[-NAME // 2 :]}"
     return Markup(named(name))

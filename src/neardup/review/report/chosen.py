@@ -14,7 +14,7 @@ from neardup.review.parts.frame import NAME
 from neardup.review.parts.pair import comparison
 
 if TYPE_CHECKING:
-    from neardup.review.report.reading import Reading
+    from neardup.review.report.reading import TextReading
     from neardup.run.found import Found
     from neardup.run.records import Id
 
@@ -29,7 +29,7 @@ Ends: TypeAlias = tuple["Id", "Id"]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenPair:
     """A pair to show: a member and its representative, or two documents. ``why`` is a sentence."""
 
     a: Id
@@ -38,11 +38,11 @@ class Chosen:
 
 
 @dataclass
-class SideBySide:
+class ShownPair:
     """A pair on the page: its number, and its comparison as HTML, or the reason why there is none."""
 
     number: int
-    chosen: Chosen
+    chosen: ChosenPair
     body: Markup = field(default_factory=Markup)
     missing: str = ""
 
@@ -52,14 +52,15 @@ class SideBySide:
         return f"#pair-{self.number}"
 
 
-def choose(lists: Sequence[Iterable[Chosen]], most: int) -> list[Chosen]:
+def choose(lists: Sequence[Iterable[ChosenPair]], most: int) -> list[ChosenPair]:
     """Return ``most`` different pairs, from each list in turn.
 
-    >>> first, second = [Chosen(1, 2, "a"), Chosen(3, 4, "a")], [Chosen(2, 1, "b"), Chosen(5, 6, "b")]
+    >>> first = [ChosenPair(1, 2, "a"), ChosenPair(3, 4, "a")]
+    >>> second = [ChosenPair(2, 1, "b"), ChosenPair(5, 6, "b")]
     >>> [(pair.a, pair.b) for pair in choose([first, second], 3)]
     [(1, 2), (5, 6), (3, 4)]
     """
-    found: dict[frozenset[Id], Chosen] = {}
+    found: dict[frozenset[Id], ChosenPair] = {}
     waiting = [iter(pairs) for pairs in lists]
     while waiting and len(found) < most:
         for pairs in list(waiting):
@@ -71,10 +72,10 @@ def choose(lists: Sequence[Iterable[Chosen]], most: int) -> list[Chosen]:
     return list(found.values())
 
 
-def side_by_side(found: Found, chosen: Sequence[Chosen], reading: Reading) -> Iterator[SideBySide]:
+def side_by_side(found: Found, chosen: Sequence[ChosenPair], reading: TextReading) -> Iterator[ShownPair]:
     """Read and compare pairs."""
     for number, pair in enumerate(chosen, 1):
-        shown = SideBySide(number, pair)
+        shown = ShownPair(number, pair)
         texts = reading.text(pair.a), reading.text(pair.b)
         if texts[0] is None or texts[1] is None:
             shown.missing = "A text of this pair cannot be read."
@@ -86,7 +87,7 @@ def side_by_side(found: Found, chosen: Sequence[Chosen], reading: Reading) -> It
         yield shown
 
 
-def _compare(found: Found, shown: SideBySide, texts: tuple[str, str]) -> None:
+def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     from neardup.comparison.compare import compare
 
     settings = found.run["settings"]

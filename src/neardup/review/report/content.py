@@ -13,12 +13,13 @@ from markupsafe import Markup
 from neardup.display import Line, counted, number, percent, printable, similarity, size
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.parts.charts import histogram
+from neardup.review.parts.frame import share
 from neardup.review.report import lists
-from neardup.review.report.chosen import Chosen, SideBySide, choose, side_by_side
+from neardup.review.report.chosen import ChosenPair, ShownPair, choose, side_by_side
 from neardup.review.report.groups import group_figures
 from neardup.review.report.links import bars, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
-from neardup.review.report.reading import Reading, brief
+from neardup.review.report.reading import TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
 from neardup.settings import FIELDS
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 NOTES, NOTE = 20, 600
 """Most warnings on the page, and the length of one in characters."""
+INPUTS, NAMED = 5, 200
+"""Most names of inputs on the page, and the length of one."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +50,22 @@ class ReportContent:
     def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
         self.run: dict[str, Any] = found.run
         self._found = found
-        self._reading = Reading(found)
+        self._reading = TextReading(found)
         self._groups = group_figures(found)
         self._pairs = pair_figures(found, self._groups)
         self.groups = GroupLists(found, self._groups, self._pairs, self._reading, groups)
         self.links = PairLists(found, self._groups, self._pairs, self._reading)
         self.below = Some(
             [
-                Chosen(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
+                ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
                 for id, group, value in islice(lists.below_threshold(found, self._groups), LISTED)
             ],
             self.run["chaining"]["groups"],
         )
         self.losses, self.problems = lists.losses(found), lists.problems(found)
         self.not_judged, self.crowds = lists.not_judged(found), lists.crowds(found)
-        chosen = choose([*map(list, self._candidates())], pairs)
-        self.pairs: list[SideBySide] = list(side_by_side(found, chosen, self._reading))
+        chosen = choose([*self._candidates()], pairs)
+        self.pairs: list[ShownPair] = list(side_by_side(found, chosen, self._reading))
         self._anchors = {frozenset((one.chosen.a, one.chosen.b)): one.anchor for one in self.pairs}
 
     @property
@@ -108,11 +111,8 @@ class ReportContent:
     @cached_property
     def tiles(self) -> list[Tile]:
         """The figures that matter."""
-        counts, sizes, lost = self.run["counts"], self.run["bytes"], self.run["lost"]
-        total = LostText(**{name: lost[name] for name in LostText.__annotations__})
-        recall = self.run["recall"].get("predicted") or {}
-        share = recall.get("estimated")
-        losing = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss"
+        counts, sizes = self.run["counts"], self.run["bytes"]
+        estimated = self._estimated_recall()
         return [
             Tile("documents read", number(counts["read"]), size(sizes["text"])),
             Tile(
@@ -124,24 +124,40 @@ class ReportContent:
             Tile("groups", number(counts["groups"]), f"{counted(counts['pairs'], 'pair')} of documents"),
             Tile("near copies", number(counts["near_copies"]), f"at {self.measure} {self.threshold:g} or above"),
             Tile("exact copies", number(counts["exact_copies"]), "the same tokens in the same order"),
-            Tile("text lost", percent(total.lost, total.shingles), losing),
-            Tile("recall", "unknown" if share is None else similarity(share), self._recall_in_words(share)),
+            self._lost_tile(),
+            Tile("recall", share(estimated), self._recall_in_words(estimated)),
         ]
 
-    def _recall_in_words(self, share: float | None) -> str:
+    def _lost_tile(self) -> Tile:
+        lost = self.run["lost"]
+        total = LostText(**{name: lost[name] for name in LostText.__annotations__})
+        if total.unknown and total.unknown == total.removed:
+            return Tile("text lost", "unknown", "the result was made from stored pairs")
+        unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
+        said = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
+        return Tile("text lost", percent(total.lost, total.shingles), said)
+
+    @property
+    def unknown_stake(self) -> int:
+        """The number of groups with documents whose lost text is unknown."""
+        return int(self._groups.unknown.sum())
+
+    def _estimated_recall(self) -> float | None:
+        predicted = self.run["recall"].get("predicted")
+        estimated = predicted.get("estimated") if isinstance(predicted, dict) else None
+        return float(estimated) if isinstance(estimated, int | float) and 0 <= estimated <= 1 else None
+
+    def _recall_in_words(self, estimated: float | None) -> str:
         if self.run["choice"]["method"] == "exact":
             return "every pair is found"
-        return "not planned" if share is None else "share of true pairs that the run found, estimated"
+        return "not planned" if estimated is None else "share of true pairs that the run found, estimated"
 
     @cached_property
     def facts(self) -> list[Line]:
         """The run in labelled lines."""
         run = self.run
-        names = [brief(printable(name), 200) for name in run["inputs"][:5]]
-        more = len(run["inputs"]) - len(names)
-        lines = [("input", ", ".join(names) + (f", and {number(more)} more" if more > 0 else ""))]
-        if run["against"]:
-            lines.append(("compared with", ", ".join(brief(printable(name), 200) for name in run["against"][:5])))
+        sources = {"input": run.get("inputs"), "compared with": run.get("against")}
+        lines = [(label, listed) for label, names in sources.items() if (listed := _listed(names))]
         lines.append(("settings", self._settings_in_words()))
         if run["regrouped_from"]:
             lines.append(
@@ -176,6 +192,12 @@ class ReportContent:
         return histogram(edges, counts, line=self.threshold, measure=self.measure)
 
     @property
+    def divided(self) -> int:
+        """The number of families that were divided into several groups."""
+        count = self.run["chaining"].get("components_would_chain")
+        return count if isinstance(count, int) else 0
+
+    @property
     def kinds(self) -> list[tuple[str, int]]:
         """The kinds of difference of the pairs, the most frequent first."""
         found = [(name, count) for name, count in self.run.get("kinds", {}).items() if count]
@@ -194,23 +216,28 @@ class ReportContent:
         """Return the address of a pair; "" if it is not on this page."""
         return self.link(line.a_id, line.b_id)
 
-    def _candidates(self) -> Iterator[Iterator[Chosen]]:
+    def _candidates(self) -> Iterator[list[ChosenPair]]:
         """Yield the pairs that could be shown, by list."""
-        yield (
-            Chosen(worst.id, line.id, f"{worst.said} of A are lost with it")
-            for line in self.groups.stake.lines
-            if (worst := self.groups.worst(line)) is not None
-        )
+        worst = ((line, self.groups.worst(line)) for line in self.groups.stake.lines)
+        yield [ChosenPair(one.id, line.id, f"{one.said} of A are lost with it") for line, one in worst if one]
         for some, said in (
             (self.links.closest, "close to the threshold"),
-            (self.links.between, "alike, but not joined"),
-            (self.links.missed, "missed"),
+            (self.links.between, "alike, but not in one group"),
+            (self.links.missed, "missed by the run"),
         ):
-            yield (
-                Chosen(line.a_id, line.b_id, f"{said}: {self.measure} {similarity(line.similarity)}, {line.why}")
-                for line in some.lines
-            )
-        yield iter(self.below.lines)
+            yield [ChosenPair(line.a_id, line.b_id, self._why(line, said)) for line in some.lines]
+        yield list(self.below.lines)
+
+    def _why(self, line: PairLine, said: str) -> str:
+        return f"{said}: {self.measure} {share(line.similarity)}, {line.why}"
+
+
+def _listed(values: object) -> str:
+    """Return the first names of a list as a person may see them; a stored account may hold anything."""
+    if not isinstance(values, list):
+        return ""
+    first = ", ".join(brief(printable(value), NAMED) for value in values[:INPUTS])
+    return f"{first}, and {number(len(values) - INPUTS)} more" if len(values) > INPUTS else first
 
 
 def _value(value: object) -> str:

@@ -22,7 +22,7 @@ from neardup.tables import Int64s
 if TYPE_CHECKING:
     from neardup.review.report.groups import GroupFigures
     from neardup.review.report.links import PairFigures
-    from neardup.review.report.reading import Reading
+    from neardup.review.report.reading import TextReading
     from neardup.run.found import Found
     from neardup.run.records import Id
 
@@ -71,7 +71,7 @@ class GroupLists:
     """Lines of groups; ``most`` is the length of a list."""
 
     def __init__(
-        self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: Reading, most: int
+        self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading, most: int
     ) -> None:
         self._found, self._groups, self._pairs, self._reading = found, groups, pairs, reading
         self.stake = self._some(groups.by_stake(most), int((groups.stake > 0).sum()))
@@ -83,7 +83,6 @@ class GroupLists:
     def _line(self, group: int) -> GroupLine:
         groups = self._groups
         id, size, exact = groups.heads[group].as_py(), int(groups.size[group]), int(groups.exact[group])
-        kinds = self._pairs.kinds_inside(group)
         return GroupLine(
             key=group,
             id=id,
@@ -92,11 +91,21 @@ class GroupLists:
             exact_copies=exact,
             lowest=_known(groups.lowest[group]),
             highest=_known(groups.highest[group]),
-            differs=", ".join(f"{kind} {number(count)}" for kind, count in islice(kinds.items(), 3)),
+            differs=self._differs(group),
             stake=int(groups.stake[group]),
             decided=0,
             pairs=size - 1 - exact,
         )
+
+    def _differs(self, group: int) -> str:
+        """Return the kinds of difference in a group; if they are not stored, that of one member, the worst."""
+        if "kind" in self._found.pairs.column_names:
+            kinds = self._pairs.kinds_inside(group)
+            return ", ".join(f"{kind} {number(count)}" for kind, count in islice(kinds.items(), 3))
+        head, row = self._groups.heads[group].as_py(), int(self._groups.worst[group])
+        members = [row] if row >= 0 else np.flatnonzero(self._groups.of_row == group)[:2].tolist()
+        ids = (self._found.groups["id"][place].as_py() for place in members)
+        return next((self._reading.kind(id, head) for id in ids if id != head), "")
 
     def worst(self, line: GroupLine) -> Loss | None:
         """Return the member of a group that loses most text, None without any."""
@@ -107,7 +116,7 @@ class GroupLists:
 class PairLists:
     """Lines of pairs: ``closest`` to the threshold, ``between`` groups, ``missed`` by the run."""
 
-    def __init__(self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: Reading) -> None:
+    def __init__(self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading) -> None:
         self._found, self._groups, self._pairs, self._reading = found, groups, pairs, reading
         total = pairs.table.num_rows
         self.closest = Some([self._stored(row) for row in pairs.lowest(LISTED).tolist()], total)
@@ -148,7 +157,7 @@ class PairLists:
             b_id=b,
             words=(self._reading.words(a), self._reading.words(b)),
             similarity=value,
-            kind=str(values.get("kind") or ""),
+            kind=str(values.get("kind") or "") if "kind" in values else self._reading.kind(a, b),
             verdict=None,
             why=f"{where}; {Shared(*counts, unit)}",
         )

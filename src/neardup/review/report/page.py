@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from neardup.display import printable
 from neardup.errors import SettingError
 from neardup.review.parts.frame import environment, self_contained
+from neardup.review.report.chosen import SHOWN
 from neardup.review.report.content import ReportContent
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def report_page(
         generator=GENERATOR,
         report=content,
         written=written,
+        most=SHOWN,
         version=version("neardup"),
     )
 

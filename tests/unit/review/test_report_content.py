@@ -1,6 +1,7 @@
 """The report of a result: true figures, for every kind of run, of bounded size, and hostile documents are text."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from neardup.measures import MEASURES
 from neardup.review.report.chosen import SHOWN
 from neardup.review.report.groups import group_figures
 from neardup.review.report.links import bars, pair_figures
+from neardup.review.report.lists import GroupLists
 from neardup.review.report.page import report_page
+from neardup.review.report.reading import TextReading
 from neardup.run.found import Found
 from support.command_line import write_rows
 from support.plain_pages import HOSTILE, require_plain
@@ -160,3 +163,47 @@ def test_a_page_is_bounded_however_long_the_texts_are() -> None:
 def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: int) -> None:
     with pytest.raises(nd.SettingError, match="whole number"):
         report_page(found, pairs=pairs, groups=groups)
+
+
+def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
+    assert found.missed is not None
+    account = {**found.run, "crowds": [{"representative": "<b>", "members": 1200, "pairs_left_out": 700}]}
+    missing = replace(found, missed=found.pairs.slice(3, 2), run=account)
+    read = require_plain(report_page(missing))
+    assert "missed by the run: resemblance" in read.text.lower()
+    assert "1,200" in read.text
+    assert "found no missed pair" in require_plain(report_page(found)).text
+
+
+def test_an_account_with_other_things_in_it_is_no_reason_to_stop(found: Found) -> None:
+    strange = {"inputs": 7, "against": [HOSTILE, None], "recall": {"statement": HOSTILE, "predicted": "all"}}
+    chaining = {**found.run["chaining"], "components_would_chain": [HOSTILE]}
+    account = {**found.run, **strange, "chaining": chaining, "warnings": [HOSTILE * 1000] * 1000}
+    page = report_page(replace(found, run=account))
+    require_plain(page)
+    assert len(page) < 1_000_000
+
+
+def test_without_stored_kinds_a_line_names_that_of_one_member() -> None:
+    found = nd.find(TEXTS[:10], threshold=0.6)
+    groups = group_figures(found)
+    lines = GroupLists(found, groups, pair_figures(found, groups), TextReading(found), 5)
+    assert lines.stake.lines
+    for line in lines.stake.lines:
+        worst = lines.worst(line)
+        assert worst is not None
+        assert line.differs == found.compare(worst.id, line.id).kind
+    copies = nd.find([TEXTS[0], TEXTS[0].upper()])
+    assert "case or punctuation only" in require_plain(report_page(copies)).text
+
+
+def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
+    words = [f"word{number}" for number in range(60)]
+    chain = [" ".join(words[begin : begin + 40]) for begin in (0, 3, 6, 9, 12)]
+    found = nd.find([*chain, f"{chain[0]} x", chain[2][:150]], threshold=0.5, lose=0.1).at(0.6)
+    unknown = sum(row["lost_shingles"] is None and not row["kept"] for row in found.groups.to_pylist())
+    assert unknown
+    assert found.run["lost"]["unknown"] == unknown
+    page = " ".join(require_plain(report_page(found)).text.split())
+    assert f"unknown for {unknown}" in page or "made from stored pairs" in page
+    assert "not known in full for 1 group," in page
