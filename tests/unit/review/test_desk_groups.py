@@ -1,5 +1,6 @@
 """The list of groups, groups and pairs of a result, as the pages of a review get them."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from neardup.review.desk.collection_fields import NAMES
 from neardup.review.desk.groups import outside_of
 from neardup.review.desk.result import ResultDesk
 from neardup.review.source import Decide, GroupLine, Question
-from support.made_reviews import make_result
+from support.made_reviews import TEXTS, make_result
 
 
 @pytest.fixture(scope="module")
@@ -363,3 +364,27 @@ def test_the_page_on_filters_lists_every_field(desk: ResultDesk) -> None:
     listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert listed == {*desk.about().fields, "source"}
     assert set(NAMES) <= listed
+
+
+def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document(tmp_path: Path) -> None:
+    old = [{"id": "fox", "text": TEXTS["fox"]}]
+    new = [{"id": id, "text": TEXTS[other]} for id, other in (("fox", "fox-12"), ("less", "fox-less"))]
+    for name, rows in (("old", old), ("new", new)):
+        lines = [json.dumps(row) + "\n" for row in rows]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    found = nd.find(tmp_path / "new.jsonl", against=tmp_path / "old.jsonl", id="id", threshold=0.5)
+    found.save(tmp_path / "result")
+    desk = ResultDesk.open(tmp_path / "result")
+    [line] = desk.groups(Question()).lines
+    view = desk.group(line.key)
+    assert [member.key for member in view.members] == [0, 1, 2]
+    assert [member.words[:80] for member in view.members] == [
+        TEXTS[id][:80] for id in ("fox", "fox-12", "fox-less")
+    ]
+    assert "old.jsonl" in view.members[0].where
+    assert desk.pair(1, 0).comparison.b.text == TEXTS["fox"]
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(2, 0)))
+    assert [line.decided for line in desk.groups(Question()).lines] == [1]
+    with pytest.raises(InputError, match="itself"):
+        desk.decide(Decide("pair", "duplicate", "ann", 1, pair=(1, 0)))
+    desk.close()

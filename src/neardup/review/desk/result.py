@@ -86,7 +86,8 @@ class ResultDesk:
         self._queues = Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(found, self._lines)
         self._ahead = Ahead()
-        threading.Thread(target=self._warm, name="warming", daemon=True).start()
+        self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
+        self._warming.start()
 
     @classmethod
     def open(
