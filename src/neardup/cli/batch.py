@@ -17,7 +17,7 @@ from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
-    from neardup.run.decided import Reviewed
+    from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
@@ -117,7 +117,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     return found
 
 
-def _review(options: Options) -> Reviewed | None:
+def _review(options: Options) -> ReviewedResult | None:
     """Return the decisions to follow. Raises OutputError if the output would replace them."""
     from neardup.run.reviewed import reviewed
 
