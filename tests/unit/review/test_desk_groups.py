@@ -9,6 +9,9 @@ import pytest
 
 import neardup as nd
 from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
+from neardup.review.desk import wording
 from neardup.review.desk.collection_fields import NAMES
 from neardup.review.desk.groups import outside_of
 from neardup.review.desk.result import ResultDesk
@@ -19,6 +22,13 @@ from support.made_reviews import TEXTS, make_result
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_result(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -128,6 +138,26 @@ def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Pa
         desk.groups(Question("moon"))
     assert [line.size for line in desk.groups(Question("size>2")).lines] == [4]
     desk.close()
+
+
+def test_words_beyond_the_bound_are_left_out_with_a_note(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "_BLOCK", 3)
+    monkeypatch.setattr(wording, "MOST_POSTINGS", 85)
+    page = desk.groups(Question("fox OR moon"))
+    assert page.notes == ("3 of 6 texts are searched for words, as many as fit into memory",)
+    assert [line.size for line in page.lines] == [4]
+
+
+def test_phrases_are_looked_for_in_a_bounded_number_of_texts(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "MOST_VERIFIED", 1)
+    page = desk.groups(Question('"the quick brown"'))
+    assert page.notes == ("a phrase is looked for in 1 text with its words",)
+    assert [line.size for line in page.lines] == [4]
+    assert desk.groups(Question("quick")).notes == ()
 
 
 def test_about_names_the_run(desk: ResultDesk) -> None:

@@ -104,6 +104,7 @@ class ResultDesk:
         """Close the file of decisions, and stop working ahead."""
         self._ahead.close()
         self._kinds.close()
+        self._words.close()
         self._store.close()
 
     def about(self) -> Reviewed:
