@@ -182,7 +182,7 @@ def main() -> None:
     desk = ResultDesk(found, given.folder / "result")
     opened = loaded - begin, monotonic() - loaded
     print(f"loaded in {opened[0]:.1f} s, index in {opened[1]:.2f} s")
-    desk._lines.differences.warm()
+    desk._warming.join()
     clock = measure(desk, given.requests)
     page = report(clock, desk.about().groups, opened, os.getloadavg()[1])
     if given.write:

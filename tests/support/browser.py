@@ -1,4 +1,4 @@
-"""A real browser for pages: headless Chromium as the system has it, and a server; tests skip where it is missing."""
+"""A real browser for pages: headless Chromium of the system, and a server; tests skip where it is missing."""
 
 import shutil
 import threading

@@ -158,7 +158,8 @@ class MadeReview:
         alike = sum(verdict != "not alike" for verdict in verdicts)
         precision = None
         if verdicts:
-            precision = (alike / len(verdicts), *wilson(alike, len(verdicts)))
+            found = wilson(alike / len(verdicts), len(verdicts))
+            precision = found.value, found.low, found.high
         return ThresholdView(edges, counts, lines, len(verdicts), alike, precision, around)
 
     def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:

@@ -144,5 +144,7 @@ def test_a_folder_with_decisions_is_loaded_and_never_overwritten(run: Run, tmp_p
         said = run("dedup", *([str(source)] if "--decisions" in wrong else []), *wrong, "--overwrite")
         assert said.status == 2
         assert "Another folder" in said.err
+    said = run("dedup")
+    assert (said.status, said.err.startswith("error: No input was given")) == (2, True)
     said = run("dedup", "--from", str(out), "--threshold", ".9", "--dry-run")
     assert "--threshold cannot be given together with --from" in said.err

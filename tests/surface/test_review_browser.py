@@ -113,6 +113,7 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     assert (decided.by, decided.changes) == ("Ann", 1)
     assert page.url.partition("?")[0] != first.partition("?")[0]
     assert press(page, desk, "u").undoes == decided.number
+    assert page.url.partition("?")[0] == first.partition("?")[0]  # back at the pair to decide it again
     page.goto("/kinds?kind=numbers+only")
     assert "6 undecided pairs" in page.inner_text("#many")
     kind = press(page, desk, "2")
@@ -154,7 +155,7 @@ def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: ResultDes
 
 
 def test_single_keys_can_be_switched_off(page: Any) -> None:
-    page.goto("/keys")
+    page.goto("/history")
     page.click("#switch")
     assert page.inner_text("#switch").startswith("Single keys are off")
     page.goto("/")

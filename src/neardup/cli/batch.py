@@ -13,11 +13,11 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import show_groups, show_summary, watcher
-from neardup.errors import OutputError, SettingError
+from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
-    from neardup.run.decided import Reviewed
+    from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
@@ -36,6 +36,8 @@ def dedup(options: DedupOptions) -> int:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
     if options.stored is None:
+        if not options.inputs:
+            raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
         return _run("annotate" if options.annotate else "dedup", options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
     _refuse_unusable_out(options)
@@ -117,7 +119,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     return found
 
 
-def _review(options: Options) -> Reviewed | None:
+def _review(options: Options) -> ReviewedResult | None:
     """Return the decisions to follow. Raises OutputError if the output would replace them."""
     from neardup.run.reviewed import reviewed
 

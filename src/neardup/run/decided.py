@@ -29,7 +29,7 @@ Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove"
 
 
 @dataclass(frozen=True, eq=False)
-class Reviewed:
+class ReviewedResult:
     """The decisions about a result, and the sizes of the texts that were reviewed, by id.
 
     ``name`` is the folder of the result.
@@ -90,7 +90,7 @@ class Applied:
     ``rows_of`` has the rows of each decision in ``items``; both are the latest first.
     """
 
-    given: Reviewed
+    given: ReviewedResult
     items: list[Item]
     rows_of: list[tuple[int, ...]]
     first_new: int
@@ -167,7 +167,7 @@ class Applied:
         return np.array([self.rows_of[place][0] for place in self._where(sort)], np.int64)
 
 
-def applied(given: Reviewed, rows: SizedRows, ids: Named, documents: CopyClasses) -> Applied:
+def applied(given: ReviewedResult, rows: SizedRows, ids: Named, documents: CopyClasses) -> Applied:
     """Find the documents of the decisions among the rows of a run, and say which decisions do not apply."""
     items = items_of(given.state)
     places = _rows_of_ids(ids, len(rows), rows.first_new, {id for item in items for id in item.ids})
@@ -183,7 +183,7 @@ def applied(given: Reviewed, rows: SizedRows, ids: Named, documents: CopyClasses
 
 
 def _why_not(
-    item: Item, places: Mapping[Id, int], rows: SizedRows, documents: CopyClasses, given: Reviewed
+    item: Item, places: Mapping[Id, int], rows: SizedRows, documents: CopyClasses, given: ReviewedResult
 ) -> str:
     for id in item.ids:
         if id not in places:

@@ -11,7 +11,7 @@ from neardup.display import counted
 from neardup.errors import SettingError
 from neardup.io.decisions.forms import FORMS, as_bytes_of, formulas
 from neardup.io.decisions.records import DecisionState, Id, JudgedPair
-from neardup.run.decided import Reviewed, items_of, sizes_of
+from neardup.run.decided import ReviewedResult, items_of, sizes_of
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
 from neardup.run.reviewed import after_review
@@ -70,7 +70,7 @@ def export_table(found: ResultRecord, state: DecisionState, what: Exported) -> p
 def _groups(found: ResultRecord, state: DecisionState) -> pa.Table:
     before = dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))
     if state.number:
-        found, _ = after_review(found, Reviewed("", state, sizes_of(found.ranks)))
+        found, _ = after_review(found, ReviewedResult("", state, sizes_of(found.ranks)))
     groups = found.groups
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
     judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]

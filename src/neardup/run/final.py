@@ -18,7 +18,7 @@ from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import OutputFolder, open_kept
 from neardup.run.account import Stages
-from neardup.run.decided import Reviewed
+from neardup.run.decided import ReviewedResult
 from neardup.run.found import Found, write_result
 from neardup.run.looking import no_places
 from neardup.run.recorded import StoredTexts
@@ -30,7 +30,7 @@ from neardup.settings import Settings
 from neardup.tables import Int64s
 
 
-def final_result(found: Found, given: Reviewed) -> tuple[Found, Int64s]:
+def final_result(found: Found, given: ReviewedResult) -> tuple[Found, Int64s]:
     """Return a loaded result as the decisions leave it, and the rows that are removed. Raises InputError."""
     result, removed = after_review(found, given)
     if result.run["settings"]["count"]:
@@ -39,7 +39,9 @@ def final_result(found: Found, given: Reviewed) -> tuple[Found, Int64s]:
     return result, removed
 
 
-def fill_final(found: Found, given: Reviewed, folder: OutputFolder, progress: Progress | None = None) -> Found:
+def fill_final(
+    found: Found, given: ReviewedResult, folder: OutputFolder, progress: Progress | None = None
+) -> Found:
     """Write the documents that stay and the tables into an open folder, and return the result as written.
 
     Raises InputError if the input is not the recorded one, has changed, or was in memory.

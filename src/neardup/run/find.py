@@ -38,7 +38,7 @@ from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.base_text import with_base, with_common, with_full_sizes
-from neardup.run.decided import Applied, Reviewed, alike_by, leaders_at, settled
+from neardup.run.decided import Applied, ReviewedResult, alike_by, leaders_at, settled
 from neardup.run.decided import applied as applied_to
 from neardup.run.decided_reasons import with_decided
 from neardup.run.found import Found
@@ -107,7 +107,7 @@ def run(
     action: Action = "find",
     *,
     ignore: BaseDocuments | None = None,
-    review: Reviewed | None = None,
+    review: ReviewedResult | None = None,
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions.
 
@@ -213,7 +213,9 @@ class _Decided:
         return np.empty(0, np.int64) if self.applied is None else self.decisions.rows
 
 
-def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages, review: Reviewed | None) -> _Decided:
+def _decide(
+    rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages, review: ReviewedResult | None
+) -> _Decided:
     """Group the documents, and decide about their rows."""
     settings = rows.settings
     criterion = criterion_of(settings.search)

@@ -15,7 +15,7 @@ from neardup.group.decide import Decisions, decide_at, settle
 from neardup.group.lost import standing, with_lost
 from neardup.io.decisions.store import DecisionStore
 from neardup.measures import MEASURES
-from neardup.run.decided import Applied, Reviewed, alike_by, applied, leaders_at, sizes_of
+from neardup.run.decided import Applied, ReviewedResult, alike_by, applied, leaders_at, sizes_of
 from neardup.run.decided_reasons import with_decided
 from neardup.run.lost import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
@@ -29,7 +29,7 @@ from neardup.settings.rules import KEEP_NONE
 from neardup.tables import DECISIONS_FILE, Bools, Int64s, column
 
 
-def reviewed(folder: str | Path) -> Reviewed:
+def reviewed(folder: str | Path) -> ReviewedResult:
     """Read the decisions in a result folder.
 
     Raises InputError for a folder that is not a result or holds no decisions, FormatError for damaged decisions.
@@ -43,13 +43,13 @@ def reviewed(folder: str | Path) -> Reviewed:
             f"A result folder with {DECISIONS_FILE}",
             f"Decide with neardup review {folder} first",
         )
-    return Reviewed(str(folder), state, sizes_of(ranks))
+    return ReviewedResult(str(folder), state, sizes_of(ranks))
 
 
 Result = TypeVar("Result", bound=ResultRecord)
 
 
-def after_review(found: Result, given: Reviewed) -> tuple[Result, Int64s]:
+def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     """Return a result as the decisions about it leave it, and the rows of the run that are removed (ascending).
 
     Nothing is compared again: a member whose pair with its representative is not stored has no similarity. Groups

@@ -1,5 +1,6 @@
 """The list of groups, groups and pairs of a result, as the pages of a review get them."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,16 +9,26 @@ import pytest
 
 import neardup as nd
 from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
+from neardup.review.desk import wording
 from neardup.review.desk.collection_fields import NAMES
 from neardup.review.desk.groups import outside_of
 from neardup.review.desk.result import ResultDesk
 from neardup.review.source import Decide, GroupLine, Question
-from support.made_reviews import make_result
+from support.made_reviews import TEXTS, make_result
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_result(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -127,6 +138,26 @@ def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Pa
         desk.groups(Question("moon"))
     assert [line.size for line in desk.groups(Question("size>2")).lines] == [4]
     desk.close()
+
+
+def test_words_beyond_the_bound_are_left_out_with_a_note(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "_BLOCK", 3)
+    monkeypatch.setattr(wording, "MOST_POSTINGS", 85)
+    page = desk.groups(Question("fox OR moon"))
+    assert page.notes == ("3 of 6 texts are searched for words, as many as fit into memory",)
+    assert [line.size for line in page.lines] == [4]
+
+
+def test_phrases_are_looked_for_in_a_bounded_number_of_texts(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "MOST_VERIFIED", 1)
+    page = desk.groups(Question('"the quick brown"'))
+    assert page.notes == ("a phrase is looked for in 1 text with its words",)
+    assert [line.size for line in page.lines] == [4]
+    assert desk.groups(Question("quick")).notes == ()
 
 
 def test_about_names_the_run(desk: ResultDesk) -> None:
@@ -363,3 +394,27 @@ def test_the_page_on_filters_lists_every_field(desk: ResultDesk) -> None:
     listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert listed == {*desk.about().fields, "source"}
     assert set(NAMES) <= listed
+
+
+def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document(tmp_path: Path) -> None:
+    old = [{"id": "fox", "text": TEXTS["fox"]}]
+    new = [{"id": id, "text": TEXTS[other]} for id, other in (("fox", "fox-12"), ("less", "fox-less"))]
+    for name, rows in (("old", old), ("new", new)):
+        lines = [json.dumps(row) + "\n" for row in rows]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    found = nd.find(tmp_path / "new.jsonl", against=tmp_path / "old.jsonl", id="id", threshold=0.5)
+    found.save(tmp_path / "result")
+    desk = ResultDesk.open(tmp_path / "result")
+    [line] = desk.groups(Question()).lines
+    view = desk.group(line.key)
+    assert [member.key for member in view.members] == [0, 1, 2]
+    assert [member.words[:80] for member in view.members] == [
+        TEXTS[id][:80] for id in ("fox", "fox-12", "fox-less")
+    ]
+    assert "old.jsonl" in view.members[0].where
+    assert desk.pair(1, 0).comparison.b.text == TEXTS["fox"]
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(2, 0)))
+    assert [line.decided for line in desk.groups(Question()).lines] == [1]
+    with pytest.raises(InputError, match="itself"):
+        desk.decide(Decide("pair", "duplicate", "ann", 1, pair=(1, 0)))
+    desk.close()

@@ -9,6 +9,8 @@ import pytest
 import neardup as nd
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
 from neardup.review.desk.collection import CollectionDesk
 from neardup.review.desk.result import ResultDesk
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
@@ -22,6 +24,13 @@ CHAIN = {f"c{n}": " ".join(WORDS[4 * n : 4 * n + 40]) for n in range(6)}
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_result(tmp_path_factory.mktemp("queues"), {**TEXTS, **CHAIN}, threshold=0.6, length=2)
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
 
 
 @pytest.fixture

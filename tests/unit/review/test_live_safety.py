@@ -189,6 +189,19 @@ def test_a_hostile_document_is_text_with_visible_marks(id: str, view: str) -> No
         assert MARKS[id] in pages.get(f"/pairs/1/0{view}").text
 
 
+def test_a_mistake_of_ours_is_a_page_without_details(
+    pages: Pages, source: MadeReview, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(source, "group", lambda *_: 1 // 0)
+    failed = pages.get("/groups/0")
+    assert failed.status == 500
+    assert "This is an error in the service" in failed.words
+    assert "ZeroDivision" not in failed.text
+    assert [record.fields["error"] for record in caplog.records if record.message == "mistake"] == [
+        "ZeroDivisionError"
+    ]
+
+
 def test_the_log_has_no_text_no_filter_and_no_id(pages: Pages, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger=logs.LOGGER.name):
         pages.get("/?filter=quick+brown")

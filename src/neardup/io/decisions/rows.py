@@ -34,7 +34,7 @@ Subject = tuple[str, Any, Any]
 """A kind of decision and its ids as they are stored; the second is "" for decisions about one document."""
 
 
-class Stored(NamedTuple):
+class StoredDecision(NamedTuple):
     """A decision to store: its subject, the value (None withdraws it) and the note."""
 
     subject: Subject
@@ -55,7 +55,7 @@ class Current(NamedTuple):
     action: int
 
 
-def rows_of(changes: Sequence[Change]) -> list[Stored]:
+def rows_of(changes: Sequence[Change]) -> list[StoredDecision]:
     """Return the changes as rows, the last one of each subject. Raises InputError for impossible ones."""
     found = map(_row_of, changes)
     return list({row.subject: row for row in found}.values())
@@ -82,23 +82,23 @@ def require_tag(tag: str) -> str:
     return tag
 
 
-def _row_of(change: Change) -> Stored:
+def _row_of(change: Change) -> StoredDecision:
     match change:
         case Judgement(a, b, verdict, note):
             if a == b and type(a) is type(b):
                 raise InputError(f"{printable(a)} was judged with itself", "Two different documents")
             _require_one_of(verdict, get_args(Verdict))
             one, other = map(_stored_id, pair_of(a, b))
-            return Stored(("pair", one, other), verdict, _text(note, "note", MOST_NOTE))
+            return StoredDecision(("pair", one, other), verdict, _text(note, "note", MOST_NOTE))
         case FateOf(id, fate, note):
             _require_one_of(fate, get_args(Fate))
-            return Stored(("fate", _stored_id(id), ""), fate, _text(note, "note", MOST_NOTE))
+            return StoredDecision(("fate", _stored_id(id), ""), fate, _text(note, "note", MOST_NOTE))
         case Represents(group, chosen):
-            return Stored(
+            return StoredDecision(
                 ("represents", _stored_id(group), ""), None if chosen is None else _stored_id(chosen), ""
             )
         case Tag(id, tag, on):
-            return Stored(("tag", _stored_id(id), require_tag(tag)), 1 if on else None, "")
+            return StoredDecision(("tag", _stored_id(id), require_tag(tag)), 1 if on else None, "")
     raise InputError(f"{type(change).__name__} is not a decision", "Judgement, FateOf, Represents or Tag")
 
 

@@ -110,6 +110,6 @@ def _of_kind(lines: Lines, decision: Decide, listed: Bools | None) -> Judgements
     if not len(places):
         state = "with" if decision.verdict is None else "without"
         raise InputError(f"There is no pair of this kind {state} a verdict", "A kind that pairs have")
-    within = f" in the groups found by {decision.filter.strip()}" if decision.filter.strip() else ""
+    within = f" in the groups found by {printable(decision.filter.strip())}" if decision.filter.strip() else ""
     what = f"{counted(len(places), 'pair')} of the kind “{kinds_said(decision.kind)}”{within}"
     return Judgements(pairs_at(lines, places), f"{said(decision.verdict)}: {what}")

@@ -18,6 +18,18 @@ VERDICTS: dict[str, Verdict] = {"same": "duplicate", "different": "not alike"}
 STORED: dict[str, Stored] = {"duplicate": "same", "not alike": "different"}
 
 
+@dataclass(frozen=True, eq=False)
+class GroupColumns:
+    """Values of groups: the size, the lowest resemblance to the representative (NaN without any), and of the pairs
+    with the representative those with a verdict, and all.
+    """
+
+    size: Int64s
+    lowest: Floats
+    decided: Int64s
+    pairs: Int64s
+
+
 @dataclass
 class Collected:
     """The groups by their ids, ascending, and the decisions by the two documents, in sorted order.
@@ -29,6 +41,7 @@ class Collected:
     groups: dict[int, StoredGroup] = field(default_factory=dict)
     decisions: dict[tuple[str, str], PairDecision] = field(default_factory=dict)
     seen: int = -1
+    _columns: tuple[int, GroupColumns] | None = None
 
     def refresh(self) -> None:
         """Read the groups and decisions that changed."""
@@ -65,18 +78,19 @@ class Collected:
         return sum(self.of(id, group.representative) is not None for id in self.near(group))
 
     @property
-    def sizes(self) -> Int64s:
-        """The size of each group."""
-        return np.array([group.size for group in self.groups.values()], np.int64)
-
-    @property
-    def lowest(self) -> Floats:
-        """The lowest resemblance of a listed member to the representative of each group; NaN without any."""
-        values = (
-            [member.resemblance for member in group.members if member.id != group.representative]
-            for group in self.groups.values()
-        )
-        return np.array([min(some, default=np.nan) for some in values], np.float64)
+    def columns(self) -> GroupColumns:
+        """The values of all groups, counted once after each change."""
+        if self._columns is None or self._columns[0] != self.seen:
+            groups = list(self.groups.values())
+            others = [[one for one in group.members if one.id != group.representative] for group in groups]
+            made = GroupColumns(
+                np.array([group.size for group in groups], np.int64),
+                np.array([min((one.resemblance for one in some), default=np.nan) for some in others], np.float64),
+                np.array([self.decided(group) for group in groups], np.int64),
+                np.array([len(some) for some in others], np.int64),
+            )
+            self._columns = self.seen, made
+        return self._columns[1]
 
     def _read_groups(self) -> None:
         after: int | None = None

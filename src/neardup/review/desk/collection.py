@@ -150,7 +150,7 @@ class CollectionDesk:
             value = least if value is None else value
             pairs = sorted(self._near_pairs(), key=lambda pair: abs(pair[2] - value))[:10]
             counts, edges = np.histogram([pair[2] for pair in self._near_pairs()], 20, (0.0, 1.0))
-            sizes = self._collected.sizes
+            sizes = self._collected.columns.size
             line = ThresholdLine(least, len(sizes), int(sizes.sum()), int(sizes.sum()) - len(sizes))
             around = tuple(self._lines.pair(pair, "") for pair in pairs)
             known = [pair.verdict for pair in around if pair.verdict is not None]
@@ -248,13 +248,13 @@ class CollectionDesk:
         if question.order not in ORDERS:
             raise InputError(f"There is no order {question.order!r}", ", ".join(ORDERS))
         if question.order == "similarity":
-            return listed, ranked(self._collected.lowest), meaning
+            return listed, ranked(self._collected.columns.lowest), meaning
         if question.order == "size":
-            return listed, ranked(-self._collected.sizes), meaning
+            return listed, ranked(-self._collected.columns.size), meaning
         keys = np.array([group.id for group in groups], np.int64)  # ids grow, so a page never shifts
         if question.order == "undecided":
-            waits = [self._collected.decided(group) < len(self._collected.near(group)) for group in groups]
-            keys += np.where(np.array(waits, np.bool_), 0, 1 << 53)
+            columns = self._collected.columns
+            keys += np.where(columns.decided < columns.pairs, 0, 1 << 53)
         return listed, keys, meaning
 
     def _group(self, key: Key) -> StoredGroup:

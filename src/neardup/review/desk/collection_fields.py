@@ -25,9 +25,9 @@ class CollectionFields:
 
     def holds(self, clause: FieldClause, query: str) -> Bools:
         """Return the groups for which a comparison holds. Raises QueryError for an unknown field or value."""
-        groups = self._collected
+        columns = self._collected.columns
         if clause.field in ("size", "similarity"):
-            values = groups.sizes.astype(float) if clause.field == "size" else groups.lowest
+            values = columns.size.astype(float) if clause.field == "size" else columns.lowest
             return compared(clause, query, values, "a number of documents, or a similarity from 0 to 1")
         if clause.field not in NAMES:
             return self.having(clause, query)
@@ -51,8 +51,7 @@ class CollectionFields:
 
     def _decided(self, clause: FieldClause, query: str) -> Bools:
         wanted = among(clause, query, ("yes", "no", "partly"))
-        count = np.array([self._collected.decided(group) for group in self._collected.groups.values()], np.int64)
-        pairs = np.array([len(self._collected.near(group)) for group in self._collected.groups.values()], np.int64)
+        count, pairs = self._collected.columns.decided, self._collected.columns.pairs
         states: dict[str, Callable[[], Bools]] = {
             "yes": lambda: count == pairs,
             "no": lambda: (count == 0) & (pairs > 0),

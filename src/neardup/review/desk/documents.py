@@ -34,8 +34,7 @@ class ResultDocuments:
 
     def id(self, document: int) -> Id:
         """Return the id of a document."""
-        found: Id = self._ids[document].as_py()
-        return found
+        return self._list[document]
 
     def at(self, key: int) -> int:
         """Return the number of the document with a key. Raises InputError if there is none."""
@@ -68,8 +67,13 @@ class ResultDocuments:
         return np.where(places < 0, -1, numbers[places])
 
     @cached_property
+    def _list(self) -> list[Id]:
+        found: list[Id] = self._ids.to_pylist()
+        return found
+
+    @cached_property
     def _number_of(self) -> dict[Id, int]:
-        ids = self._ids.to_pylist()
+        ids = self._list
         order = np.argsort(~self.in_reference, kind="stable").tolist()  # new documents last, so that they win
         return {ids[number]: number for number in order}
 

@@ -86,7 +86,8 @@ class ResultDesk:
         self._queues = Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(found, self._lines)
         self._ahead = Ahead()
-        threading.Thread(target=self._warm, name="warming", daemon=True).start()
+        self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
+        self._warming.start()
 
     @classmethod
     def open(
@@ -103,6 +104,7 @@ class ResultDesk:
         """Close the file of decisions, and stop working ahead."""
         self._ahead.close()
         self._kinds.close()
+        self._words.close()
         self._store.close()
 
     def about(self) -> Reviewed:

@@ -40,7 +40,7 @@ class WordIndex:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._phrases: dict[tuple[bytes, int], tuple[Int64s, bool]] = {}
-        self._cut = False
+        self._cut = self._closed = False
 
     def having(self, clause: WordsClause, query: str) -> Int64s:
         """Return the documents with the words beside each other. Raises QueryError if texts cannot be read."""
@@ -68,8 +68,12 @@ class WordIndex:
         if self._unreadable:
             said.append(f"{counted(self._unreadable, 'text')} cannot be read")
         if self._cut:
-            said.append(f"a phrase is looked for in {MOST_VERIFIED:,} texts that have its words")
+            said.append(f"a phrase is looked for in {counted(MOST_VERIFIED, 'text')} with its words")
         return "; ".join(said)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._closed = True
 
     def _start(self) -> bool:
         """Begin to read, and return whether that is new."""
@@ -86,8 +90,8 @@ class WordIndex:
         for begin in range(0, len(self._wanted), _BLOCK):
             found = [self._words_of(document) for document in self._wanted[begin : begin + _BLOCK].tolist()]
             postings += sum(map(len, found))
-            if postings > MOST_POSTINGS:
-                self._full = True
+            self._full = postings > MOST_POSTINGS
+            if self._full or self._closed:
                 break
             documents = np.repeat(self._wanted[begin : begin + _BLOCK], [len(hashes) for hashes in found])
             hashes = np.concatenate(found)

@@ -51,6 +51,8 @@ def _after(asked: ReviewRequest, done: Acted) -> str:
         following = asked.pair("a", "b")
     if asked.text("asked") == "pair" and following:
         views = {name: asked.text(name) for name in ("view", "numbers")}
+        was = asked.pair("a", "b")
+        views.update(zip(("was_a", "was_b"), map(str, was or ()), strict=False))
         return asked.to(f"/pairs/{following[0]}/{following[1]}", **came, queue=queue, **views, done=number)
     if queue:
         return asked.to(f"/queues/{queue}", done=number)
@@ -83,7 +85,8 @@ def tag(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
 
 
 def _back_to_group(asked: ReviewRequest, done: Acted) -> Elsewhere:
-    return Elsewhere(asked.to(f"/groups/{asked.need('group')}", **came_from(asked), done=done.action.number))
+    came = {**came_from(asked), "from": asked.whole("from")}
+    return Elsewhere(asked.to(f"/groups/{asked.need('group')}", **came, done=done.action.number))
 
 
 def undo(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
@@ -101,4 +104,5 @@ def undo(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
     if queue:
         return Elsewhere(asked.to(f"/queues/{queue}", done=number))
     group = asked.whole("group")
+    came["from"] = asked.whole("from")
     return Elsewhere(asked.to("/" if group is None else f"/groups/{group}", **came, done=number))

@@ -29,7 +29,7 @@ from neardup.review.source import ReviewSource
 from neardup.runtime import Deadline
 from neardup.service.limits import Limits
 from neardup.service.metrics import Metrics
-from neardup.service.refusals import RefusedError, of_status, timeout
+from neardup.service.refusals import RefusedError, internal, of_status, timeout
 from neardup.service.tokens import Tokens
 from neardup.service.watch import Watch
 from neardup.service.workers import Workers
@@ -97,7 +97,8 @@ def review_app(source: ReviewSource, served: Served) -> ASGIApp:
         Route("/leave", live.left, methods=["POST"]),
         Route("/files/{name}", live.file, methods=["GET"]),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: live.unknown, RefusedError: live.refused})
+    handlers: Any = {HTTPException: live.unknown, RefusedError: live.refused, Exception: live.mistaken}
+    app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     door = Door(app, live.refusal, served.tokens, served.limits, metrics)
     return Watch(door, metrics, HEADERS)
@@ -193,6 +194,10 @@ class _Live:
     async def refused(self, request: Request, refusal: Any) -> Response:
         """Return the page of an error."""
         return self._error(ReviewRequest(root=request.scope.get("root_path", "")), refusal)
+
+    async def mistaken(self, request: Request, _: Exception) -> Response:
+        """Return the page of an error of ours; the door logs it."""
+        return await self.refused(request, internal())
 
     async def unknown(self, request: Request, error: Any) -> Response:
         """Return the page for an address or a method that does not exist."""

@@ -12,6 +12,8 @@ from neardup.review.source import ORDERS, QUEUES, Question, Queue, ReviewSource
 
 LINES = 50
 """Groups, pairs or actions on a page."""
+MEMBERS = 30
+"""Members on a page, besides the representative."""
 NEAREST_ACTIONS = 20
 """Actions to look through for the last one that can be undone."""
 
@@ -66,7 +68,17 @@ def group(source: ReviewSource, asked: ReviewRequest) -> LivePage:
     """A group."""
     view = source.group(asked.path["group"], question_of(asked))
     first = next((member for member in view.members if member.representative), view.members[0])
-    return LivePage("group.html", {"group": view, "first": first, "came": came_from(asked)})
+    others = [member for member in view.members if member is not first]
+    begin = asked.whole("from") or 0
+    end = begin + MEMBERS
+    values = {
+        "first": first,
+        "shown": [first, *others[begin:end]],
+        "begin": begin or "",
+        "following": end if end < len(others) else None,
+        "came": came_from(asked),
+    }
+    return LivePage("group.html", {"group": view, **values})
 
 
 def pair(source: ReviewSource, asked: ReviewRequest) -> LivePage:

@@ -36,12 +36,16 @@ function found(place) {
 function show(text, address) {
   const opened = all("details[open] > summary").map((each) => each.textContent);
   const place = placeOf(document.activeElement);
+  const region = one("#said");
   const page = new DOMParser().parseFromString(text, "text/html");
   const moved = new URL(address).pathname !== location.pathname;
   for (const part of ["header.bar", "main", "footer"]) {
     const [old, made] = [one(part), one(part, page)];
     if (old && made) old.replaceWith(document.adoptNode(made));
   }
+  // the region of announcements stays the same element: screen readers may not watch a new one
+  const news = one("#said") ? one("#said").textContent.trim() : "";
+  if (one("#said") && region) one("#said").replaceWith(region);
   document.title = page.title;
   if (address !== location.href) history.pushState(null, "", address);
   if (!moved) {
@@ -54,7 +58,7 @@ function show(text, address) {
   target.focus({ preventScroll: moved });
   const alert = one("[role=alert]");
   const heading = moved && one("#heading") ? ` ${one("#heading").textContent.trim()}` : "";
-  say(alert ? alert.textContent.trim() : `${one("#said") ? one("#said").textContent.trim() : ""}${heading}`);
+  say(alert ? alert.textContent.trim() : `${news}${heading}`);
 }
 
 let busy = false;
