@@ -317,6 +317,16 @@ def test_undo_restores_the_list_as_it_was(desk: ResultDesk) -> None:
     assert [action.number for action in desk.history()] == [2, 1]
 
 
+def test_undo_leads_back_to_the_pair(desk: ResultDesk) -> None:
+    pair = key(desk, "fox-12"), key(desk, "fox")
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=pair))
+    desk.tag(pair[0], "hot", True, "ann", 1)
+    untagged, undone = desk.undo("ann"), desk.undo("ann")
+    assert untagged is not None
+    assert undone is not None
+    assert (untagged.next, undone.next) == (None, pair)
+
+
 def test_a_change_made_meanwhile_is_not_overwritten(desk: ResultDesk, result: Path) -> None:
     pair = key(desk, "fox-12"), key(desk, "fox")
     seen = desk.pair(*pair).seen

@@ -54,6 +54,14 @@ class Decided:
                 self._judge(member)
         return True
 
+    def changed_since(self, before: DecisionState) -> tuple[int, int] | None:
+        """Return a pair of documents whose verdict is another than before: a member and its representative."""
+        for a, b in _changed(before.judgements, self.state.judgements):
+            member = self._member(a, b)
+            if member is not None:
+                return int(self._index.members[member]), int(self.heads[self._index.group[member]])
+        return None
+
     def fate_of(self, id: Id) -> Fate | None:
         """Return the fate that people gave a document, or None."""
         found = self.state.fates.get(id)

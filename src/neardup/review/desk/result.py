@@ -219,9 +219,18 @@ class ResultDesk:
         return Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
 
     def undo(self, by: str, action: int | None = None) -> Acted | None:
-        """Undo an action, or the last one of this reviewer; None if there is none."""
-        undone = self._store.undo(by=by, action=action)
-        return None if undone is None else Acted(undone)
+        """Undo an action, or the last one of this reviewer; None if there is none.
+
+        The pair to look at now is one that lost or regained its verdict.
+        """
+        with self._lock:
+            self._refresh()
+            before = self._made.state
+            undone = self._store.undo(by=by, action=action)
+            if undone is None:
+                return None
+            self._refresh()
+            return Acted(undone, keys_of(self._lines, self._made.changed_since(before)))
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
