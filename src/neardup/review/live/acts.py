@@ -90,7 +90,7 @@ def _back_to_group(asked: ReviewRequest, done: Acted) -> Elsewhere:
 
 
 def undo(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
-    """Undo an action, and return to the page with the button."""
+    """Undo an action, and return to the page with the button; from a pair, to the pair that was decided."""
     done = source.undo(asked.by, asked.whole("action"))
     number = None if done is None else done.action.number
     queue, came = queue_of(asked), came_from(asked)
@@ -98,7 +98,8 @@ def undo(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
         return Elsewhere(asked.to("/history", done=number))
     if asked.text("then") == "threshold":
         return Elsewhere(asked.to("/threshold", value=asked.share("value"), done=number))
-    if pair := asked.pair("a", "b"):
+    if here := asked.pair("a", "b"):
+        pair = asked.pair("was_a", "was_b") or (done.next if done else None) or here
         views = {name: asked.text(name) for name in ("view", "numbers")}
         return Elsewhere(asked.to(f"/pairs/{pair[0]}/{pair[1]}", **came, queue=queue, **views, done=number))
     if queue:
