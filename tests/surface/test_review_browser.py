@@ -12,7 +12,9 @@ from neardup.io.decisions.records import Action
 from neardup.review.desk.result import ResultDesk
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
+from neardup.service.tokens import Tokens
 from support.browser import chromium, served, violations
+from support.made_review import MadeReview
 from support.made_reviews import make_result
 
 SECONDS = 10_000
@@ -223,6 +225,43 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(
         over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert over <= 0, each
     context.close()
+
+
+def test_the_decision_stays_in_view_and_covers_no_focus(page: Any, desk: ResultDesk) -> None:
+    group = key_of(desk, "letter")
+    member = next(each.key for each in desk.group(group).members if not each.representative)
+    page.set_viewport_size({"width": 1000, "height": 660})
+    page.goto(f"/pairs/{member}/{group}?full=1")
+    bar, head = page.locator("form.decide"), page.locator("header.bar")
+    for _ in range(2):
+        page.keyboard.press("]")
+        page.wait_for_timeout(300)  # the page scrolls
+        place = page.locator(":focus").bounding_box()
+        top, bottom = head.bounding_box(), bar.bounding_box()
+        assert bottom["y"] + bottom["height"] <= 660
+        assert top["y"] + top["height"] <= place["y"] + 1
+        assert place["y"] + place["height"] <= bottom["y"] + 1
+
+
+def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    source = MadeReview([{"one": COUNCIL, "two": COUNCIL + "The end."}])
+    source.meanwhile = "Bea"
+    token = "0123456789abcdef"
+    with served(review_app(source, Served(tokens=Tokens.of(f"write {token}")))) as url:
+        page = chrome.new_page()
+        page.goto(url)
+        assert not violations(page)
+        page.fill("#by", "Ann")
+        page.fill("#token", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#filter")
+        page.goto(f"{url}/pairs/1/0")
+        page.keyboard.press("1")
+        page.wait_for_selector("[role=alert]")
+        assert "Bea decided about these documents" in page.inner_text("main")
+        assert not violations(page)
+        page.close()
 
 
 def test_a_day_without_javascript(chrome: Any, address: str, desk: ResultDesk) -> None:

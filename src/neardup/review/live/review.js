@@ -57,7 +57,7 @@ function show(text, address) {
   if (moved) scrollTo(0, 0);
   target.focus({ preventScroll: moved });
   const alert = one("[role=alert]");
-  const heading = moved && one("#heading") ? ` ${one("#heading").textContent.trim()}` : "";
+  const heading = moved && target !== one("#heading") ? ` ${one("#heading").textContent.trim()}` : "";
   say(alert ? alert.textContent.trim() : `${news}${heading}`);
 }
 
