@@ -15,6 +15,7 @@ from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
+from neardup.tables import DECISIONS_FILE
 
 if TYPE_CHECKING:
     from neardup.run.decided import ReviewedResult
@@ -173,6 +174,8 @@ def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     from neardup.run.found import load, write_result
 
     threshold = options.settings.threshold
+    if (stored / DECISIONS_FILE).exists():
+        warn(f"the decisions in {display.printable(stored)} are not followed; neardup dedup --decisions does that")
     if options.out is None or options.dry_run:
         return load(stored).at(threshold)
     _refuse_same_folder(options.out, stored)
