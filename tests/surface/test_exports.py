@@ -141,6 +141,7 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     (tmp_path / "mine.csv").write_text("mine")
     assert run("export", out, "-o", tmp_path / "mine.csv", "--overwrite").status == 2
     assert "Give --format" in run("export", out, "-o", "-").err
+    assert run("export", out, "-o", "-", "--format", "csv", "--what", "tags").out == "id,tags\nc,cold; hot\n"
     assert ".csv, .jsonl, .parquet, .dat" in run("export", out, "-o", tmp_path / "x.txt").err
     (tmp_path / "t.csv").write_text("DocID,Tags\na,hot; new\nzz,hot\n'=d,x\nb,\n")
     said = run("import", out, tmp_path / "t.csv", "--by", "Cy", "--id", "docid")
