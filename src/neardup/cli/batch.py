@@ -15,7 +15,6 @@ from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
-from neardup.tables import DECISIONS_FILE
 
 if TYPE_CHECKING:
     from neardup.run.decided import ReviewedResult
@@ -172,6 +171,7 @@ def _refuse_same_folder(out: Path, stored: Path) -> None:
 def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     from neardup.io.writers import OutputFolder
     from neardup.run.found import load, write_result
+    from neardup.tables import DECISIONS_FILE
 
     threshold = options.settings.threshold
     if (stored / DECISIONS_FILE).exists():
