@@ -30,8 +30,9 @@ _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwr
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence.
 
-    At least one document of each group stays. With --decisions the groups follow the decisions of a
-    review, and with --from a reviewed result is written as people left it, without comparing again.
+    At least one document of each group stays, unless people decided otherwise: with --decisions the
+    groups follow the decisions of a review, and with --from a reviewed result is written as people
+    left it, without comparing again.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
