@@ -28,6 +28,7 @@ from neardup.cli.options.on_files import (
     GroupOptions,
     ImportOptions,
     PlanOptions,
+    ReportOptions,
     ShowOptions,
     WarmOptions,
 )
@@ -37,6 +38,7 @@ RECORDS: Mapping[str, type] = {
     "group": GroupOptions,
     "compare": CompareOptions,
     "show": ShowOptions,
+    "report": ReportOptions,
     "export": ExportOptions,
     "import": ImportOptions,
     "plan": PlanOptions,
