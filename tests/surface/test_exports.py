@@ -141,6 +141,7 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     (tmp_path / "mine.csv").write_text("mine")
     assert run("export", out, "-o", tmp_path / "mine.csv", "--overwrite").status == 2
     assert "Give --format" in run("export", out, "-o", "-").err
+    assert run("export", out, "-o", "-", "--format", "csv", "--what", "tags").out == "id,tags\nc,cold; hot\n"
     assert ".csv, .jsonl, .parquet, .dat" in run("export", out, "-o", tmp_path / "x.txt").err
     (tmp_path / "t.csv").write_text("DocID,Tags\na,hot; new\nzz,hot\n'=d,x\nb,\n")
     said = run("import", out, tmp_path / "t.csv", "--by", "Cy", "--id", "docid")
@@ -152,3 +153,23 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     assert (said.status, "Row 1 of" in said.err, 'has no column "id"' in said.err) == (2, True, True)
     (tmp_path / "t.dat").write_bytes(b"\xfe\xff\xfe")
     assert "cannot be read as dat" in run("import", out, tmp_path / "t.dat", "--by", "Cy").err
+
+
+def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "letters.neardup"
+    with nd.Collection(path) as collection:
+        near = [TEXT, TEXT + " today", "something else that is not like the others at all, and long enough"]
+        collection.add(pa.table({"id": ["a", "=b", "c"], "text": near}), on_near="link", near=0.5)
+        collection.decide("a", "c", "same", by="Ann", note="the same letter")
+    said = run("export", path, "-o", tmp_path / "g.jsonl")
+    assert said.out.startswith("3 members of groups written to")
+    rows = read((tmp_path / "g.jsonl").read_bytes(), "jsonl")
+    assert [(row["id"], row["group"], row["held_by"]) for row in rows] == [
+        ("a", "a", "representative"),
+        ("=b", "a", "resemblance"),
+        ("c", "a", "decision"),
+    ]
+    assert run("export", path, "-o", tmp_path / "d.csv", "--what", "decisions").status == 0
+    (row,) = read((tmp_path / "d.csv").read_bytes(), "csv")
+    assert (row["decision"], row["id"], row["other"], row["by"]) == ("same", "a", "c", "Ann")
+    assert "a collection has no tags" in run("export", path, "-o", tmp_path / "t.csv", "--what", "tags").err

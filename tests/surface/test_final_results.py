@@ -83,13 +83,18 @@ def fates_and_groups(out: Path) -> list[tuple[Any, ...]]:
         ("parquet", ["--keep", "first", "--empty", "drop", "--id", "id"]),
         ("csv", ["--measure", "containment", "--groups", "components"]),
         ("folder", ["--empty", "drop"]),
+        ("csv", ["--against", "REFERENCE", "--across", "id"]),
+        ("jsonl", ["--against", "REFERENCE"]),
         ("jsonl", ["--keep", "none", "--empty", "drop", "--measure", "chunk-union"]),
     ],
 )
 def test_the_same_rows_stay(run: Run, tmp_path: Path, form: str, options: list[str]) -> None:
     source = written(tmp_path, form)
     out, again, final = (tmp_path / name for name in ("out", "again", "final"))
-    common = ["--threshold", ".5", *options]
+    (tmp_path / "reference.csv").write_text(
+        "id,text\n" + "".join(f"r{n},{text}\n" for n, text in enumerate(texts()[::5]))
+    )
+    common = ["--threshold", ".5", *(str(tmp_path / "reference.csv") if o == "REFERENCE" else o for o in options)]
     assert run("dedup", str(source), "-o", str(out), *common).status in (0, 1)
     decide(out)
     code = run("dedup", str(source), "-o", str(again), "--decisions", str(out), *common).status
@@ -139,7 +144,8 @@ def test_a_folder_with_decisions_is_loaded_and_never_overwritten(run: Run, tmp_p
     decide(out)
     said = run("dedup", str(source), "-o", str(out), "--overwrite")
     assert (said.status, "holds the decisions of a review" in said.err) == (2, True)
-    assert run("group", "--from", str(out), "--threshold", ".9", "-o", str(tmp_path / "g")).status == 1
+    regrouped = run("group", "--from", str(out), "--threshold", ".9", "-o", str(tmp_path / "g"))
+    assert (regrouped.status, "are not followed" in regrouped.err) == (1, True)
     for wrong in (["--decisions", str(out), "-o", str(out)], ["--from", str(out), "-o", str(out)]):
         said = run("dedup", *([str(source)] if "--decisions" in wrong else []), *wrong, "--overwrite")
         assert said.status == 2

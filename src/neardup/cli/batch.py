@@ -30,8 +30,9 @@ _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwr
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence.
 
-    At least one document of each group stays. With --decisions the groups follow the decisions of a
-    review, and with --from a reviewed result is written as people left it, without comparing again.
+    At least one document of each group stays, unless people decided otherwise: with --decisions the
+    groups follow the decisions of a review, and with --from a reviewed result is written as people
+    left it, without comparing again.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
@@ -171,8 +172,11 @@ def _refuse_same_folder(out: Path, stored: Path) -> None:
 def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     from neardup.io.writers import OutputFolder
     from neardup.run.found import load, write_result
+    from neardup.tables import DECISIONS_FILE
 
     threshold = options.settings.threshold
+    if (stored / DECISIONS_FILE).exists():
+        warn(f"the decisions in {display.printable(stored)} are not followed; neardup dedup --decisions does that")
     if options.out is None or options.dry_run:
         return load(stored).at(threshold)
     _refuse_same_folder(options.out, stored)

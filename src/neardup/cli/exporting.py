@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
+from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.options.on_files import ExportOptions, ImportOptions
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from neardup.run.exported import Exported
 
 _SHOWN = 10
@@ -26,34 +29,47 @@ def export(options: ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program.
 
     csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
-    character 20 between them. Exit status: 0 done; 2 error.
+    character 20 between them. Also the groups and decisions of a collection. Exit status: 0 done; 2
+    error.
     """
-    from neardup.io.decisions.store import DecisionStore
     from neardup.io.writers import common_access
     from neardup.io.writers.export import OutputExport
-    from neardup.run.exported import described, export_bytes, export_table, require_export
-    from neardup.run.found import load
+    from neardup.run.exported import described, export_bytes, require_export
 
     form = options.form or _form_of(options.file)
     require_export(options.what, form)
     what = cast("Exported", options.what)
-    found = load(options.out)
-    with DecisionStore(options.out, read_only=True) as store:
-        state = store.state()
-    table = export_table(found, state, what)
+    table = _table(options.out, what)
     parts = export_bytes(table, what, form)
     if options.file == Path("-"):
         for part in parts:
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
         return DONE
+    inside = options.out.iterdir() if options.out.is_dir() else ()
     with OutputExport(
-        options.file, overwrite=options.overwrite, access=common_access([options.out, *options.out.iterdir()])
+        options.file, overwrite=options.overwrite, access=common_access([options.out, *inside])
     ) as file:
         for part in parts:
             file.write_bytes(part)
     typer.echo(f"{described(table, what, form)} written to {options.file}")
     return DONE
+
+
+def _table(path: Path, what: Exported) -> pa.Table:
+    """Return the table to export from a result folder or a collection."""
+    if path.is_file():
+        from neardup.collection.exported import collection_table
+
+        with opened(path) as collection:
+            return collection_table(collection, what)
+    from neardup.io.decisions.store import DecisionStore
+    from neardup.run.exported import export_table
+    from neardup.run.found import load
+
+    found = load(path)
+    with DecisionStore(path, read_only=True) as store:
+        return export_table(found, store.state(), what)
 
 
 def import_tags(options: ImportOptions) -> int:

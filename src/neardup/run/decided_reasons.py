@@ -27,8 +27,9 @@ def with_decided(groups: pa.Table, applied: Applied, decisions: Decisions, measu
             reasons.append(member["reason"])
             continue
         named.sort(key=lambda one: (_RANK[one[0].sort], -one[0].action))
-        said = [_sentence(*named[0])] if named else ["placed by decisions about others in the group"]
-        reasons.append("; ".join([_place(member, measure), *said]))
+        said = _sentence(*named[0]) if named else "placed by decisions on others in the group"
+        known = not named and member["similarity"] is not None  # then the reason may say more
+        reasons.append(f"{member['reason'] if known else _place(member, measure)}; {said}")
     at = groups.schema.get_field_index("reason")
     return groups.set_column(at, "reason", pa.array(reasons, pa.string()))
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from neardup.display import printable
 from neardup.errors import InputError, NeardupError
 from neardup.io.readers import AUTO
-from neardup.io.readers.base import Documents
+from neardup.io.readers.base import Documents, FailedChunk
 from neardup.io.readers.digests import digest_of_file, size_of
 from neardup.io.readers.discover import find_files
 from neardup.io.readers.lookup import Read, as_bytes, opened, read_fields, read_row, row_of
@@ -76,6 +76,17 @@ class _KeptTexts:
     @cached_property
     def _documents(self) -> Documents:
         return opened(self.file, AUTO)
+
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield those of ``rows`` that are stored, with their texts."""
+        for chunk in self._documents.chunks(None, ["text", "row"]):
+            if isinstance(chunk, FailedChunk):
+                continue
+            table = chunk.read(["text", "row"]).table
+            found = column(table, "row")
+            places = np.flatnonzero(np.isin(found, rows))
+            texts = table.column(0).take(pa.array(places)).to_pylist()
+            yield from ((row, as_bytes(text)) for row, text in zip(found[places].tolist(), texts, strict=True))
 
     def read(self, row: int) -> Read | None:
         """Return the text of a row of the run; None if it is not stored."""
@@ -148,6 +159,39 @@ class StoredTexts:
                     raise InputError("The texts of the result are not all known", "A result that is whole")
                 kept = read_row(self._verified(number), file_row, self._reading)
             yield row, kept.text
+
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield ``rows`` with their texts, in the order of the files; those that cannot be read are left out."""
+        if self._kept is not None:
+            yield from self._kept.sweep(rows)
+            return
+        located = self._tables.get("located", LOCATED.empty_table())
+        known, files, numbers = (column(located, name) for name in ("row", "file", "number"))
+        inside = np.isin(known, rows)
+        for number in np.unique(files[inside]).tolist():
+            mine = inside & (files == number)
+            try:
+                yield from self._swept(number, known[mine], numbers[mine])
+            except (NeardupError, OSError):
+                continue
+
+    def _swept(self, number: int, rows: Int64s, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
+        file = self._verified(number)
+        if file.format == "text":
+            yield from (
+                (row, read_row(file, at, self._reading).text) for row, at in zip(rows, numbers, strict=True)
+            )
+            return
+        order = np.argsort(numbers)
+        rows, numbers = rows[order], numbers[order]
+        for chunk in opened(file, self._reading).chunks(None, [file.text]):
+            if isinstance(chunk, FailedChunk):
+                continue
+            found = chunk.read([file.text])
+            places = np.flatnonzero(np.isin(found.row_numbers, numbers))
+            texts = found.table.column(0).take(pa.array(places)).to_pylist()
+            wanted = rows[np.searchsorted(numbers, found.row_numbers[places])].tolist()
+            yield from ((row, as_bytes(text)) for row, text in zip(wanted, texts, strict=True))
 
     def fields(self, row: int) -> dict[str, Any]:
         """Return the other values at the recorded place of a row of the run; {} if the input cannot be read."""

@@ -185,6 +185,9 @@ class Texts(Protocol):
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield rows of the run, ascending, with their texts in UTF-8."""
 
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield rows of the run with their texts, files read from start to end; those that cannot be read lack."""
+
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the other values in the input for a row of the run; {} where they cannot be read."""
 

@@ -93,6 +93,10 @@ class InputTexts:
                 for row in rows[owner == k].tolist():
                     yield row, as_bytes(texts[row - self._pieces[k].first].as_py())
 
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield the same as ``each``."""
+        return self.each(rows)
+
     def fields(self, row: int) -> dict[str, Any]:
         """Return nothing: a result of this process has no recorded places."""
         return {}

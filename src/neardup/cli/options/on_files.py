@@ -162,7 +162,7 @@ class ReviewOptions:
 class ExportOptions:
     """The options of ``neardup export``."""
 
-    out: Path = shared.RESULT.field()
+    out: Path = replace(shared.RESULT, help="A result folder, or a collection.").field()
     file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
     what: str = option(
         "--what",

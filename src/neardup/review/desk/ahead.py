@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
+LAST_WAIT = 5.0
+"""Seconds that closing waits for a thread: the interpreter must not end while one of them reads or computes."""
+
 
 class Ahead:
     """Runs the last given tasks in a thread of its own, one after the other; those given before are dropped."""
@@ -29,6 +32,8 @@ class Ahead:
         with self._changed:
             self._closed, self._tasks = True, []
             self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
 
     def _run(self) -> None:
         while True:

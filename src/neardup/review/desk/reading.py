@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError
 from neardup.review.desk.documents import ResultDocuments
 from neardup.run.looking import no_places
 from neardup.run.records import Looked, Texts
+from neardup.tables import Int64s
 
 if TYPE_CHECKING:
     from neardup.text.units import Reading
@@ -55,6 +58,16 @@ class TextReader:
             while self._bytes > HELD_BYTES and len(self._held) > 1:
                 self._bytes -= self._held.popitem(last=False)[1].size
             return found
+
+    def sweep(self, documents: Int64s) -> Iterator[tuple[int, str]]:
+        """Yield documents with their texts, in the order of the files; those that are not as they were lack."""
+        if self._texts is None:
+            return
+        rows, sizes = self._documents.rows, self._documents.bytes
+        for row, text in self._texts.sweep(rows[documents]):
+            document = int(np.searchsorted(rows, row))
+            if len(text) == sizes[document]:
+                yield document, text.decode("utf-8", "replace")
 
     def once(self, document: int) -> Looked:
         """Return a document without keeping it. Raises InputError as ``look`` does."""

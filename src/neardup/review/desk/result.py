@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.acting import judgements, kinds_said, pairs_at, places_of_kind
-from neardup.review.desk.ahead import Ahead
+from neardup.review.desk.ahead import LAST_WAIT, Ahead
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.fields import GroupFields
 from neardup.review.desk.filters import filtered
@@ -54,6 +55,12 @@ SAMPLED = 20
 """Pairs that are shown before a decision for a whole kind."""
 
 
+def _close(threads: tuple[Ahead | KindSweep | WordIndex | Thresholds, ...], warming: threading.Thread) -> None:
+    for thread in threads:
+        thread.close()
+    warming.join(LAST_WAIT)
+
+
 @dataclass(frozen=True, eq=False)
 class _Listed:
     """A list of groups: which are in it, the keys of its order, its canonical filter."""
@@ -86,8 +93,10 @@ class ResultDesk:
         self._queues = Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(found, self._lines)
         self._ahead = Ahead()
+        threads = (self._ahead, self._kinds, self._words, self._thresholds)
         self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
         self._warming.start()
+        self._stop = weakref.finalize(self, _close, threads, self._warming)  # at the latest when the program ends
 
     @classmethod
     def open(
@@ -102,9 +111,7 @@ class ResultDesk:
 
     def close(self) -> None:
         """Close the file of decisions, and stop working ahead."""
-        self._ahead.close()
-        self._kinds.close()
-        self._words.close()
+        self._stop()
         self._store.close()
 
     def about(self) -> Reviewed:

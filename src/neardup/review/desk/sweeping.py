@@ -8,6 +8,7 @@ import numpy as np
 
 from neardup.display import counted, number
 from neardup.errors import InputError
+from neardup.review.desk.ahead import LAST_WAIT
 from neardup.review.desk.lines import Lines
 from neardup.tables import Int64s
 
@@ -62,6 +63,8 @@ class KindSweep:
     def close(self) -> None:
         """Stop after the present pair."""
         self._closed = True
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
 
     def _waiting(self) -> Int64s:
         """Return the members to compare."""

@@ -9,6 +9,7 @@ import numpy as np
 from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
 from neardup.intervals import wilson
+from neardup.review.desk.ahead import LAST_WAIT
 from neardup.review.desk.lines import Lines
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.found import Found
@@ -36,8 +37,14 @@ class Thresholds:
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
         self._effects: list[ThresholdLine] = []
-        self._fault = ""
+        self._fault, self._closed = "", False
         self.least: float = found.run["settings"]["threshold"]
+
+    def close(self) -> None:
+        """Stop after the present threshold."""
+        self._closed = True
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
 
     def view(self, value: float | None) -> ThresholdView:
         """Return the histogram, the effects known by now, and the pairs around ``value``.
@@ -95,6 +102,8 @@ class Thresholds:
     def _count(self) -> None:
         try:
             for value in self._values():
+                if self._closed:
+                    return
                 there = self._found.at(value)
                 counts = there.run["counts"]
                 self._effects.append(

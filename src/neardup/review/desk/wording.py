@@ -10,13 +10,14 @@ from neardup.collection.query.syntax import WordsClause
 from neardup.display import counted, number
 from neardup.errors import NeardupError, QueryError
 from neardup.kernels.text.keyed import Key
+from neardup.review.desk.ahead import LAST_WAIT
 from neardup.review.desk.documents import ResultDocuments
 from neardup.review.desk.reading import TextReader
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int32s, Int64s, UInt64s
 from neardup.text.keys import process_key
 
-MOST_POSTINGS = 20_000_000
-"""The most entries of the index, of 16 bytes each: the different words of documents. The rest is left out."""
+MOST_POSTINGS = 30_000_000
+"""The most entries of the index, of 12 bytes each: the different words of documents. The rest is left out."""
 MOST_VERIFIED = 2_000
 """Documents that are read to find the words of one phrase beside each other."""
 WAIT = 1.0
@@ -33,7 +34,7 @@ class WordIndex:
     def __init__(self, documents: ResultDocuments, reader: TextReader, wanted: Int64s) -> None:
         self._documents, self._reader = documents, reader
         self._wanted = np.unique(documents.first[wanted])
-        self._blocks: list[tuple[UInt64s, Int64s]] = []
+        self._blocks: list[tuple[UInt64s, Int32s]] = []
         self._read = self._unreadable = 0
         self._full = False
         self._done = threading.Event()
@@ -74,6 +75,8 @@ class WordIndex:
     def close(self) -> None:
         """Stop reading."""
         self._closed = True
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
 
     def _start(self) -> bool:
         """Begin to read, and return whether that is new."""
@@ -86,29 +89,37 @@ class WordIndex:
             return True
 
     def _make(self) -> None:
+        try:
+            self._read_all()
+        finally:
+            self._unreadable = 0 if self._full or self._closed else len(self._wanted) - self._read
+            self._done.set()
+
+    def _read_all(self) -> None:
+        from neardup.text.units import words
+
+        held: list[tuple[int, UInt64s]] = []
         postings = 0
-        for begin in range(0, len(self._wanted), _BLOCK):
-            found = [self._words_of(document) for document in self._wanted[begin : begin + _BLOCK].tolist()]
-            postings += sum(map(len, found))
+        for document, text in self._reader.sweep(self._wanted):
+            hashes = np.unique(words(text, self._key).hashes)
+            postings += len(hashes)
             self._full = postings > MOST_POSTINGS
             if self._full or self._closed:
                 break
-            documents = np.repeat(self._wanted[begin : begin + _BLOCK], [len(hashes) for hashes in found])
-            hashes = np.concatenate(found)
-            order = np.argsort(hashes, kind="stable")
-            self._blocks.append((hashes[order], documents[order]))
-            self._read += len(found)
-        self._done.set()
+            held.append((document, hashes))
+            if len(held) == _BLOCK:
+                self._add(held)
+                held = []
+        if held:
+            self._add(held)
 
-    def _words_of(self, document: int) -> UInt64s:
-        from neardup.text.units import words
-
-        try:
-            text = self._reader.once(document).text
-        except (NeardupError, OSError):
-            self._unreadable += 1
-            return np.empty(0, np.uint64)
-        return np.unique(words(text, self._key).hashes)
+    def _add(self, held: list[tuple[int, UInt64s]]) -> None:
+        """Add the words of some documents to the index."""
+        documents = np.repeat([document for document, _ in held], [len(hashes) for _, hashes in held])
+        hashes = np.concatenate([hashes for _, hashes in held])
+        order = np.argsort(hashes, kind="stable")
+        self._blocks.append((hashes[order], documents[order].astype(np.int32)))
+        self._read += len(held)
 
     def _phrase(self, hashes: UInt64s) -> Int64s:
         """Return the documents read so far that have all words, beside each other."""
@@ -127,15 +138,15 @@ class WordIndex:
         documents, self._cut = self._phrases[key]
         return documents
 
-    def _in_block(self, block: tuple[UInt64s, Int64s], wanted: UInt64s) -> Int64s:
+    def _in_block(self, block: tuple[UInt64s, Int32s], wanted: UInt64s) -> Int64s:
         hashes, documents = block
-        found: Int64s | None = None
+        found: Int32s | None = None
         for word in wanted:
             begin, end = np.searchsorted(hashes, word), np.searchsorted(hashes, word, side="right")
             having = documents[begin:end]
             found = having if found is None else np.intersect1d(found, having, assume_unique=True)
         assert found is not None
-        return found
+        return found.astype(np.int64)
 
     def _contains(self, document: int, hashes: UInt64s) -> bool:
         from neardup.text.units import words
