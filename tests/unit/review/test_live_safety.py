@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from neardup.review.live.app import Served
 from neardup.service import logs
+from neardup.service.limits import Limits
 from neardup.service.tokens import Tokens
 from support.live_pages import OWN, Pages, live
 from support.made_review import MadeReview
@@ -200,6 +202,29 @@ def test_a_mistake_of_ours_is_a_page_without_details(
     assert [record.fields["error"] for record in caplog.records if record.message == "mistake"] == [
         "ZeroDivisionError"
     ]
+
+
+def test_a_slow_source_is_refused_in_words(source: MadeReview, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished = threading.Event()
+
+    def slow(*_: object) -> None:
+        finished.wait(20)
+
+    monkeypatch.setattr(source, "group", slow)
+    monkeypatch.setattr(source, "decide", slow)
+    monkeypatch.setattr("neardup.service.workers.GRACE", 0.0)
+    with live(source, Served(by="Ann", limits=Limits.of(seconds=0.1, threads=3))) as pages:
+        reading, changing = pages.get("/groups/0"), pages.post("/decide", DECISION)
+        assert (reading.status, changing.status) == (503, 503)
+        assert "nothing was changed" in reading.words
+        assert "may be stored later" in changing.words
+        finished.set()
+
+
+def test_a_request_for_headers_alone_is_answered(guarded: Pages) -> None:
+    guarded.headers["origin"] = "http://review.example.org"
+    guarded.send("POST", "/enter", f"by=Di&token={READ}".encode(), {})
+    assert guarded.send("HEAD", "/", None, {}).status == 200
 
 
 def test_the_log_has_no_text_no_filter_and_no_id(pages: Pages, caplog: pytest.LogCaptureFixture) -> None:

@@ -123,13 +123,17 @@ class _Live:
 
         async def endpoint(request: Request) -> Response:
             request.scope["route"] = _Named(path)
-            form = {} if request.method == "GET" else _texts(await request.form())
+            changing = request.method not in ("GET", "HEAD")
+            form = _texts(await request.form()) if changing else {}
             asked = self._asked(request, form)
             if self._served.tokens and "right" not in request.session:
                 return await self._run(lambda: self._html(asked, LivePage("enter.html", {}, 401), None))
-            if request.method != "GET" and not asked.may_decide:
+            if changing and not asked.may_decide:
                 raise RefusedError(403, "Your token lacks the right to write", "A token with the right to write")
-            return await self._run(lambda: self._answer(asked, work))
+            try:
+                return await self._run(lambda: self._answer(asked, work))
+            except RefusedError as refusal:
+                raise late() if changing and refusal.code == LATE else refusal from None
 
         return endpoint
 
@@ -237,6 +241,20 @@ class _Live:
 
 _WAIT = 0.5
 """Seconds before the answer to an unknown token."""
+
+
+LATE = "timeout"
+
+
+def late() -> RefusedError:
+    """Return the refusal for a change that was not finished in time; its thread may still finish it."""
+    return RefusedError(
+        503,
+        "The change took too long, and may be stored later",
+        "",
+        "Look at the history before you repeat it",
+        code=LATE,
+    )
 
 
 def _texts(form: Any) -> dict[str, str]:
