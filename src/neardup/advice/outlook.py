@@ -52,6 +52,18 @@ class Outlook:
 
 
 @dataclass(frozen=True, eq=False)
+class Separation:
+    """The recommended separation, and the looks that it is chosen from.
+
+    ``ignore_common`` is the share of documents from which on their common text does not count in it; 0: it counts.
+    """
+
+    outlook: Outlook
+    looks: tuple[Look, ...]
+    ignore_common: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class _Candidate:
     counts: SharedCounts
     measure: str

@@ -62,8 +62,7 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
     Documents that consist of base text are no longer among the documents.
     """
     different = len(rows.unique) + len(rows.base_only)
-    share = Fraction(repr(rows.settings.base.ignore_common))
-    limit = max(LEAST - 1, int(share * different))  # a count above it is above the exact share
+    limit = most_documents(rows.settings, different)
     with progress.stage("common", len(rows.unique), "documents") as advance:
         held = _held(rows)
         counted = _count(rows, held, limit, advance)
@@ -81,6 +80,12 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
         signed = _sign_again(made, sketches, counted.affected, held, advance)
         made, sketches, held = _with_something(made, signed, sketches, held)
     return made, sketches, Learned(table, learned, different, held)
+
+
+def most_documents(settings: Settings, different: int) -> int:
+    """The most of ``different`` documents that a shingle is in without being common."""
+    share = Fraction(repr(settings.base.ignore_common))
+    return max(LEAST - 1, int(share * different))  # a count above it is above the exact share
 
 
 @dataclass(frozen=True, eq=False)

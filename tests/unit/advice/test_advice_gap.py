@@ -194,7 +194,17 @@ def test_sixty_contents_in_one_template_are_not_removed() -> None:
     assert found_by(advice, texts) == set()
     said = " ".join(str(advice).split())
     assert "One template, many contents" in said
-    assert "strangers in one template are as alike as versions of one text" in said
+    assert "--ignore-common 0.3: text in more than that share of the documents does not count" in said
+    assert " --ignore-common 0.3 " in advice.recommended.command
+
+
+def test_without_a_share_below_the_template_the_threshold_is_above_strangers() -> None:
+    texts, _ = made.forms(16, 8, 40, 2)
+    advice = nd.advise(texts)
+    assert advice.seen.outcome == "template"
+    assert advice.recommended.settings["ignore_common"] == 0
+    assert found_by(advice, texts) == set()
+    assert any("strangers in one template are as alike" in reason for reason in advice.recommended.reasons)
 
 
 @pytest.mark.parametrize("name", ["acts", "threads", "scans"])
