@@ -154,7 +154,7 @@ def advise_on(
             results[value] = at(found, value, sample, settings)
             advance(1)
     with progress.stage("choices", None, "choices") as advance:
-        shingles = tuple(shingle_choices(sample, settings))
+        shingles = tuple(shingle_choices(sample, found, settings))
     units = unit_counts(sample.texts, settings)
     stock = _stock(results[threshold], sample, units, settings)
     bands = tuple(band_choices(found.pairs, settings))

@@ -18,6 +18,7 @@ from neardup.join.missing import missed_with
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import verify_pairs
 from neardup.lsh.bands import Plan, plan
+from neardup.run.found import Found
 from neardup.settings import Settings, ratio
 from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets, sign
@@ -30,6 +31,9 @@ SHINGLES = (("word", 3), ("word", 5), ("word", 8), ("char", 5), ("char", 9))
 
 TRIED_BYTES = 20_000_000
 """Other shingles are tried only on the first documents: characters make five times as many shingles."""
+
+COMPARED_BYTES = 500_000_000
+"""Other shingles are tried only on the first documents whose pairs have at most this many bytes of text."""
 
 RANDOM_PAIRS = 2000
 HIGH = 0.95
@@ -69,13 +73,27 @@ def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
     return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
-def shingle_choices(sample: SampledTexts, settings: Settings) -> Iterator[ShingleChoice]:
-    """Yield the results of words and characters of several lengths (and the given ones) at the threshold."""
-    first = sample.first(TRIED_BYTES)
+def shingle_choices(sample: SampledTexts, found: Found, settings: Settings) -> Iterator[ShingleChoice]:
+    """Yield the results of words and characters of several lengths (and the given ones) at the threshold.
+
+    The first documents are tried, fewer of a crowd in which most are alike: see TRIED_BYTES and COMPARED_BYTES.
+    ``found`` holds the pairs of the sample.
+    """
+    first = sample.first(min(TRIED_BYTES, _affordable(sample, found)))
     own = (settings.shingles.unit, settings.shingles.length)
     for unit, length in dict.fromkeys((own, *SHINGLES)):
         values = {**settings.as_dict(), "unit": unit, "length": length}
         yield shingle_choice(first, Settings.of(**values))
+
+
+def _affordable(sample: SampledTexts, found: Found) -> int:
+    """Return the bytes of the first documents whose pairs together have at most COMPARED_BYTES of text."""
+    sizes = sample.sizes
+    a, b = column(found.pairs, "id_a"), column(found.pairs, "id_b")
+    last = np.maximum(a, b)
+    of_each = np.bincount(last, sizes[a] + sizes[b], minlength=len(sizes))
+    fits = int(np.searchsorted(np.cumsum(of_each), COMPARED_BYTES, side="right"))
+    return int(sizes[:fits].sum())
 
 
 def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:

@@ -175,6 +175,13 @@ def _cautious(chosen: Outlook) -> Iterator[str]:
             "This is "
             "above all such pairs, so no document goes only because it is in the same template."
         )
+    elif chosen.outcome == "one family":
+        yield (
+            f"--threshold {chosen.threshold:g}: all documents are one family. Each one reaches this resemblance "
+            "with another one, and no strangers in the sample show where the family ends. Add other documents to "
+            "the sample, or look at the pairs around the line before anything is removed (--dry-run shows the "
+            "removals)."
+        )
     else:
         yield (
             "There is no gap: no threshold separates groups clearly, so each one cuts through alike pairs. "
@@ -199,7 +206,7 @@ def _why_groups(chosen: Outlook, asked: Settings) -> str:
             "chain "
             "leads to a stranger. Versions that moved far from the first one stay together."
         )
-    if chosen.outcome == "gap":
+    if chosen.outcome in ("gap", "one family"):
         more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
         return f"--groups principal: each member is near to its representative itself; chains would find {more}."
     return "--groups principal: without a gap, chains of pairs lead from one text to a stranger."
