@@ -38,11 +38,20 @@ from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.base_text import with_base, with_common, with_full_sizes
 from neardup.run.found import Found
-from neardup.run.kinds import counts_of, with_kinds
+from neardup.run.kinds import counts_of, with_kinds, with_kinds_of_copies
 from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented
-from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
+from neardup.run.tables import (
+    Ids,
+    check_ids,
+    copy_table,
+    group_table,
+    new_copies,
+    pair_table,
+    rank_table,
+    require_ids,
+)
 from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
@@ -131,6 +140,7 @@ def run(
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
     pairs = _pairs_with_ids(groups.pairs, made.shingles, rows, ids, stages)
+    copies = with_kinds_of_copies(copies, new_copies(rows), rows, stages)
     missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
