@@ -158,6 +158,31 @@ def test_results_depend_neither_on_the_key_nor_on_threads_nor_on_room(
     assert len(made[0][0]["pairs.parquet"]) > 1000
 
 
+@pytest.mark.parametrize("form", [{"ignore_common": 0.02}, {"ignore_common": 0.05, "measure": "vocabulary"}])
+def test_the_order_of_the_documents_changes_neither_common_text_nor_pairs(form: dict[str, Any]) -> None:
+    texts = list(own())
+    order = np.random.default_rng(3).permutation(len(texts))
+    form = {"method": "exact", "threshold": 0.4, "pairs": "all", **form}
+    plain, shuffled = nd.find(texts, **form), nd.find([texts[k] for k in order], **form)
+    assert plain.common is not None
+    assert plain.common.equals(shuffled.common)
+    moved = {(min(pair), max(pair)): counts for pair, counts in numbered(shuffled, order).items()}
+    assert moved == numbered(plain, np.arange(len(texts)))
+    assert len(moved) > 10
+
+
+def numbered(found: nd.Found, order: Any) -> dict[tuple[int, int], tuple[int, frozenset[tuple[int, int]]]]:
+    """Return the counts of each pair under the numbers that its documents have in ``order``."""
+    rows = found.pairs.to_pylist()
+    return {
+        (int(order[row["id_a"]]), int(order[row["id_b"]])): (
+            row["shared"],
+            frozenset({(int(order[row["id_a"]]), row["size_a"]), (int(order[row["id_b"]]), row["size_b"])}),
+        )
+        for row in rows
+    }
+
+
 @pytest.mark.parametrize("share", [0.01, 0.02, 0.1, 0.5])
 def test_the_common_shingles_are_those_of_a_counter(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(common_shingles, "_FEWEST_CELLS", 16)  # so that cells have several shingles
