@@ -7,7 +7,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from neardup.cli import adding, batch, collection, compare, demo, explain, groups, plan, search, serve, show, warm
+from neardup.cli import (
+    adding,
+    batch,
+    collection,
+    compare,
+    demo,
+    explain,
+    groups,
+    plan,
+    report,
+    search,
+    serve,
+    show,
+    warm,
+)
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options import COMMANDS
 from neardup.settings import FIELDS, RECORDS, Field
@@ -18,6 +32,7 @@ FUNCTIONS = {
     "group": batch.group,
     "compare": compare.compare,
     "show": show.show,
+    "report": report.report,
     "plan": plan.plan,
     "explain": explain.explain,
     "add": adding.add,

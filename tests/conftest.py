@@ -1,4 +1,4 @@
-"""Kernels compiled for a test are kept for the next run, in a folder for each state of the kernels."""
+"""Kernels compiled for a test are kept for the next run; of large grids a part of the cases runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ import os
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from support.drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
+
+FULL = "NEARDUP_FULL"
+"""Variable: all cases of all grids run."""
 
 # of one user, for whoever runs the tests as another one could not write to it
 _user = os.getuid() if hasattr(os, "getuid") else 0
@@ -23,3 +28,32 @@ def pytest_collection_finish() -> None:
     """What stays to the end is not looked through each time that garbage is collected."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker of large grids."""
+    config.addinivalue_line("markers", "part(n): one case in n of a grid runs, and all with scripts/test --full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of large grids. Along the diagonals of a grid each value of each parameter stays."""
+    if FULL in os.environ or any("::" in asked for asked in config.args):
+        return
+    values: dict[tuple[str, str], list[str]] = {}
+    taken, out = [], []
+    for item in items:
+        mark = item.get_closest_marker("part")
+        (taken if mark is None or _place(item, values) % mark.args[0] == 0 else out).append(item)
+    config.hook.pytest_deselected(items=out)
+    items[:] = taken
+
+
+def _place(item: pytest.Item, values: dict[tuple[str, str], list[str]]) -> int:
+    """Return the sum of the places of a case along the axes of its grid; ``values`` has those seen so far."""
+    place = 0
+    for name, value in item.callspec.params.items():  # type: ignore[attr-defined]
+        axis = values.setdefault((item.nodeid.partition("[")[0], name), [])
+        if repr(value) not in axis:
+            axis.append(repr(value))
+        place += axis.index(repr(value))
+    return place

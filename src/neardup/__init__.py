@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming.pairs import hamming_pairs
     from neardup.lsh.hamming.tables import hamming_plan
     from neardup.lsh.index import LSH
+    from neardup.review.report.page import report_page
     from neardup.run.find import find
     from neardup.run.found import Found, load
     from neardup.sketch.bucketed import BucketMinHash
@@ -85,6 +86,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "load",
     "plan",
     "read_signatures",
+    "report_page",
     "write_signatures",
 ]
 
@@ -118,6 +120,7 @@ _LAZY = {
     "hamming_plan": "neardup.lsh.hamming.tables",
     "load": "neardup.run.found",
     "read_signatures": "neardup.sketch.stored",
+    "report_page": "neardup.review.report.page",
     "write_signatures": "neardup.sketch.stored",
 }
 

@@ -8,6 +8,7 @@ import ast
 import io
 import re
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -74,14 +75,22 @@ PAGES = [
     for path in sorted(ROOT.glob(pattern))
     if path.name not in EXEMPT
 ]
-PROSE = {path: re.sub(r"\s+", " ", prose(path)) for path in PAGES}
-MESSAGES = {path: re.sub(r"\s+", " ", messages(path)) for path in PAGES if path.suffix == ".py"}
+
+
+@cache
+def all_prose() -> dict[Path, str]:
+    return {path: re.sub(r"\s+", " ", prose(path)) for path in PAGES}
+
+
+@cache
+def all_messages() -> dict[Path, str]:
+    return {path: re.sub(r"\s+", " ", messages(path)) for path in PAGES if path.suffix == ".py"}
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_the_construction_is_rare(name: str) -> None:
     pattern, limit = LIMITS[name]
-    share, worst = counted(PROSE, pattern)
+    share, worst = counted(all_prose(), pattern)
     assert share <= limit, f"{share:.1f} per 10,000 words, {limit} allowed; most in {worst}"
 
 
@@ -91,5 +100,5 @@ def test_the_construction_is_rare_in_messages(name: str) -> None:
         LIMITS[name][0],
         max(LIMITS[name][1], 3.2),
     )  # few words: one occurrence is nearly one in 10,000
-    share, worst = counted(MESSAGES, pattern)
+    share, worst = counted(all_messages(), pattern)
     assert share <= limit, f"{share:.1f} per 10,000 words, {limit} allowed; most in {worst}"

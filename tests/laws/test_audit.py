@@ -146,6 +146,7 @@ def weakly(name: str, audit: int = EVERYTHING) -> Any:
     return nd.find(texts_of(name), **WEAK, audit=audit)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("wanted", [1, 5, 6, 40, 100, EVERYTHING])
 @pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_every_number_is_that_of_the_definition(name: str, wanted: int) -> None:

@@ -165,6 +165,7 @@ def kept_rows(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("groups", ["principal", "components", "complete"])
 def test_the_order_of_the_rows_changes_neither_pairs_nor_groups(rows: ROWS, groups: str) -> None:
     """With unique scores no tie is left to the order. Exact copies stand for each other: a text is its number."""

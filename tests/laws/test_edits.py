@@ -76,6 +76,7 @@ EDITS: dict[str, Edit] = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("sketch", ["one-permutation", "classic"])
 def test_an_edited_document_is_found(name: str, sketch: str) -> None:

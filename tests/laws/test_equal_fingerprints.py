@@ -69,6 +69,7 @@ CROWDS = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("threshold", ["0.5", "0.6", "0.7", "0.8"])
 @pytest.mark.parametrize("crowd", CROWDS)
 def test_the_pairs_of_a_crowd_are_those_of_brute_force(crowd: str, threshold: str) -> None:

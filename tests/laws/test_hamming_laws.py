@@ -72,6 +72,7 @@ def made(kind: str, n: int, words: int) -> np.ndarray:
     return rows
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("words", [1, 2])
 @pytest.mark.parametrize("kind", ["random", "clustered", "skewed"])
 def test_complete_on_twenty_thousand(kind: str, words: int) -> None:
@@ -183,6 +184,7 @@ def test_the_plan_predicts_what_a_distance_finds(resemblance: float) -> None:
     assert found == pytest.approx(expected, abs=SIGMAS * sqrt(0.25 / trials) + 0.01)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", ["own", "law_de", "site_policy", "django_docs"])
 def test_real_documents(name: str) -> None:
     """Distances of real pairs follow the angle of their shingle counts; candidates are all within a distance."""

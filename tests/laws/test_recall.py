@@ -103,6 +103,7 @@ def test_real_texts_are_proposed_as_the_curve_says(sketch: str) -> None:
         check(probabilities, found[threshold, low], f"{sketch}, plan for {threshold}, J from {low}")
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("sketch", SKETCHES)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 def test_a_whole_run_over_real_texts_finds_the_planned_share(sketch: str, threshold: float) -> None:

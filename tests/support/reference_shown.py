@@ -252,7 +252,7 @@ def rows_as_html(found: Comparison) -> Iterator[str]:
     last = sum(row.kind != "equal" for row in found.alignment.rows)
     n = 0
     for row in found.alignment.rows:
-        head: Any = ""
+        head: Any = '<span class="unheard">equal</span>'
         kind, identity = row.kind if row.kind != "equal" else "equal same", ""
         if row.kind != "equal":
             n += 1

@@ -19,6 +19,7 @@ from neardup.cli.messages import guarded
 from neardup.cli.option import with_options
 from neardup.cli.options import RECORDS, on_collections, on_files
 from neardup.cli.plan import plan
+from neardup.cli.report import report
 from neardup.cli.search import search
 from neardup.cli.serve import serve
 from neardup.cli.show import show
@@ -71,6 +72,7 @@ _add(dedup, on_files.DedupOptions)
 _add(group, on_files.GroupOptions)
 _add(compare, on_files.CompareOptions)
 _add(show, on_files.ShowOptions)
+_add(report, on_files.ReportOptions)
 _add(plan, on_files.PlanOptions)
 _add(explain, on_files.ExplainOptions)
 _add(add, on_collections.AddOptions)

@@ -280,7 +280,7 @@ def _far_leaders(rows: Rows, groups: Grouped, stages: Stages) -> pa.Table:
 
 def _on_shingles(rows: Rows, pairs: pa.Table, stages: Stages) -> pa.Table:
     """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
-    if MEASURES[rows.settings.search.measure].features == "shingles":
+    if MEASURES[rows.settings.search.measure].of_shingles:
         return pairs
     return _counted(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], stages)
 

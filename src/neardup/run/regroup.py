@@ -205,7 +205,7 @@ def _document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa
     ends = rows.numbers(pairs["id_a"], in_reference), rows.numbers(pairs["id_b"], nowhere)
     require(bool((ends[0] < ends[1]).all()) and bool((np.diff((ends[0] << 32) | ends[1]) > 0).all()))
     shingles = verified_table(*ends, *(column(pairs, name) for name in COUNTS))
-    if MEASURES[measure].features == "shingles":
+    if MEASURES[measure].of_shingles:
         return shingles, shingles
     require(set(MEASURED) <= set(pairs.column_names))
     return verified_table(*ends, *(column(pairs, name) for name in MEASURED)), shingles
@@ -227,7 +227,7 @@ def _regrouped(
     scored = merged(pairs, far)
     decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
     least_contained = settings.keep.only_contained
-    held = scored if MEASURES[settings.search.measure].features == "shingles" else shingles
+    held = scored if MEASURES[settings.search.measure].of_shingles else shingles
     decisions = settle(decisions, rows, rows.documents, held, least_contained)
     if settings.keep.keep == KEEP_NONE:
         return Regrouped(settings, rows, grouped, decisions.none_kept(rows.first_new))

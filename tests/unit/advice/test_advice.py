@@ -40,7 +40,7 @@ def texts_of(name: str) -> tuple[str, ...]:
     if name == "demo":
         lines = documents_path().read_text(encoding="utf-8").splitlines()
         return tuple(json.loads(line)["text"] for line in lines)
-    return tuple(shared_data.documents(name).values())[:120]
+    return tuple(shared_data.documents(name).values())[:90]
 
 
 @cache

@@ -28,7 +28,7 @@ def fits(node: Node, metadata: dict[str, Any]) -> bool:
     if isinstance(node, Not):
         return not fits(node.part, metadata)
     if isinstance(node, And | Or):
-        found = [fits(part, metadata) for part in node.parts]
+        found = (fits(part, metadata) for part in node.parts)
         return all(found) if isinstance(node, And) else any(found)
     assert isinstance(node, FieldClause)
     values = [value for name, value in facts(metadata) if name == node.field]

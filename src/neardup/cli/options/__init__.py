@@ -26,6 +26,7 @@ from neardup.cli.options.on_files import (
     ExplainOptions,
     GroupOptions,
     PlanOptions,
+    ReportOptions,
     ShowOptions,
     WarmOptions,
 )
@@ -35,6 +36,7 @@ RECORDS: Mapping[str, type] = {
     "group": GroupOptions,
     "compare": CompareOptions,
     "show": ShowOptions,
+    "report": ReportOptions,
     "plan": PlanOptions,
     "explain": ExplainOptions,
     "add": AddOptions,

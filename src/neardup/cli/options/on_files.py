@@ -129,6 +129,18 @@ class ShowOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """The options of ``neardup report``."""
+
+    result: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    page: Path = Declared(("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE").field()
+    most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
+    most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
+    inputs: list[str] = shared.MOVED.field()
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """The options of ``neardup plan``; ``explicit`` has the names of the given ones."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
 
 COLOURS = 6
+_EQUAL = '<span class="unheard">equal</span>'
 _BASE = '<span class="base" title="base text: does not count">{}</span>'
 
 
@@ -65,11 +66,25 @@ class TextRows:
         base = (base_spans(found, which) for which in (0, 1))
         self._sides = [_Side(*side) for side in zip(texts, alignment.table.sides, base, strict=True)]
         self._alone = one_sided_matches(alignment)
+        self._on_page = np.ones(len(alignment.table), np.bool_)
 
     def size(self, begin: int, end: int) -> int:
         """Return the number of characters that the equal rows [begin, end) have in A."""
         spans = self._alignment.table.a.spans_of_rows[begin:end]
         return int(spans[-1, 1] - spans[0, 0]) if len(spans) else 0
+
+    def show_only(self, stretches: list[tuple[int, int]]) -> None:
+        """Link only to the rows [begin, end) of these stretches, because the page leaves out the others."""
+        rows = np.zeros(len(self._numbers), np.bool_)
+        for begin, end in stretches:
+            rows[begin:end] = True
+        self._on_page = rows
+        shown = np.flatnonzero(rows)
+        self._count = int(self._numbers[shown[-1]]) if len(shown) else 0
+
+    def characters(self, row: int) -> int:
+        """Return the number of characters that a row has in both texts."""
+        return sum(end - begin for begin, end in (side.rows[row] for side in self._sides))
 
     def inside(self, begin: int, end: int) -> str:
         """Return the label of a fold that hides these equal rows."""
@@ -93,7 +108,7 @@ class TextRows:
             elif self._other_style[row]:
                 head = '<span class="mark" title="equal but for case or punctuation">≈</span>'
             else:
-                kind = "equal same"
+                kind, head = "equal same", _EQUAL
             cells = f"{self._cell(row, 0)}{self._cell(row, 1)}"
             yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
 
@@ -131,13 +146,18 @@ class TextRows:
 
     def _way(self, match: int, side: int) -> str:
         """Return a link from the place that moved text left to the place where it is now."""
-        there = "ab"[1 - side]
-        return f'<a href="#{self._id}{there}{match}">match {match} {way_to(self._alignment, match, side)}</a>'
+        there, said = "ab"[1 - side], f"match {match} {way_to(self._alignment, match, side)}"
+        return f'<a href="#{self._id}{there}{match}">{said}</a>' if self._is_on_page(match, 1 - side) else said
+
+    def _is_on_page(self, match: int, side: int) -> bool:
+        return bool(self._on_page[self._alignment.rows_of_matches[side][match]])
 
     def _badge(self, match: int, which: int) -> str:
         """Return the number of a match as a link to its other half."""
         moved, here, there = self._moved[match - 1], "ab"[which], "ab"[1 - which]
         label = f"match {match}, {counted(self._units[match - 1], self._unit)}{', moved' * moved}"
+        if not self._is_on_page(match, 1 - which):
+            return f'<span class="match c{match % COLOURS}" title="{label}">{"~" * moved}{match}</span>'
         label += f": go to it in {there.upper()}"
         return (
             f'<a class="match c{match % COLOURS}" id="{self._id}{here}{match}" '

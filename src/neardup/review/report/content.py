@@ -1,0 +1,246 @@
+"""The content of a report, made from a result: figures, lists and pairs, all of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from neardup.display import Line, counted, number, percent, printable, similarity, size
+from neardup.measures import LITERAL, MEASURES
+from neardup.review.parts.charts import histogram
+from neardup.review.parts.frame import share
+from neardup.review.report import lists
+from neardup.review.report.chosen import ChosenPair, ShownPair, choose, side_by_side
+from neardup.review.report.groups import group_figures
+from neardup.review.report.links import bars, pair_figures
+from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
+from neardup.review.report.reading import TextReading, brief
+from neardup.run import show
+from neardup.run.lost_text import LostText
+from neardup.settings import FIELDS
+
+if TYPE_CHECKING:
+    from neardup.review.source import GroupLine, PairLine
+    from neardup.run.found import Found
+    from neardup.run.records import Id
+
+NOTES, NOTE = 20, 600
+"""Most warnings on the page, and the length of one in characters."""
+INPUTS, NAMED = 5, 200
+"""Most names of inputs on the page, and the length of one."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure that matters: its label, its value, and a few words more."""
+
+    label: str
+    value: str
+    more: str = ""
+
+
+class ReportContent:
+    """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists."""
+
+    def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
+        self.run: dict[str, Any] = found.run
+        self._found = found
+        self._reading = TextReading(found)
+        self._groups = group_figures(found)
+        self._pairs = pair_figures(found, self._groups)
+        self.groups = GroupLists(found, self._groups, self._pairs, self._reading, groups)
+        self.links = PairLists(found, self._groups, self._pairs, self._reading)
+        self.below = Some(
+            [
+                ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
+                for id, group, value in islice(lists.below_threshold(found, self._groups), LISTED)
+            ],
+            self.run["chaining"]["groups"],
+        )
+        self.losses, self.problems = lists.losses(found), lists.problems(found)
+        self.not_judged, self.crowds = lists.not_judged(found), lists.crowds(found)
+        chosen = choose([*self._candidates()], pairs)
+        self.pairs: list[ShownPair] = list(side_by_side(found, chosen, self._reading))
+        self._anchors = {frozenset((one.chosen.a, one.chosen.b)): one.anchor for one in self.pairs}
+
+    @property
+    def measure(self) -> str:
+        """The measure in words."""
+        settings = self.run["settings"]
+        return MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the run."""
+        return float(self.run["settings"]["threshold"])
+
+    @property
+    def removed(self) -> str:
+        """ "removed", or "to remove" if the run wrote every document."""
+        return "removed" if self.run["action"] == "dedup" and self.run["regrouped_from"] is None else "to remove"
+
+    @property
+    def unread(self) -> str:
+        """The reason why texts are missing on the page; "" if all could be read."""
+        return self._reading.why
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of the run."""
+        return [brief(text, NOTE) for text in self.run["warnings"][:NOTES]]
+
+    @property
+    def lead(self) -> str:
+        """The result in one sentence."""
+        counts = self.run["counts"]
+        if not counts["groups"]:
+            return f"{counted(counts['read'], 'document')} read, and no near or exact copies found."
+        one = counts["removed"] == 1
+        done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
+        stay = "stays" if counts["kept"] == 1 else "stay"
+        return (
+            f"Of {counted(counts['read'], 'document')}, {number(counts['removed'])} {done} as "
+            f"{'a copy of another' if one else 'copies of others'}, and {number(counts['kept'])} {stay}."
+        )
+
+    @cached_property
+    def tiles(self) -> list[Tile]:
+        """The figures that matter."""
+        counts, sizes = self.run["counts"], self.run["bytes"]
+        estimated = self._estimated_recall()
+        return [
+            Tile("documents read", number(counts["read"]), size(sizes["text"])),
+            Tile(
+                self.removed,
+                number(counts["removed"]),
+                f"{percent(counts['removed'], counts['read'])} of the documents, "
+                f"{percent(sizes['removed_text'], sizes['text'])} of the text",
+            ),
+            Tile("groups", number(counts["groups"]), f"{counted(counts['pairs'], 'pair')} of documents"),
+            Tile("near copies", number(counts["near_copies"]), f"at {self.measure} {self.threshold:g} or above"),
+            Tile("exact copies", number(counts["exact_copies"]), "the same tokens in the same order"),
+            self._lost_tile(),
+            Tile("recall", share(estimated), self._recall_in_words(estimated)),
+        ]
+
+    def _lost_tile(self) -> Tile:
+        lost = self.run["lost"]
+        total = LostText(**{name: lost[name] for name in LostText.__annotations__})
+        if total.unknown and total.unknown == total.removed:
+            return Tile("text lost", "unknown", "the result was made from stored pairs")
+        unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
+        said = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
+        return Tile("text lost", percent(total.lost, total.shingles), said)
+
+    @property
+    def unknown_stake(self) -> int:
+        """The number of groups with documents whose lost text is unknown."""
+        return int(self._groups.unknown.sum())
+
+    def _estimated_recall(self) -> float | None:
+        predicted = self.run["recall"].get("predicted")
+        estimated = predicted.get("estimated") if isinstance(predicted, dict) else None
+        return float(estimated) if isinstance(estimated, int | float) and 0 <= estimated <= 1 else None
+
+    def _recall_in_words(self, estimated: float | None) -> str:
+        if self.run["choice"]["method"] == "exact":
+            return "every pair is found"
+        return "not planned" if estimated is None else "share of true pairs that the run found, estimated"
+
+    @cached_property
+    def facts(self) -> list[Line]:
+        """The run in labelled lines."""
+        run = self.run
+        sources = {"input": run.get("inputs"), "compared with": run.get("against")}
+        lines = [(label, listed) for label, names in sources.items() if (listed := _listed(names))]
+        lines.append(("settings", self._settings_in_words()))
+        if run["regrouped_from"]:
+            lines.append(
+                ("made from", f"stored pairs of a run at threshold {run['regrouped_from']['threshold']:g}")
+            )
+        lines += [(label, brief(said, 2 * NOTE)) for label, said in show.summary(run)]
+        lines.append(("program", f"neardup {printable(run['neardup'])}, format {run['format']}"))
+        return lines
+
+    def _settings_in_words(self) -> str:
+        settings = self.run["settings"]
+        unit = "word" if settings["unit"] == "word" else "character"
+        said = f"{self.measure} {self.threshold:g} or above, on shingles of {counted(settings['length'], unit)}"
+        stated = {"measure", "threshold", "length", "unit"}
+        changed = [
+            f"{name} {_value(settings[name])}"
+            for name in FIELDS
+            if name not in stated and settings.get(name) != FIELDS[name].default
+            if not (FIELDS[name].many and not settings.get(name))
+        ]
+        return f"{said}; other than usual: {', '.join(changed)}" if changed else f"{said}; all others as usual"
+
+    @property
+    def settings(self) -> list[Line]:
+        """Every setting with its value."""
+        return [(name, _value(self.run["settings"].get(name, ""))) for name in FIELDS]
+
+    @property
+    def chart(self) -> Markup:
+        """The histogram of similarities."""
+        edges, counts = bars(self._pairs.value, self.threshold)
+        return histogram(edges, counts, line=self.threshold, measure=self.measure)
+
+    @property
+    def divided(self) -> int:
+        """The number of families that were divided into several groups."""
+        count = self.run["chaining"].get("components_would_chain")
+        return count if isinstance(count, int) else 0
+
+    @property
+    def kinds(self) -> list[tuple[str, int]]:
+        """The kinds of difference of the pairs, the most frequent first."""
+        found = [(name, count) for name, count in self.run.get("kinds", {}).items() if count]
+        return sorted(found, key=lambda kind: -kind[1])
+
+    def link(self, a: Id, b: Id) -> str:
+        """Return the address of a pair that is side by side on this page; "" if it is not."""
+        return self._anchors.get(frozenset((a, b)), "")
+
+    def link_of_group(self, line: GroupLine) -> str:
+        """Return the address of the pair of a group that loses most; "" if it is not on this page."""
+        worst = self.groups.worst(line)
+        return "" if worst is None else self.link(worst.id, line.id)
+
+    def link_of_pair(self, line: PairLine) -> str:
+        """Return the address of a pair; "" if it is not on this page."""
+        return self.link(line.a_id, line.b_id)
+
+    def _candidates(self) -> Iterator[list[ChosenPair]]:
+        """Yield the pairs that could be shown, by list."""
+        worst = ((line, self.groups.worst(line)) for line in self.groups.stake.lines)
+        yield [ChosenPair(one.id, line.id, f"{one.said} of A are lost with it") for line, one in worst if one]
+        for some, said in (
+            (self.links.closest, "close to the threshold"),
+            (self.links.between, "alike, but not in one group"),
+            (self.links.missed, "missed by the run"),
+        ):
+            yield [ChosenPair(line.a_id, line.b_id, self._why(line, said)) for line in some.lines]
+        yield list(self.below.lines)
+
+    def _why(self, line: PairLine, said: str) -> str:
+        return f"{said}: {self.measure} {share(line.similarity)}, {line.why}"
+
+
+def _listed(values: object) -> str:
+    """Return the first names of a list as a person may see them; a stored account may hold anything."""
+    if not isinstance(values, list):
+        return ""
+    first = ", ".join(brief(printable(value), NAMED) for value in values[:INPUTS])
+    return f"{first}, and {number(len(values) - INPUTS)} more" if len(values) > INPUTS else first
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return brief(", ".join(map(str, value)), NOTE)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else brief(value, NOTE) or "none"

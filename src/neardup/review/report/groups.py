@@ -1,0 +1,114 @@
+"""The groups of a result in numbers: size, similarities, and the text at stake; whole arrays at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.tables import Bools, Floats, Int64s
+
+if TYPE_CHECKING:
+    from neardup.run.records import ResultRecord
+
+
+@dataclass(frozen=True, eq=False)
+class GroupFigures:
+    """One entry a group, in the order of the result; ``of_row`` is the group of each row of the table of groups.
+
+    ``lowest`` and ``highest`` are the similarities of near copies with their representative, NaN without any.
+    ``stake`` is the size in bytes of the text that goes with removed documents: the share of their shingles that
+    is lost, times their size; exact copies of each other count once. It is a lower bound where ``unknown``.
+    ``worst`` is the row of the member with the largest part in it, -1 without any.
+    """
+
+    heads: pa.Array
+    of_row: Int64s
+    size: Int64s
+    exact: Int64s
+    lowest: Floats
+    highest: Floats
+    stake: Int64s
+    unknown: Bools
+    worst: Int64s
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def by_stake(self, most: int) -> Int64s:
+        """Return the groups with text at stake, most text first."""
+        return _first(self.stake, most)[: int((self.stake > 0).sum())]
+
+    def by_size(self, most: int) -> Int64s:
+        """Return the largest groups, the largest first."""
+        return _first(self.size, most)
+
+
+def group_figures(found: ResultRecord) -> GroupFigures:
+    """Count the groups of a result."""
+    groups = found.groups
+    coded = groups["group"].combine_chunks().dictionary_encode()
+    of_row, heads = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
+    many = len(heads)
+    leads = groups["representative"].to_numpy(zero_copy_only=False).astype(bool)
+    copies = pc.is_in(groups["id"], value_set=found.copies["id"].combine_chunks())
+    exact = copies.to_numpy(zero_copy_only=False).astype(bool) & ~leads
+    value = groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
+    near = ~leads & ~exact & ~np.isnan(value)
+    lowest, highest = np.full(many, np.inf), np.full(many, -np.inf)
+    np.minimum.at(lowest, of_row[near], value[near])
+    np.maximum.at(highest, of_row[near], value[near])
+    lost, unknown = _lost_bytes(found, of_row)
+    return GroupFigures(
+        heads,
+        of_row,
+        np.bincount(of_row, minlength=many),
+        np.bincount(of_row[exact], minlength=many),
+        np.where(np.isinf(lowest), np.nan, lowest),
+        np.where(np.isinf(highest), np.nan, highest),
+        np.bincount(of_row, lost, minlength=many).astype(np.int64),
+        np.bincount(of_row[unknown], minlength=many) > 0,
+        _worst(of_row, lost, many),
+    )
+
+
+def _lost_bytes(found: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
+    """Return the bytes lost with each member, 0 for all but the first of exact copies, and where it is unknown."""
+    groups, ranks = found.groups, found.ranks
+    removed = ~groups["kept"].to_numpy(zero_copy_only=False).astype(bool)
+    if "id" not in ranks.column_names or "lost_shingles" not in groups.column_names:
+        return np.zeros(len(of_row), np.int64), removed
+    new = ranks.filter(pc.invert(ranks["reference"]))
+    at = _filled(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)
+    lost, shingles = _filled(groups["lost_shingles"], -1), _filled(groups["shingles"], 0)
+    known = removed & (at >= 0) & (lost >= 0)
+    if not new.num_rows:
+        return np.zeros(len(of_row), np.int64), removed & ~known
+    size, first = _filled(new["bytes"], 0)[at], _filled(new["first"], 0)[at]
+    losing = known & (lost > 0) & (shingles > 0)
+    amount = np.where(losing, np.round(size * (lost / np.maximum(shingles, 1))), 0).astype(np.int64)
+    once = np.zeros(len(of_row), bool)
+    rows = np.flatnonzero(losing)
+    _, places = np.unique(of_row[rows] * (int(first.max(initial=0)) + 1) + first[rows], return_index=True)
+    once[rows[places]] = True
+    return np.where(once, amount, 0), removed & ~known
+
+
+def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:
+    worst = np.full(many, -1, np.int64)
+    order = np.argsort(lost, kind="stable")
+    order = order[lost[order] > 0]
+    worst[of_row[order]] = order  # the last one written has most
+    return worst
+
+
+def _filled(values: pa.ChunkedArray, missing: int) -> Int64s:
+    found: Int64s = pc.fill_null(values, missing).to_numpy().astype(np.int64)
+    return found
+
+
+def _first(values: Int64s, most: int) -> Int64s:
+    return np.argsort(-values, kind="stable")[:most]

@@ -1,0 +1,45 @@
+"""A real browser for pages: headless Chromium as the system has it; tests skip where it is missing."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A running browser."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def violations(page: Any) -> list[str]:
+    """The violations that axe finds on a page: the rule, and the first places."""
+    script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(script)  # not add_script_tag: the policy of the page forbids that
+    found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+    return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found]

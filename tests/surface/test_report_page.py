@@ -1,0 +1,73 @@
+"""``neardup report`` in a browser: it fetches nothing, fits small screens, and axe finds nothing wrong."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.browser import chromium, violations
+from support.command_line import Run, write_rows
+from support.plain_pages import HOSTILE, require_plain
+
+WORDS = [f"word{number}" for number in range(80)]
+LONG = "x" * 3000
+
+
+def made_rows() -> list[dict[str, object]]:
+    texts = []
+    for number in range(12):
+        words = [f"f{number // 4}{word}" for word in WORDS]
+        words[9 * (number % 4)] = f"changed{number}"
+        texts.append(" ".join(words) + f".\n{HOSTILE} {LONG if number == 5 else 'العربية'}")
+    ids = [f"{HOSTILE} {number}" if number % 2 else f"{number}{LONG}" for number in range(len(texts))]
+    return [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
+
+
+@pytest.fixture
+def out(run: Run, tmp_path: Path) -> Path:
+    write_rows(tmp_path / "documents.jsonl", [*made_rows(), {"id": "", "text": ""}])
+    result = run("dedup", tmp_path / "documents.jsonl", "-o", tmp_path / "out", "--threshold", 0.5, "--kinds")
+    assert result.status == 0, result.err
+    return tmp_path / "out"
+
+
+def test_the_page_of_a_report_is_for_everybody(run: Run, out: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run("report", out, "-o", page, "--pairs", 3).status == 0
+    require_plain(page.read_text(encoding="utf-8"))
+    with chromium() as browser:
+        for width, scheme in ((1200, "light"), (1200, "dark"), (420, "light"), (320, "dark")):
+            seen = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            asked: list[str] = []
+            said: list[str] = []
+            seen.on("request", lambda request, asked=asked: asked.append(request.url))
+            seen.on("console", lambda message, said=said: said.append(message.text))
+            seen.goto(page.as_uri())
+            assert asked == [page.as_uri()]
+            assert not said
+            assert seen.evaluate("document.documentElement.scrollWidth") <= width
+            assert violations(seen) == []
+            seen.close()
+
+
+def test_a_page_is_replaced_only_if_it_is_a_page_of_neardup(run: Run, out: Path, tmp_path: Path) -> None:
+    page, other = tmp_path / "report.html", tmp_path / "other.html"
+    other.write_text("<!DOCTYPE html><p>mine", encoding="utf-8")
+    first = run("report", out, "-o", page)
+    assert re.fullmatch(r"written  .*: [\d.]+ kB", first.out.strip().replace("\n", ""))
+    assert run("report", out, "-o", page).status == 2
+    assert run("report", out, "-o", page, "--overwrite").status == 0
+    assert run("report", out, "-o", other, "--overwrite").status == 2
+    assert other.read_text(encoding="utf-8") == "<!DOCTYPE html><p>mine"
+    assert "Allowed: A whole number from 0 to 100" in run("report", out, "-o", page, "--pairs", 101).err
+
+
+def test_a_report_reads_the_texts_where_they_are_now(run: Run, out: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    (tmp_path / "documents.jsonl").rename(tmp_path / "moved.jsonl")
+    assert run("report", out, "-o", page).status == 0
+    assert "it is not there" in page.read_text(encoding="utf-8")
+    assert run("report", out, "-o", page, "--inputs", tmp_path / "moved.jsonl", "--overwrite").status == 0
+    text = page.read_text(encoding="utf-8")
+    assert "it is not there" not in text
+    assert "The two texts" in text

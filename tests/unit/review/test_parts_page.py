@@ -1,0 +1,125 @@
+"""The frame, the filters and the tables of pages: documents and ids are hostile."""
+
+import pytest
+from jinja2 import UndefinedError
+
+from neardup.comparison.compare import compare
+from neardup.comparison.show.page import policy_for
+from neardup.io.writers.page import OutputPage
+from neardup.review.parts.charts import histogram
+from neardup.review.parts.frame import environment, self_contained, style
+from neardup.review.parts.pair import comparison
+from neardup.review.source import GroupLine, MemberLine, PairLine
+from support.plain_pages import HOSTILE, require_plain
+
+
+def group(**values: object) -> GroupLine:
+    fields = {"words": HOSTILE, "size": 3, "exact_copies": 1, "lowest": 0.7, "highest": 0.9999}
+    given = {**fields, "differs": HOSTILE, "stake": 1500, "decided": 0, "pairs": 2, **values}
+    return GroupLine(key=1, id=HOSTILE, **given)  # type: ignore[arg-type]
+
+
+def member(**values: object) -> MemberLine:
+    facts = {"representative": False, "exact_copy": False, "similarity": None, "containment": 0.5}
+    others = {"contained": None, "kind": HOSTILE, "kept": False, "reason": HOSTILE, "lost": HOSTILE}
+    given = {"words": HOSTILE, "size": 12, **facts, **others, "where": HOSTILE, **values}
+    return MemberLine(key=1, id=HOSTILE, metadata=((HOSTILE, HOSTILE),), **given)  # type: ignore[arg-type]
+
+
+PAIR = PairLine(1, 2, HOSTILE, HOSTILE, (HOSTILE, HOSTILE), 0.5, HOSTILE, "unsure", HOSTILE)
+
+
+def macro(name: str, *values: object, **named: object) -> str:
+    return str(getattr(environment().get_template("macros.html").module, name)(*values, **named))
+
+
+def test_a_self_contained_page_names_its_style_and_is_one_of_ours(tmp_path: object) -> None:
+    page = self_contained(environment(), "page.html", title=HOSTILE, generator="neardup report")
+    found = require_plain(page)
+    policies = [a["content"] for tag, a in found.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == [policy_for(style())]
+    assert "<style>" + style() + "</style>" in page
+    path = tmp_path / "page.html"  # type: ignore[operator]
+    path.write_text(page, encoding="utf-8")
+    assert OutputPage(path).is_own(path)
+
+
+def test_a_served_page_links_to_its_style_and_has_no_policy_of_its_own() -> None:
+    page = environment().get_template("page.html").render(title="Groups", style_href="/style.css")
+    assert '<link rel="stylesheet" href="/style.css">' in page
+    assert "http-equiv" not in page
+    assert "<style" not in page
+
+
+def test_a_missing_value_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        environment().get_template("page.html").render(style_href="/style.css")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: macro("groups", [group(), group(lowest=None)], "Groups", decided=True),
+        lambda: macro("members", [member(), member(representative=True)], "Members", link=lambda line: "#m"),
+        lambda: macro("pairs", [PAIR], "Pairs"),
+        lambda: macro("figures", [(HOSTILE, HOSTILE)]),
+        lambda: macro("notes", [HOSTILE]),
+        lambda: str(comparison(compare(HOSTILE + " a", HOSTILE + " b"), (HOSTILE, "B"), prefix="p1-")),
+    ],
+    ids=["groups", "members", "pairs", "figures", "notes", "comparison"],
+)
+def test_hostile_text_is_shown_as_text(made: object) -> None:
+    page = made() + '<p id="m"></p>'  # type: ignore[operator]
+    found = require_plain(page)
+    assert "<script>alert(1)</script>" in found.text
+    assert "\\u202e" in found.text
+
+
+def test_tables_call_their_caller_for_a_last_cell() -> None:
+    template = environment().from_string(
+        '{% import "macros.html" as parts %}'
+        '{% call(line) parts.pairs(pairs, "Pairs", more="Do") %}B{{ line.b }}{% endcall %}'
+    )
+    page = template.render(pairs=[PAIR])
+    assert '<td class="free" data-label="Do">B2</td>' in page
+    assert '<th scope="col">Do</th>' in page
+
+
+def test_the_histogram_has_its_numbers_as_a_table_and_needs_no_style() -> None:
+    edges, counts = (0.7, 0.8, 0.9, 1.0), (1, 0, 1_000_000)
+    page = str(histogram(edges, counts, line=0.8, measure="resemblance"))
+    found = require_plain(page)
+    bars = [attributes for tag, attributes in found.elements if tag == "rect"]
+    assert [bar["class"] for bar in bars] == ["bar below", "bar"]
+    assert all(float(bar["height"] or 0) >= 2 for bar in bars)
+    assert "threshold 0.8" in found.text
+    assert "1,000,000" in found.text
+    assert ("svg", "img") in {(tag, attributes.get("role") or "") for tag, attributes in found.elements}
+
+
+def test_a_histogram_without_pairs_says_so() -> None:
+    assert "There are no pairs." in str(histogram((0.7, 1.0), (0,), line=None, measure="resemblance"))
+    with pytest.raises(ValueError, match="one value more"):
+        histogram((0.7, 1.0), (0, 1), line=None, measure="resemblance")
+
+
+def test_a_bounded_comparison_is_short_whatever_the_texts() -> None:
+    lines = [f"line {number} of the long text with several words" for number in range(3000)]
+    other = [line + " changed" if number % 3 == 0 else line for number, line in enumerate(lines)]
+    found = compare("\n".join(lines), "\n".join(other))
+    page = str(comparison(found, ("A", "B"), prefix="p1-", most=5000, measures=False))
+    assert "the rest of them is not on this page" in page
+    assert len(page) < 0.2 * len(str(comparison(found, ("A", "B"), prefix="p1-")))
+    assert "Measures" not in page
+
+
+def test_a_bounded_comparison_shows_no_line_of_a_megabyte() -> None:
+    found = compare("x" * 1_000_000, "y" * 1_000_000)
+    assert len(str(comparison(found, ("A", "B"), prefix="p1-", most=5000))) < 20_000
+
+
+@pytest.mark.parametrize("most", [0, 300, 2000, 5000])
+def test_a_bounded_comparison_has_no_link_that_leads_nowhere(most: int) -> None:
+    blocks = [" ".join(f"word{block}x{number}" for number in range(12)) + ".\n" for block in range(40)]
+    moved = blocks[20:] + [f"new sentence {number} here.\n" for number in range(5)] + blocks[:20]
+    require_plain(str(comparison(compare("".join(blocks), "".join(moved)), ("A", "B"), prefix="p-", most=most)))

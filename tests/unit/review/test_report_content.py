@@ -1,0 +1,209 @@
+"""The report of a result: true figures, for every kind of run, of bounded size, and hostile documents are text."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neardup as nd
+from neardup.measures import MEASURES
+from neardup.review.report.chosen import SHOWN
+from neardup.review.report.groups import group_figures
+from neardup.review.report.links import bars, pair_figures
+from neardup.review.report.lists import GroupLists
+from neardup.review.report.page import report_page
+from neardup.review.report.reading import TextReading
+from neardup.run.found import Found
+from support.command_line import write_rows
+from support.plain_pages import HOSTILE, require_plain
+
+WORDS = [f"word{number}" for number in range(120)]
+
+
+def edited(number: int) -> str:
+    """A text of its own family of five: edited in some words, with words of its own at the end."""
+    words = [f"f{number // 5}{word}" for word in WORDS]
+    words[10 * (number % 5)] = f"changed{number}"
+    return " ".join([*words, *(f"own{number}x{place}" for place in range(number % 5))])
+
+
+TEXTS = [*map(edited, range(30)), edited(0), edited(7), "alone in the world with these words", ""]
+
+
+@pytest.fixture(scope="module")
+def found() -> Found:
+    return nd.find(TEXTS, threshold=0.6, audit=10, kinds=True)
+
+
+def stake_by_hand(found: Found) -> dict[object, int]:
+    """The text at stake of each group, one document at a time."""
+    size = {row["id"]: (row["bytes"], row["first"]) for row in found.ranks.to_pylist()}
+    amounts: dict[object, dict[int, int]] = {}
+    for row in found.groups.to_pylist():
+        if not row["kept"] and row["lost_shingles"]:
+            amount, first = size[row["id"]]
+            share = row["lost_shingles"] / row["shingles"]
+            amounts.setdefault(row["group"], {}).setdefault(first, round(amount * share))
+    return {group: sum(parts.values()) for group, parts in amounts.items()}
+
+
+def test_figures_of_groups_are_those_counted_one_by_one(found: Found) -> None:
+    groups = group_figures(found)
+    heads = groups.heads.to_pylist()
+    stake = stake_by_hand(found)
+    assert stake
+    assert {head: int(amount) for head, amount in zip(heads, groups.stake, strict=True) if amount} == stake
+    copies = set(found.copies["id"].to_pylist())
+    for number, head in enumerate(heads):
+        members = [row for row in found.groups.to_pylist() if row["group"] == head]
+        others = [row for row in members if not row["representative"]]
+        near = [row["similarity"] for row in others if row["id"] not in copies]
+        assert groups.size[number] == len(members)
+        assert groups.exact[number] == sum(row["id"] in copies for row in others)
+        assert (groups.lowest[number], groups.highest[number]) == (min(near), max(near))
+    by_stake = groups.by_stake(3).tolist()
+    assert [stake[heads[number]] for number in by_stake] == sorted(stake.values(), reverse=True)[:3]
+
+
+def test_pairs_are_inside_groups_or_between_them(found: Found) -> None:
+    group_of = dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))
+    pairs = pair_figures(found, group_figures(found))
+    ends = zip(found.pairs["id_a"].to_pylist(), found.pairs["id_b"].to_pylist(), strict=True)
+    assert pairs.between.tolist() == [group_of.get(a, "a") != group_of.get(b, "b") for a, b in ends]
+    assert pairs.value[pairs.lowest(4)].tolist() == sorted(found.pairs["resemblance"].to_pylist())[:4]
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.5, 0.7, 0.85, 1.0])
+def test_every_similarity_is_in_its_bar(threshold: float) -> None:
+    values = np.linspace(threshold, 1, 57)
+    edges, counts = bars(values, threshold)
+    assert sum(counts) == len(values)
+    assert len(counts) <= 40
+    assert edges[0] < threshold or threshold < 0.1
+    assert edges[-1] == 1
+    first = next(bar for bar, count in enumerate(counts) if count)
+    assert edges[first] <= threshold < edges[first + 1] or threshold == 1
+
+
+def test_a_report_shows_the_figures_and_the_pairs(found: Found) -> None:
+    page = report_page(found, title="a<b", pairs=4, groups=2, written="2026-11-22")
+    read = require_plain(page)
+    assert "Near-duplicates in a<b" in read.text
+    assert f"{found.run['counts']['removed']} can be removed as copies of others" in read.text
+    assert "of 6" in read.text
+    assert len(re.findall(r"Pair \d+:", read.text)) == 4
+    assert read.text.count("The two texts") == 4
+    assert "Written on 2026-11-22" in read.text
+    headings = [int(tag[1]) for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert headings[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_has_a_report(measure: str) -> None:
+    read = require_plain(report_page(nd.find(TEXTS[:10], threshold=0.5, measure=measure), pairs=2))
+    assert MEASURES[measure].in_words("literal") in read.text
+
+
+def test_runs_of_other_kinds_have_a_report() -> None:
+    first, second = TEXTS[:15], TEXTS[3:20]
+    runs = {
+        "fingerprints": nd.find(TEXTS[:15], threshold=0.5, sketch="simhash"),
+        "reference set": nd.find(second, against=first, threshold=0.5),
+        "chains": nd.find(TEXTS[:15], threshold=0.9, groups="components"),
+        "stricter": nd.find(TEXTS, threshold=0.5).at(0.8),
+        "none stays": nd.find(TEXTS[:15], threshold=0.5, keep="none"),
+        "nothing": nd.find([]),
+        "nothing alike": nd.find(TEXTS[-2:]),
+    }
+    for name, found in runs.items():
+        read = require_plain(report_page(found, pairs=3))
+        assert f"{found.run['counts']['read']}" in read.text, name
+        for empty in (0, 1):
+            require_plain(report_page(found, pairs=empty, groups=empty))
+
+
+def test_a_result_whose_texts_cannot_be_read_says_so_once(tmp_path: Path, found: Found) -> None:
+    found.save(tmp_path / "out")
+    read = require_plain(report_page(nd.load(tmp_path / "out")))
+    assert read.text.count("cannot be read") == 1
+    assert "they were in memory" in read.text
+    assert "The two texts" not in read.text
+    found.save(tmp_path / "whole", store_texts=True)
+    whole = require_plain(report_page(nd.load(tmp_path / "whole")))
+    assert "cannot be read" not in whole.text
+    assert "The two texts" in whole.text
+
+
+def test_hostile_documents_are_text(tmp_path: Path) -> None:
+    texts = [f"{HOSTILE} {edited(number)} {HOSTILE}" for number in range(6)]
+    texts += [edited(9).replace(" ", "") * 100, edited(9).replace(" ", "") * 100 + "y"]
+    ids = [f"{HOSTILE}{number}" for number in range(len(texts) - 1)] + ["x" * 100_000]
+    rows = [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
+    path = write_rows(tmp_path / "documents.jsonl", rows)
+    page = report_page(nd.find(path, threshold=0.4, kinds=True), title=HOSTILE)
+    assert len(page) < 1_000_000
+    read = require_plain(page)
+    assert "<script>alert(1)</script>" in read.text
+    assert "\\u202e" in read.text
+
+
+def test_a_page_is_bounded_however_long_the_texts_are() -> None:
+    long = "".join(f"word{number} in line {number // 7}.\n" for number in range(12_000))
+    texts = [long, long.replace("7", "x"), long[: len(long) // 2] + "other" * 50_000]
+    page = report_page(nd.find(texts, threshold=0.2))
+    assert len(page) < 3 * 20 * SHOWN
+    require_plain(page)
+
+
+@pytest.mark.parametrize(("pairs", "groups"), [(-1, 5), (101, 5), (5, 1001)])
+def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: int) -> None:
+    with pytest.raises(nd.SettingError, match="whole number"):
+        report_page(found, pairs=pairs, groups=groups)
+
+
+def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
+    assert found.missed is not None
+    account = {**found.run, "crowds": [{"representative": "<b>", "members": 1200, "pairs_left_out": 700}]}
+    missing = replace(found, missed=found.pairs.slice(3, 2), run=account)
+    read = require_plain(report_page(missing))
+    assert "missed by the run: resemblance" in read.text.lower()
+    assert "1,200" in read.text
+    assert "found no missed pair" in require_plain(report_page(found)).text
+
+
+def test_an_account_with_other_things_in_it_is_no_reason_to_stop(found: Found) -> None:
+    strange = {"inputs": 7, "against": [HOSTILE, None], "recall": {"statement": HOSTILE, "predicted": "all"}}
+    chaining = {**found.run["chaining"], "components_would_chain": [HOSTILE]}
+    account = {**found.run, **strange, "chaining": chaining, "warnings": [HOSTILE * 1000] * 1000}
+    page = report_page(replace(found, run=account))
+    require_plain(page)
+    assert len(page) < 1_000_000
+
+
+def test_without_stored_kinds_a_line_names_that_of_one_member() -> None:
+    found = nd.find(TEXTS[:10], threshold=0.6)
+    groups = group_figures(found)
+    lines = GroupLists(found, groups, pair_figures(found, groups), TextReading(found), 5)
+    assert lines.stake.lines
+    for line in lines.stake.lines:
+        worst = lines.worst(line)
+        assert worst is not None
+        assert line.differs == found.compare(worst.id, line.id).kind
+    copies = nd.find([TEXTS[0], TEXTS[0].upper()])
+    assert "case or punctuation only" in require_plain(report_page(copies)).text
+
+
+def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
+    words = [f"word{number}" for number in range(60)]
+    chain = [" ".join(words[begin : begin + 40]) for begin in (0, 3, 6, 9, 12)]
+    found = nd.find([*chain, f"{chain[0]} x", chain[2][:150]], threshold=0.5, lose=0.1).at(0.6)
+    unknown = sum(row["lost_shingles"] is None and not row["kept"] for row in found.groups.to_pylist())
+    assert unknown
+    assert found.run["lost"]["unknown"] == unknown
+    page = " ".join(require_plain(report_page(found)).text.split())
+    assert f"unknown for {unknown}" in page or "made from stored pairs" in page
+    assert "not known in full for 1 group," in page
