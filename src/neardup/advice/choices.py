@@ -32,7 +32,7 @@ SHINGLES = (("word", 3), ("word", 5), ("word", 8), ("char", 5), ("char", 9))
 TRIED_BYTES = 20_000_000
 """Other shingles are tried only on the first documents: characters make five times as many shingles."""
 
-COMPARED_BYTES = 500_000_000
+COMPARED_BYTES = 200_000_000
 """Other shingles are tried only on the first documents whose pairs have at most this many bytes of text."""
 
 RANDOM_PAIRS = 2000

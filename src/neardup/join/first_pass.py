@@ -161,7 +161,7 @@ class _KeptSets:
         self._sizes = [np.empty(0, np.int64)]
 
     def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
-        """Add the ``wanted`` sets (ascending), which have at most so many ``units``."""
+        """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
         self._bound += units
         if self._bound > self._most:
             self.open, self._hashes = False, np.empty(0, np.uint64)
