@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 
-from neardup.advice.gap import CLEAR, Gap, LinkTree, find_gap, groups_at, spanning_tree
+from neardup.advice.gap import CLEAR, MOST_TOGETHER, Gap, LinkTree, find_gap, groups_at, spanning_tree
 from neardup.advice.looks import SharedCounts
 from neardup.advice.record import Look
 from neardup.tables import Bools, Floats, Int64s
@@ -124,8 +124,8 @@ def _without_gap(counts: Sequence[SharedCounts], false: Bools, units: Int64s) ->
     if false.any():
         above = (1 + float(similar[false].max())) / 2
         return _outlook("template", chosen, "resemblance", max(threshold, rounded(above)), None, units)
-    links = spanning_tree(similar).similarity
-    if len(similar) >= FAMILY and links[-1] >= ALIKE:
+    n, links = len(similar), spanning_tree(similar).similarity
+    if n >= FAMILY and links[-1] >= ALIKE and (similar >= ALIKE).sum() > MOST_TOGETHER * n * (n - 1):
         lowest = int(links[-1] * 100) / 100
         return _outlook("one family", chosen, "resemblance", min(threshold, lowest), None, units)
     outcome = "no gap" if len(similar) and similar.max() >= ALIKE else "no near copies"
