@@ -21,6 +21,7 @@ from neardup.cli.option import with_options
 from neardup.cli.options import RECORDS, on_collections, on_files
 from neardup.cli.plan import plan
 from neardup.cli.report import report
+from neardup.cli.review import review
 from neardup.cli.search import search
 from neardup.cli.serve import serve
 from neardup.cli.show import show
@@ -74,6 +75,7 @@ _add(group, on_files.GroupOptions)
 _add(compare, on_files.CompareOptions)
 _add(show, on_files.ShowOptions)
 _add(report, on_files.ReportOptions)
+_add(review, on_files.ReviewOptions)
 _add(export, on_files.ExportOptions)
 _add(import_tags, on_files.ImportOptions, "import")
 _add(plan, on_files.PlanOptions)

@@ -45,6 +45,13 @@ class Reviewed:
     texts: bool = True
     """Whether texts can be read, so that pairs can be shown and words searched for."""
     notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ("duplicate", "keep both", "not alike", "unsure")
+    """The verdicts that it stores."""
+    marks: bool = True
+    """Whether it stores chosen representatives, fates and tags of documents, and decides all pairs of a kind."""
+    exports: tuple[str, ...] = ("groups", "decisions", "tags")
+    forms: tuple[str, ...] = ("csv", "jsonl", "parquet", "dat")
+    """The formats of exports."""
 
 
 @dataclass(frozen=True)

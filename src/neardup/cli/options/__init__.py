@@ -29,6 +29,7 @@ from neardup.cli.options.on_files import (
     ImportOptions,
     PlanOptions,
     ReportOptions,
+    ReviewOptions,
     ShowOptions,
     WarmOptions,
 )
@@ -39,6 +40,7 @@ RECORDS: Mapping[str, type] = {
     "compare": CompareOptions,
     "show": ShowOptions,
     "report": ReportOptions,
+    "review": ReviewOptions,
     "export": ExportOptions,
     "import": ImportOptions,
     "plan": PlanOptions,

@@ -159,6 +159,18 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReviewOptions:
+    """The options of ``neardup review``."""
+
+    out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    inputs: list[str] = shared.MOVED.field()
+    by: str = shared.BY_NAME.field()
+    host: str = shared.HOST.field()
+    port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER")
+    token_file: Path | None = shared.TOKEN_FILE.field()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExportOptions:
     """The options of ``neardup export``."""
 

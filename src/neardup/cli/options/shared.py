@@ -49,3 +49,8 @@ LITERAL = Declared(("--literal",), False, "The arguments are the documents thems
 COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
 NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")
 WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER")
+HOST = Declared(("--host",), "127.0.0.1", "Address to listen at; access from other machines needs tokens.", "NAME")
+TOKEN_FILE = Declared(("--token-file",), None, "File with lines of read TOKEN or write TOKEN.", "FILE")
+BY_NAME = Declared(
+    ("--by",), "", "Your name in the history of decisions; by default that of your account.", "NAME"
+)

@@ -65,7 +65,18 @@ class CollectionDesk:
         threshold = self._threshold()
         facts = tuple((name, f"{info[name]:,}") for name in ("documents", "groups"))
         return Reviewed(
-            self._title, "resemblance", threshold, True, info["groups"], info["documents"], facts, NAMES, True
+            self._title,
+            "resemblance",
+            threshold,
+            True,
+            info["groups"],
+            info["documents"],
+            facts,
+            NAMES,
+            verdicts=tuple(VERDICTS.values()),
+            marks=False,
+            exports=("groups", "decisions"),
+            forms=("jsonl",),
         )
 
     def groups(self, question: Question) -> GroupList:
