@@ -17,7 +17,7 @@ from test_determinism import of_tables, without_costs
 import neardup as nd
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import common_shingles
+from neardup.join import common_shingles, shingle_store
 from neardup.join.base_documents import open_base
 from neardup.run.find import run
 from neardup.run.save import save
@@ -147,13 +147,40 @@ def test_results_depend_neither_on_the_key_nor_on_threads_nor_on_room(
     form: dict[str, Any], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
-    for number, (key, threads, held) in enumerate([("00", 1, 1 << 26), ("7f", 2, 1 << 26), ("a1", 2, 0)]):
+    for number, (key, threads, held) in enumerate(
+        [("00", 1, 1 << 26), ("7f", 2, 1 << 26), ("a1", 2, 0), ("5c", 2, 2000)]
+    ):
         monkeypatch.setenv("NEARDUP_KEY", key * 32)
-        monkeypatch.setattr(common_shingles, "HELD_SHINGLES", held)
+        monkeypatch.setattr(shingle_store, "HELD_SHINGLES", held)
         tables, account = saved(tmp_path / str(number), file, threads=threads, **form)
         made.append((tables, account))
-    assert made[0] == made[1] == made[2]
+    assert made[0] == made[1] == made[2] == made[3]
     assert len(made[0][0]["pairs.parquet"]) > 1000
+
+
+@pytest.mark.parametrize("form", [{"ignore_common": 0.02}, {"ignore_common": 0.05, "measure": "vocabulary"}])
+def test_the_order_of_the_documents_changes_neither_common_text_nor_pairs(form: dict[str, Any]) -> None:
+    texts = list(own())
+    order = np.random.default_rng(3).permutation(len(texts))
+    form = {"method": "exact", "threshold": 0.4, "pairs": "all", **form}
+    plain, shuffled = nd.find(texts, **form), nd.find([texts[k] for k in order], **form)
+    assert plain.common is not None
+    assert plain.common.equals(shuffled.common)
+    moved = {(min(pair), max(pair)): counts for pair, counts in numbered(shuffled, order).items()}
+    assert moved == numbered(plain, np.arange(len(texts)))
+    assert len(moved) > 10
+
+
+def numbered(found: nd.Found, order: Any) -> dict[tuple[int, int], tuple[int, frozenset[tuple[int, int]]]]:
+    """Return the counts of each pair under the numbers that its documents have in ``order``."""
+    rows = found.pairs.to_pylist()
+    return {
+        (int(order[row["id_a"]]), int(order[row["id_b"]])): (
+            row["shared"],
+            frozenset({(int(order[row["id_a"]]), row["size_a"]), (int(order[row["id_b"]]), row["size_b"])}),
+        )
+        for row in rows
+    }
 
 
 @pytest.mark.parametrize("share", [0.01, 0.02, 0.1, 0.5])

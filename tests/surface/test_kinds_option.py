@@ -40,11 +40,33 @@ def test_the_kinds_are_those_of_compare() -> None:
     assert found.pairs.schema.names[-1] == "kind"
 
 
+def test_the_kinds_of_copies_are_those_of_compare() -> None:
+    first = "Hand in your travel costs, with all receipts."
+    texts = [
+        first,
+        first.upper(),
+        first,
+        f"{first}\r\n",
+        "\ufeff" + first,
+        "Cafe\u0301 au lait",
+        "Caf\xe9 au lait",
+        "x",
+    ]
+    found = nd.find(texts, kinds=True)
+    copies = found.copies.to_pylist()
+    assert [(row["id"], row["copy_of"]) for row in copies] == [(1, 0), (2, 0), (3, 0), (4, 0), (6, 5)]
+    for row in copies:
+        assert row["kind"] == nd.compare(texts[row["copy_of"]], texts[row["id"]]).kind
+    assert {row["kind"] for row in copies} == {"identical text", "case or punctuation only"}
+    assert nd.find(["a b c"], kinds=True).copies.schema.names == ["id", "copy_of", "kind"]
+
+
 def test_nothing_else_changes() -> None:
     plain, found = found_with(), found_with(kinds=True)
     assert "kinds" not in plain.run
     assert plain.pairs.equals(found.pairs.drop_columns("kind"))
     assert plain.groups.equals(found.groups)
+    assert plain.copies.equals(found.copies.drop_columns("kind"))
     changed = {name for name in found.run if found.run[name] != plain.run.get(name)}
     assert changed <= {"kinds", "settings", "settings_digest", "seconds", "peak_memory_bytes"}
 
@@ -122,6 +144,8 @@ def test_stored_loaded_and_regrouped(run: Run, tmp_path: Path) -> None:
     again = nd.load(stricter)
     assert sum(again.run["kinds"].values()) == again.pairs.num_rows < loaded.pairs.num_rows
     assert again.run["kinds"] == loaded.at(0.8).run["kinds"]
+    assert again.copies.equals(loaded.copies)
+    assert "kind" in loaded.copies.column_names
 
 
 def test_a_changed_kind_is_refused(tmp_path: Path) -> None:

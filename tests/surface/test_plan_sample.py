@@ -174,3 +174,28 @@ def test_every_part_of_the_advice_is_documented() -> None:
     parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap, Seen, Look, InCommon, Around, Apart)
     names = {name for part in parts for name in part.__dataclass_fields__}
     assert not [name for name in names if f"`{name}`" not in section and name not in ("slots", "recall")]
+
+
+def test_the_options_of_a_run_are_repeated(run: Run, mails: Path, tmp_path: Path) -> None:
+    footer = tmp_path / "a footer.txt"
+    footer.write_text("a footer of seven words in all", encoding="utf-8")
+    options = ["--ignore", footer, "--within", "id", "--keep", "first", "--lose", "0.5", "--ignore-common", "0.9"]
+    done = run("plan", mails, *map(str, options), "--json")
+    assert done.status == 0, done.err
+    advice = json.loads(done.out)
+    assert f"--ignore '{footer}'" in advice["recommended"]["command"]
+    assert "--within id --keep first --lose 0.5" in advice["recommended"]["command"]
+    assert all(step["pairs"] == 0 for step in advice["thresholds"])  # each id is unique
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--within", "lang"], "--within was given without documents"),
+        (["--simhash", "--lose", "0.1"], "--lose cannot be given together with --simhash"),
+    ],
+)
+def test_options_of_a_run_need_documents(run: Run, arguments: list[str], said: str) -> None:
+    refused = run("plan", *arguments)
+    assert refused.status == 2
+    assert said in refused.err

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.advice.around import around
-from neardup.advice.boilerplate import boilerplate
-from neardup.advice.choices import TRIED_BYTES, band_choices, shingle_choices, unit_counts
-from neardup.advice.looks import KINDS, counts_of, to_look_at, weights_of
-from neardup.advice.outlook import Outlook, look
+from neardup.advice.boilerplate import boilerplate, in_words
+from neardup.advice.choices import TRIED_BYTES, band_choices, base_of, shingle_choices, unit_counts
+from neardup.advice.looks import KINDS, SharedCounts, counts_of, to_look_at, weights_of
+from neardup.advice.outlook import Separation, look
 from neardup.advice.page import html
 from neardup.advice.plot import svg
 from neardup.advice.recommend import recommend
@@ -22,20 +23,25 @@ from neardup.advice.sample import SampledTexts, take
 from neardup.advice.shape import TEMPLATE, common_text, traits
 from neardup.advice.shown import lines
 from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
-from neardup.advice.templates import find_templates
+from neardup.advice.templates import common_share, find_templates
 from neardup.advice.traps import numbers_only, traps
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
+from neardup.join.base_documents import BaseDocuments, open_base
 from neardup.lsh.bands import plan
+from neardup.run.asked_columns import check_columns
 from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
 from neardup.settings import Settings
 from neardup.tables import Bools
 
 NOT_TOLD = ("encoding", "delimiter", "threads")
-ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *NOT_TOLD)
+SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sources")
+"""The settings that decide what counts, which documents may be pairs, and which one stays."""
+
+ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *SELECTION, *NOT_TOLD)
 """The settings that ``advise`` accepts."""
 
 LEAST_THRESHOLD = 0.1
@@ -60,16 +66,19 @@ def advise(
     *,
     text: str | None = None,
     id: str | None = None,
+    ignore: object | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Advice:
     """Read a sample of the documents and report the effect of the settings on them.
 
-    ``documents``, ``text`` and ``id`` are those of :func:`neardup.find`; ``settings`` are threshold, recall,
-    slots, sketch, unit, length, groups, encoding, delimiter and threads. Reads at most the first 100,000 documents
-    or 200 MB (40 MB for character shingles), and reports if it stopped there. Pairs are joined exactly down to
-    resemblance .3. All pairs of up to 2,000 documents are counted by several kinds of shingles, to find the gap
-    between relatives and strangers, which the recommended command uses.
+    ``documents``, ``text``, ``id`` and ``ignore`` are those of :func:`neardup.find`; ``settings`` are threshold,
+    recall, slots, sketch, unit, length, groups, ignore_common, within, across, keep, lose, count, sources,
+    encoding, delimiter and threads. The recommended command repeats those that it does not choose itself.
+    Reads at most the first 100,000 documents or 200 MB (40 MB for character shingles), and reports if it stopped
+    there. Pairs are joined exactly down to resemblance .3. All pairs of up to 2,000 documents are counted by
+    several kinds of shingles, to find the gap between relatives and strangers, which the recommended command
+    uses.
 
     Raises SettingError for settings out of range, and InputError for documents that cannot be used.
 
@@ -83,7 +92,11 @@ def advise(
     chosen = checked(settings)
     opened = open_documents(documents, reading=chosen.reading)
     words = [str(documents)] if isinstance(documents, str | Path) else ["IN"]
-    return advise_on(opened, choose_columns(opened, text, id), chosen, words, progress or Silent())
+    columns = choose_columns(opened, text, id)
+    base = open_base(ignore, columns, chosen)
+    names = [] if base is None else [ignore] if isinstance(ignore, str | Path) else list(ignore)  # type: ignore[call-overload]
+    words += [part for name in names for part in ("--ignore", str(name))]
+    return advise_on(opened, columns, chosen, words, progress or Silent(), base)
 
 
 def checked(values: dict[str, Any]) -> Settings:
@@ -93,7 +106,7 @@ def checked(values: dict[str, Any]) -> Settings:
         raise SettingError(
             f"Advice cannot be asked for with {', '.join(strange)}",
             f"The settings {', '.join(ADVISED)}",
-            "Leave it out: the sample is always joined exactly",
+            "Leave it out: the sample is always joined exactly, by resemblance, and nothing is written",
         )
     settings = Settings.of(**values)
     if settings.by_simhash:
@@ -114,10 +127,20 @@ def checked(values: dict[str, Any]) -> Settings:
 
 
 def advise_on(
-    documents: Documents, columns: Chosen, settings: Settings, words: Sequence[str], progress: Progress
+    documents: Documents,
+    columns: Chosen,
+    settings: Settings,
+    words: Sequence[str],
+    progress: Progress,
+    ignore: BaseDocuments | None = None,
 ) -> Advice:
-    """Return advice on opened documents; ``words`` name them on the recommended command line."""
-    sample = take(documents, columns, settings.shingles.unit, progress)
+    """Return advice on opened documents.
+
+    ``words`` name them, and the base texts to ``ignore``, on the recommended command line. Raises InputError if a
+    column that the settings name is missing or of the wrong type.
+    """
+    check_columns(documents, settings)
+    sample = take(documents, columns, settings, ignore, progress)
     if not len(sample.texts):
         way = _first_problem(sample) or "Check that this is the right file"
         raise InputError("The documents hold no row that can be read", "At least one document", way)
@@ -131,12 +154,12 @@ def advise_on(
             results[value] = at(found, value, sample, settings)
             advance(1)
     with progress.stage("choices", None, "choices") as advance:
-        shingles = tuple(shingle_choices(sample, settings))
+        shingles = tuple(shingle_choices(sample, found, settings))
     units = unit_counts(sample.texts, settings)
     stock = _stock(results[threshold], sample, units, settings)
     bands = tuple(band_choices(found.pairs, settings))
     with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
-        seen, chosen, line = _looked(sample, units > 0, found, settings, advance)
+        seen, choice, line = _looked(sample, units > 0, found, settings, advance)
     taken = _taken(sample, found)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
@@ -155,25 +178,31 @@ def advise_on(
         ),
         seen=seen,
         around=line,
-        recommended=recommend(taken, seen, chosen, bands, settings, words),
+        recommended=recommend(taken, seen, choice, bands, settings, words),
     )
 
 
 def _looked(
     sample: SampledTexts, full: Bools, found: Found, settings: Settings, advance: Callable[[int], None]
-) -> tuple[Seen, Outlook, Around]:
+) -> tuple[Seen, Separation, Around]:
     """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
     numbers = to_look_at(sample, full, found)
-    taken = sample.texts.take(pa.array(numbers))
+    taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings).of(numbers)
+
+    def counted_by(asked: Settings) -> Iterator[SharedCounts]:
+        for kind in KINDS:
+            yield counts_of(taken, kind, asked, base_of(sample, kind.settings(asked)), related)
+
     counts = []
-    for kind in KINDS:
-        counts.append(counts_of(taken, kind, settings))
+    for one in counted_by(settings):
+        counts.append(one)
         advance(1)
     texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
     ids = [sample.ids[k].as_py() for k in numbers.tolist()]
     units = unit_counts(taken, Settings())
     templates = find_templates(texts, counts[0])
-    looks, chosen = look(counts, templates.false, units, weights_of(numbers, found))
+    weights = weights_of(numbers, found)
+    looks, chosen = look(counts, templates.false, units, weights)
     seen = Seen(
         documents=len(numbers),
         bytes=int(sample.sizes[numbers].sum()),
@@ -182,7 +211,14 @@ def _looked(
         common=common_text(texts, chosen),
         traits=tuple(traits(texts, units, counts, chosen, templates)),
     )
-    return seen, chosen, around(ids, texts, chosen)
+    choice = Separation(chosen, looks)
+    share = None if len(sample.base) or settings.base.ignore_common else common_share(templates, len(numbers))
+    if chosen.outcome == "template" and share is not None:
+        left = list(counted_by(replace(settings, base=replace(settings.base, ignore_common=share))))
+        again, chosen = look(left, find_templates(texts, left[0]).false, units, weights)
+        if chosen.outcome != "template":
+            choice = Separation(chosen, again, share)
+    return seen, choice, around(ids, texts, choice.outlook)
 
 
 def _taken(sample: SampledTexts, found: Found) -> Taken:
@@ -202,10 +238,10 @@ def _taken(sample: SampledTexts, found: Found) -> Taken:
 
 def _stock(found: Found, sample: SampledTexts, units: Any, settings: Settings) -> Boilerplate | None:
     """Find boilerplate in the documents to keep: text shared by versions of one document does not count."""
-    first = len(sample.first(TRIED_BYTES))
+    first = len(sample.first(TRIED_BYTES).texts)
     full = np.flatnonzero(units[:first] > 0)
     kept = np.setdiff1d(full, found.removed["id"].to_numpy())
-    return boilerplate(sample.texts.take(pa.array(kept)), settings)
+    return boilerplate(sample.texts.take(pa.array(kept)), settings, base_of(sample, in_words(settings)))
 
 
 def _first_problem(sample: SampledTexts) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from neardup.advice.choices import sets_of
 from neardup.advice.record import Boilerplate
 from neardup.settings import Settings
+from neardup.sketch.base_text import NO_BASE_TEXT, BaseText
 from neardup.tables import UInt64s
 from neardup.text.normalise import tokens
 
@@ -20,15 +21,16 @@ FEW = 20
 SHOWN_WORDS = 40
 
 
-def boilerplate(texts: pa.Array, settings: Settings) -> Boilerplate | None:
+def boilerplate(texts: pa.Array, settings: Settings, base: BaseText = NO_BASE_TEXT) -> Boilerplate | None:
     """Find the boilerplate of texts (large_binary[n]) without near copies; None if there are too few texts.
 
-    Counts words even if shingles are characters: a common run of letters is not a passage.
+    ``base`` does not count. Counts words even if shingles are characters: a common run of letters is not a
+    passage.
     """
     if len(texts) < FEW:
         return None
-    words = settings if settings.shingles.unit == "word" else Settings()
-    sets = sets_of(texts, words)
+    words = in_words(settings)
+    sets = sets_of(texts, words, base)
     hashes, documents = np.unique(sets.hashes, return_counts=True)
     common = hashes[documents > COMMON * len(texts)]
     counted = np.concatenate(([0], np.cumsum(np.isin(sets.hashes, common))))
@@ -40,6 +42,12 @@ def boilerplate(texts: pa.Array, settings: Settings) -> Boilerplate | None:
     first = int(np.searchsorted(sets.offsets, np.flatnonzero(np.isin(sets.hashes, most))[0], side="right")) - 1
     passage = _passage(texts[first].as_py().decode("utf-8", "replace"), most, common, words)
     return Boilerplate(len(texts), length, float(of_each.mean()), passage, int(documents.max()))
+
+
+def in_words(settings: Settings) -> Settings:
+    """Return the settings themselves, or runs of words instead of runs of characters."""
+    by_word = settings.shingles.unit == "word"
+    return settings if by_word else Settings.of(ignore_common=settings.base.ignore_common)
 
 
 def _passage(text: str, seeds: UInt64s, common: UInt64s, settings: Settings) -> str:

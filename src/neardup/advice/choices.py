@@ -6,17 +6,21 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.advice.record import BandChoice, ShingleChoice
 from neardup.advice.sample import SampledTexts
 from neardup.advice.spread import alike, exactly
 from neardup.errors import SettingError
+from neardup.join.common_shingles import most_documents
 from neardup.join.criterion import every_pair
 from neardup.join.missing import missed_with
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import verify_pairs
 from neardup.lsh.bands import Plan, plan
+from neardup.run.found import Found
 from neardup.settings import Settings, ratio
+from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets, sign
 from neardup.tables import Floats, Int64s, column
 from neardup.text.keys import process_key
@@ -27,6 +31,9 @@ SHINGLES = (("word", 3), ("word", 5), ("word", 8), ("char", 5), ("char", 9))
 
 TRIED_BYTES = 20_000_000
 """Other shingles are tried only on the first documents: characters make five times as many shingles."""
+
+COMPARED_BYTES = 200_000_000
+"""Other shingles are tried only on the first documents whose pairs have at most this many bytes of text."""
 
 RANDOM_PAIRS = 2000
 HIGH = 0.95
@@ -66,21 +73,35 @@ def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
     return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
-def shingle_choices(sample: SampledTexts, settings: Settings) -> Iterator[ShingleChoice]:
-    """Yield the results of words and characters of several lengths (and the given ones) at the threshold."""
-    texts = sample.first(TRIED_BYTES)
+def shingle_choices(sample: SampledTexts, found: Found, settings: Settings) -> Iterator[ShingleChoice]:
+    """Yield the results of words and characters of several lengths (and the given ones) at the threshold.
+
+    The first documents are tried, fewer of a crowd in which most are alike: see TRIED_BYTES and COMPARED_BYTES.
+    ``found`` holds the pairs of the sample.
+    """
+    first = sample.first(min(TRIED_BYTES, _affordable(sample, found)))
     own = (settings.shingles.unit, settings.shingles.length)
     for unit, length in dict.fromkeys((own, *SHINGLES)):
         values = {**settings.as_dict(), "unit": unit, "length": length}
-        yield shingle_choice(texts, Settings.of(**values))
+        yield shingle_choice(first, Settings.of(**values))
 
 
-def shingle_choice(texts: pa.Array, settings: Settings) -> ShingleChoice:
-    """Return the results of the shingles of ``settings`` on the texts (large_binary[n])."""
+def _affordable(sample: SampledTexts, found: Found) -> int:
+    """Return the bytes of the first documents whose pairs together have at most COMPARED_BYTES of text."""
+    sizes = sample.sizes
+    a, b = column(found.pairs, "id_a"), column(found.pairs, "id_b")
+    last = np.maximum(a, b)
+    of_each = np.bincount(last, sizes[a] + sizes[b], minlength=len(sizes))
+    fits = int(np.searchsorted(np.cumsum(of_each), COMPARED_BYTES, side="right"))
+    return int(sizes[:fits].sum())
+
+
+def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:
+    """Return the results of the shingles of ``settings`` on the sample."""
     unit, length, threshold = settings.shingles.unit, settings.shingles.length, settings.search.threshold
-    found = exactly(texts, threshold, settings)
-    units, sets = unit_counts(texts, settings), sets_of(texts, settings)
-    full = units > 0
+    texts, found = sample.texts, exactly(sample, threshold, settings)
+    units, sets = unit_counts(texts, settings), sets_of(texts, settings, base_of(sample, settings))
+    full = sets.sizes > 0
     once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
     median, high = np.quantile(random_resemblances(sets, once), [0.5, HIGH])
     documents = max(int(full.sum()), 1)
@@ -120,9 +141,30 @@ def unit_counts(texts: pa.Array, settings: Settings) -> Int64s:
     return units
 
 
-def sets_of(texts: pa.Array, settings: Settings) -> ShingleSets:
-    """Return the shingle set of every text, in order; the set of a text without a token is empty."""
-    return shingle_sets(texts, np.arange(len(texts)), settings, process_key())
+def sets_of(texts: pa.Array, settings: Settings, base: BaseText = NO_BASE_TEXT) -> ShingleSets:
+    """Return the shingle set of every text, in order, without ``base``; empty for a text without a token."""
+    rows = np.arange(len(texts))
+    if len(base):
+        return left_sets(texts, rows, settings, process_key(), "shingles", base)
+    return shingle_sets(texts, rows, settings, process_key())
+
+
+def base_of(sample: SampledTexts, settings: Settings) -> BaseText:
+    """Return the shingles of ``settings`` that do not count: of the base texts, and those that are too common.
+
+    They are learned from the first documents of the sample, see TRIED_BYTES.
+    """
+    ignored = base_text_of(sample.base, settings, process_key()) if len(sample.base) else NO_BASE_TEXT
+    if not settings.base.ignore_common:
+        return ignored
+    texts = sample.first(TRIED_BYTES).texts
+    if not len(texts):
+        return ignored
+    once = pc.unique(texts)
+    sets = sets_of(once, settings, ignored)
+    hashes, documents = np.unique(sets.hashes, return_counts=True)
+    different = int((unit_counts(once, settings) > 0).sum())
+    return ignored | BaseText(hashes[documents > most_documents(settings, different)], np.empty(0, np.uint64))
 
 
 def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:

@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from neardup.advice.choices import sets_of
 from neardup.advice.sample import SampledTexts
+from neardup.join.related import EVERYONE, Related
 from neardup.kernels.join.all_counts import count_all
 from neardup.kernels.union_find import unite
 from neardup.run.found import Found
 from neardup.settings import Settings
+from neardup.sketch.base_text import NO_BASE_TEXT, BaseText
 from neardup.tables import Bools, Floats, Int64s
 
 MOST_DOCUMENTS, MOST_BYTES, MOST_WORK = 2000, 24_000_000, 24_000_000_000
@@ -119,9 +121,14 @@ def weights_of(numbers: Int64s, found: Found) -> Int64s:
     return np.minimum(often[numbers], MOST_COPIES)
 
 
-def counts_of(texts: pa.Array, kind: RunKind, asked: Settings) -> SharedCounts:
-    """Count the shingles of every text (large_binary[n]) and those any two share."""
-    sets = sets_of(texts, kind.settings(asked))
+def counts_of(
+    texts: pa.Array, kind: RunKind, asked: Settings, base: BaseText = NO_BASE_TEXT, related: Related = EVERYONE
+) -> SharedCounts:
+    """Count the shingles of every text (large_binary[n]) and those any two share.
+
+    Shingles of ``base`` do not count, and documents that are not ``related`` share none.
+    """
+    sets = sets_of(texts, kind.settings(asked), base)
     n = len(texts)
     order = np.argsort(sets.hashes, kind="stable")
     owners = np.repeat(np.arange(n, dtype=np.int32), sets.sizes)[order]
@@ -132,6 +139,9 @@ def counts_of(texts: pa.Array, kind: RunKind, asked: Settings) -> SharedCounts:
     elements[order] = np.cumsum(fresh) - 1
     shared = np.zeros((n, n), np.int32)
     count_all(elements, sets.offsets, owners, begin, shared)
+    if related.restricts:
+        a, b = np.divmod(np.arange(n * n), n)
+        shared[~related.may_pair(a, b).reshape(n, n)] = 0
     return SharedCounts(kind, shared, sets.sizes)
 
 

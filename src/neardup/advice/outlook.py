@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 
-from neardup.advice.gap import CLEAR, Gap, LinkTree, find_gap, groups_at, spanning_tree
+from neardup.advice.gap import CLEAR, MOST_TOGETHER, Gap, LinkTree, find_gap, groups_at, spanning_tree
 from neardup.advice.looks import SharedCounts
 from neardup.advice.record import Look
 from neardup.tables import Bools, Floats, Int64s
@@ -31,6 +31,9 @@ NO_GAP = ("char", 9, 0.8)
 ALIKE = 0.5
 """Without a gap, some pair must reach this resemblance, or there are no near copies."""
 
+FAMILY = 4
+"""Fewer documents than this are not called one family: strangers in one template look the same."""
+
 SAME_GROUPS = 0.98
 """Groups around representatives are preferred to chains that find at most this much more."""
 
@@ -49,6 +52,18 @@ class Outlook:
     gap: Gap | None
     chained_pairs: int
     principal_pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """The recommended separation, and the looks that it is chosen from.
+
+    ``ignore_common`` is the share of documents from which on their common text does not count in it; 0: it counts.
+    """
+
+    outlook: Outlook
+    looks: tuple[Look, ...]
+    ignore_common: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +124,10 @@ def _without_gap(counts: Sequence[SharedCounts], false: Bools, units: Int64s) ->
     if false.any():
         above = (1 + float(similar[false].max())) / 2
         return _outlook("template", chosen, "resemblance", max(threshold, rounded(above)), None, units)
+    n, links = len(similar), spanning_tree(similar).similarity
+    if n >= FAMILY and links[-1] >= ALIKE and (similar >= ALIKE).sum() > MOST_TOGETHER * n * (n - 1):
+        lowest = int(links[-1] * 100) / 100
+        return _outlook("one family", chosen, "resemblance", min(threshold, lowest), None, units)
     outcome = "no gap" if len(similar) and similar.max() >= ALIKE else "no near copies"
     return _outlook(outcome, chosen, "resemblance", threshold, None, units)
 
@@ -120,7 +139,7 @@ def _outlook(
     tree = spanning_tree(similar)
     chained = pairs_in(groups_at(tree, threshold))
     principal = pairs_in(_principal(similar, threshold, units))
-    chains = gap is not None and principal < SAME_GROUPS * chained
+    chains = (gap is not None or outcome == "one family") and principal < SAME_GROUPS * chained
     groups = "components" if chains else "principal"
     return Outlook(outcome, counts, measure, threshold, groups, similar, tree, gap, chained, principal)
 

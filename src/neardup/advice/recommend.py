@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from neardup.advice.outlook import Outlook
+from neardup.advice.outlook import Outlook, Separation
 from neardup.advice.record import BandChoice, Look, Recommendation, Seen, Taken
 from neardup.display import counted, percent, similarity
 from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings
+from neardup.settings.rules import KEEP_NONE
 
 TOLD = ("threshold", "unit", "length", "method", "measure", "groups")
 """Settings that a recommended command always names."""
@@ -19,19 +20,28 @@ NOUNS = {"word": "words", "char": "characters"}
 
 
 def recommend(
-    taken: Taken, seen: Seen, chosen: Outlook, bands: Sequence[BandChoice], asked: Settings, words: Sequence[str]
+    taken: Taken,
+    seen: Seen,
+    choice: Separation,
+    bands: Sequence[BandChoice],
+    asked: Settings,
+    words: Sequence[str],
 ) -> Recommendation:
     """Return the settings to use with these documents; ``words`` name the documents on the command line.
 
-    Without near copies, the settings stay as asked.
+    Without near copies, the settings stay as asked, and so does everything that is not chosen from the sample.
     """
-    values = dict(asked.as_dict())
-    if seen.outcome != "no near copies":
+    values, chosen = dict(asked.as_dict()), choice.outlook
+    if choice.ignore_common:
+        values["ignore_common"] = choice.ignore_common
+    if chosen.outcome != "no near copies":
         kind = chosen.counts.kind
         values |= {"unit": kind.unit, "length": kind.length, "measure": chosen.measure}
         values |= {"threshold": chosen.threshold, "groups": chosen.groups}
+    if asked.keep.keep == KEEP_NONE:
+        values["groups"] = "components"
     values["method"] = "exact" if taken.complete else "auto"
-    reasons = [*_reasons(seen, chosen), _why_method(taken, bands, asked)]
+    reasons = [*_why_ignored(choice), *_reasons(seen, choice, asked), _why_method(taken, bands, asked)]
     return Recommendation(command_line(words, values), values, tuple(reasons))
 
 
@@ -48,7 +58,7 @@ def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
         for name, value in values.items()
         if name in TOLD or _plain(value) != _plain(FIELDS[name].default)
         for one in (value if isinstance(value, list | tuple) else (value,))
-        for part in (FIELDS[name].option, quoted(str(one)))
+        for part in ((FIELDS[name].option,) if one is True else (FIELDS[name].option, quoted(str(one))))
     ]
     return " ".join(["neardup dedup", *map(quoted, words), "-o cleaned", *told])
 
@@ -69,21 +79,32 @@ def quoted(word: str) -> str:
     return f"$'{escaped}'"
 
 
-def _reasons(seen: Seen, chosen: Outlook) -> Iterator[str]:
-    if seen.outcome == "no near copies":
+def _why_ignored(choice: Separation) -> Iterator[str]:
+    if choice.ignore_common:
+        yield (
+            f"--ignore-common {choice.ignore_common:g}: text in more than that share of the documents does not "
+            "count, so documents in a template are compared by their contents; common.parquet lists that text. If "
+            "you have the empty form, --ignore FORM is more exact. If a column holds the subject, such as a "
+            "customer or a case, add --within COLUMN."
+        )
+
+
+def _reasons(seen: Seen, choice: Separation, asked: Settings) -> Iterator[str]:
+    chosen = choice.outlook
+    if chosen.outcome == "no near copies":
         yield (
             "No near copies were found in the documents looked at: by no kind of shingles do some pairs stand out "
             "from the others. The command removes exact copies, and near copies in the rest if there are any."
         )
         return
-    if seen.outcome == "gap":
-        look = look_of(seen.looks, chosen)
-        yield _why_shingles(seen, chosen, look)
+    if chosen.outcome == "gap":
+        look = look_of(choice.looks, chosen)
+        yield _why_shingles(seen, choice, look)
         yield _why_measure(seen, chosen)
         yield _why_threshold(chosen, look)
     else:
-        yield from _cautious(seen, chosen)
-    yield _why_groups(seen, chosen)
+        yield from _cautious(chosen)
+    yield _why_groups(chosen, asked)
 
 
 def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
@@ -93,12 +114,12 @@ def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
     return next(look for look in looks if (look.unit, look.length, look.measure) == wanted)
 
 
-def _why_shingles(seen: Seen, chosen: Outlook, look: Look) -> str:
-    kind = chosen.counts.kind
+def _why_shingles(seen: Seen, choice: Separation, look: Look) -> str:
+    kind = choice.outlook.counts.kind
     traits = {trait.name for trait in seen.traits}
     runs = f"--unit {kind.unit} --length {kind.length}: runs of {kind.length} {NOUNS[kind.unit]}"
     others = [
-        other for other in seen.looks if other.clear and (other.unit, other.length) != (kind.unit, kind.length)
+        other for other in choice.looks if other.clear and (other.unit, other.length) != (kind.unit, kind.length)
     ]
     if "noise" in traits and kind.unit == "char":
         return f"{runs} stay equal between the errors of a noisy text; runs of words do not."
@@ -146,13 +167,20 @@ def _up(value: float) -> str:
     return f"{-(-value * 100 // 1) / 100:.2f}"
 
 
-def _cautious(seen: Seen, chosen: Outlook) -> Iterator[str]:
+def _cautious(chosen: Outlook) -> Iterator[str]:
     kind = chosen.counts.kind
-    if seen.outcome == "template":
+    if chosen.outcome == "template":
         yield (
             f"--threshold {chosen.threshold:g}: strangers in one template are as alike as versions of one text. "
             "This is "
             "above all such pairs, so no document goes only because it is in the same template."
+        )
+    elif chosen.outcome == "one family":
+        yield (
+            f"--threshold {chosen.threshold:g}: all documents are one family. Each one reaches this resemblance "
+            "with another one, and no strangers in the sample show where the family ends. Add other documents to "
+            "the sample, or look at the pairs around the line before anything is removed (--dry-run shows the "
+            "removals)."
         )
     else:
         yield (
@@ -167,7 +195,9 @@ def _cautious(seen: Seen, chosen: Outlook) -> Iterator[str]:
     yield "--measure resemblance: near copies share nearly all text of both."
 
 
-def _why_groups(seen: Seen, chosen: Outlook) -> str:
+def _why_groups(chosen: Outlook, asked: Settings) -> str:
+    if asked.keep.keep == KEEP_NONE:
+        return "--groups components: with --keep none, all documents of a family go."
     chained, principal = chosen.chained_pairs, chosen.principal_pairs
     if chosen.groups == "components":
         share = percent(chained - principal, max(chained, 1))
@@ -176,7 +206,7 @@ def _why_groups(seen: Seen, chosen: Outlook) -> str:
             "chain "
             "leads to a stranger. Versions that moved far from the first one stay together."
         )
-    if seen.outcome == "gap":
+    if chosen.outcome in ("gap", "one family"):
         more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
         return f"--groups principal: each member is near to its representative itself; chains would find {more}."
     return "--groups principal: without a gap, chains of pairs lead from one text to a stranger."

@@ -209,8 +209,9 @@ class Seen:
     """The extra looks: at how many ``documents`` and ``bytes``, all pairs of them counted.
 
     ``outcome`` is "gap" (relatives and strangers are apart), "no gap" (every threshold cuts through pairs that are
-    alike), "template" (strangers in one template are as alike as relatives) or "no near copies". ``traits`` are
-    noise, revisions, quotes, excerpts, short texts and templates, if the documents have them.
+    alike), "template" (strangers in one template are as alike as relatives), "one family" (all documents are
+    linked) or "no near copies". ``traits`` are noise, revisions, quotes, excerpts, short texts and templates, if
+    the documents have them.
     """
 
     documents: int

@@ -2,49 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, number
+from neardup.io.readers import join_ids
 from neardup.io.readers.base import Documents, Problem, ReadRows
 from neardup.io.readers.columns import Chosen
+from neardup.join.base_documents import BaseDocuments, read_texts
+from neardup.join.corpus import one_array
+from neardup.join.related import Related
+from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.runtime import Progress
+from neardup.settings import Settings
 from neardup.tables import Int64s
+from neardup.text.keys import process_key
 
 MOST_DOCUMENTS = 100_000
 MOST_BYTES = {"word": 200_000_000, "char": 40_000_000}
 """Bytes at which the adviser stops, by unit: the exact join needs 16 bytes per shingle (token or character)."""
 
 
+def _no_texts() -> pa.Array:
+    return pa.array([], pa.large_binary())
+
+
 @dataclass(frozen=True, eq=False)
 class SampledTexts:
-    """Texts (large_binary[n]) with their display names (string[n])."""
+    """Texts (large_binary[n]) with their display names (string[n]).
+
+    ``columns`` are those that the settings name, ``base`` the base texts (large_binary[m]) that do not count.
+    """
 
     texts: pa.Array
     ids: pa.Array
     complete: bool
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
+    columns: Mapping[str, pa.Array] = field(default_factory=dict)
+    base: pa.Array = field(default_factory=_no_texts)
 
     @property
     def sizes(self) -> Int64s:
         """The bytes of each text, int64[n]; 0 for a missing one."""
         return _lengths(self.texts)
 
-    def first(self, most_bytes: int) -> pa.Array:
-        """Return the first texts, of at most ``most_bytes`` bytes together, but at least one."""
-        return self.texts.slice(0, max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right"))))
+    def first(self, most_bytes: int) -> SampledTexts:
+        """Return the sample of the first texts, of at most ``most_bytes`` bytes together, but at least one."""
+        n = max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right")))
+        columns = {name: values.slice(0, n) for name, values in self.columns.items()}
+        return replace(self, texts=self.texts.slice(0, n), ids=self.ids.slice(0, n), columns=columns)
+
+    def related(self, settings: Settings) -> Related:
+        """Return which of the documents may be pairs."""
+        return relations_of(self.columns, settings, process_key())
 
 
-def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -> SampledTexts:
-    """Read the documents up to the limits of the adviser."""
-    names = [name for name in (columns.text, columns.id) if name]
-    texts, ids = [pa.array([], pa.large_binary())], [pa.array([], pa.large_string())]
+def take(
+    documents: Documents, columns: Chosen, settings: Settings, base: BaseDocuments | None, progress: Progress
+) -> SampledTexts:
+    """Read the documents up to the limits of the adviser, and all base texts."""
+    extra = asked_columns(settings)
+    names = list(dict.fromkeys(name for name in (columns.text, columns.id, *extra) if name))
+    texts, ids = [_no_texts()], [pa.array([], pa.large_string())]
+    asked: dict[str, list[pa.Array]] = {name: [] for name in extra}
     problems: list[Problem] = []
-    room, rows_left, complete = MOST_BYTES[unit], MOST_DOCUMENTS, True
+    room, rows_left, complete = MOST_BYTES[settings.shingles.unit], MOST_DOCUMENTS, True
     with progress.stage("read", documents.size_bytes, "bytes") as advance:
         for chunk in documents.chunks(None, names):
             rows = chunk.read(names)
@@ -56,6 +83,8 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
                 fits = 1  # one huge document is better than an empty sample
             texts.append(found.slice(0, fits))
             ids.append(_names(rows, columns, chunk.source, documents.format == "arrow").slice(0, fits))
+            for name in extra:
+                asked[name].append(one_array(rows.table.column(name)).slice(0, fits))
             read = int(totals[fits - 1]) if fits else 0
             room, rows_left = room - read, rows_left - fits
             advance(read)
@@ -64,7 +93,9 @@ def take(documents: Documents, columns: Chosen, unit: str, progress: Progress) -
                 break
     together = pa.concat_arrays(ids)
     notes = (*columns.notes, *documents.findings.encoding_notes(), *_repeated(together))
-    return SampledTexts(pa.concat_arrays(texts), together, complete, tuple(problems), notes)
+    ignored = pa.concat_arrays([_no_texts(), *(read_texts(base) if base else ())])
+    of_columns = {name: one_array(join_ids(arrays)) for name, arrays in asked.items() if arrays}
+    return SampledTexts(pa.concat_arrays(texts), together, complete, tuple(problems), notes, of_columns, ignored)
 
 
 def _names(rows: ReadRows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:

@@ -11,6 +11,7 @@ from neardup.display import counted, number, printable, similarity, size
 OUTCOMES = {
     "gap": "There is a gap between relatives and strangers.",
     "no gap": "There is no gap: no threshold separates groups clearly; each one cuts through alike pairs.",
+    "one family": "All documents are one family: most pairs are alike, and there are no strangers.",
     "template": "There is no gap: strangers in one template are as alike as relatives.",
     "no near copies": "There is no sign of near copies: no pairs stand out from the others.",
 }

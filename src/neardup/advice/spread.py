@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +13,15 @@ import pyarrow as pa
 from neardup.advice.record import Bin, NearThreshold, SideBySide, Step
 from neardup.advice.sample import SampledTexts
 from neardup.comparison.compare import compare
+from neardup.io.readers import choose_columns, open_documents
+from neardup.join.base_documents import BaseDocuments
 from neardup.join.criterion import at_least
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion
-from neardup.run.find import find
+from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.lost_text import lost_text
+from neardup.runtime import Silent
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column
 
@@ -40,6 +44,10 @@ MOST_PAIRS = 5_000_000
 
 EXACT: dict[str, Any] = {"method": "exact", "slots": 16, "recall": 0.5}
 """The engine that misses no pair. It still plans bands: 16 slots are the fewest it accepts from .05 up."""
+
+
+GIVEN = ("unit", "length", "ignore_common", "groups", "within", "across", "keep", "lose", "threads")
+"""The asked settings that change pairs or removals."""
 
 
 def lowest(threshold: float) -> float:
@@ -65,18 +73,22 @@ def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
 
 def all_pairs(sample: SampledTexts, low: float, settings: Settings) -> Found:
     """Return every pair from ``low`` up; if crowds make them too many, only those that a run would report."""
-    found = exactly(sample.texts, low, settings)
+    settings = replace(settings, keep=replace(settings.keep, lose=1.0))  # it changes no pair
+    found = exactly(sample, low, settings)
     if 0 < left_out(found) <= MOST_PAIRS:
-        return exactly(sample.texts, low, settings, pairs="all")
+        return exactly(sample, low, settings, pairs="all")
     return found
 
 
 def at(found: Found, threshold: float, sample: SampledTexts, settings: Settings) -> Found:
-    """Return the result of a run at this stricter threshold; runs again if ``found`` lacks pairs."""
-    if not left_out(found):
-        stricter: Found = found.at(threshold)
-        return stricter
-    return exactly(sample.texts, threshold, settings)
+    """Return the result of a run at this stricter threshold.
+
+    Runs again if ``found`` lacks pairs, or if a removal depends on the text that it would lose.
+    """
+    if left_out(found) or settings.keep.lose < 1:
+        return exactly(sample, threshold, settings)
+    stricter: Found = found.at(threshold)
+    return stricter
 
 
 def left_out(found: Found) -> int:
@@ -85,10 +97,24 @@ def left_out(found: Found) -> int:
     return crowds + int(found.run["popular"]["pairs_left_out_at_least"])
 
 
-def exactly(texts: pa.Array, threshold: float, settings: Settings, **named: Any) -> Found:
+def exactly(sample: SampledTexts, threshold: float, settings: Settings, **named: Any) -> Found:
     """Join the texts exactly and return every pair, named by document numbers."""
-    given = {name: settings.as_dict()[name] for name in ("unit", "length", "groups", "threads")}
-    return find(pa.table({"text": texts}), threshold=threshold, **{**given, **EXACT, **named})
+    given = {name: settings.as_dict()[name] for name in GIVEN}
+    asked = Settings.of(threshold=threshold, **{**given, **EXACT, **named})
+    text, number = (_unused(name, sample) for name in ("text", "number"))
+    numbers = pa.array(np.arange(len(sample.texts)))
+    opened = open_documents(pa.table({**sample.columns, text: sample.texts, number: numbers}))
+    base = None
+    if len(sample.base):
+        base = BaseDocuments(open_documents(pa.table({"text": sample.base})), "text")
+    return run(opened, choose_columns(opened, text, number), asked, None, Silent(), ignore=base).found
+
+
+def _unused(name: str, sample: SampledTexts) -> str:
+    """Return a name of a column that the sample does not have."""
+    while name in sample.columns:
+        name += "_"
+    return name
 
 
 def alike(pairs: pa.Table, least: tuple[int, int]) -> Bools:

@@ -14,6 +14,7 @@ import numpy as np
 
 from neardup.advice.gap import groups_at, spanning_tree
 from neardup.advice.looks import SharedCounts
+from neardup.join.common_shingles import LEAST
 from neardup.tables import Bools, Int64s
 from neardup.text.normalise import tokens
 
@@ -48,31 +49,49 @@ Window = tuple[str, ...]
 class Templates:
     """``false`` (bool[n, n]): pairs in one template with unlike contents; ``documents`` in ``families`` templates.
 
-    ``resemblance`` is that of such a pair, the median and the highest.
+    ``resemblance`` is that of such a pair, the median and the highest. ``smallest`` is the number of documents in
+    the smallest template, ``largest_other`` that of the largest family that is not a template.
     """
 
     false: Bools
     documents: int
     families: int
     resemblance: tuple[float, float]
+    smallest: int
+    largest_other: int
 
 
 def find_templates(texts: Sequence[str], counts: SharedCounts) -> Templates:
     """Find the templates among texts, from the shingles of words that they share."""
     similar = counts.similar("resemblance")
     false = np.zeros(similar.shape, np.bool_)
-    documents = families = 0
+    in_template: list[int] = []
+    others = [1]
     if len(texts) >= FAMILY:
         of_each = groups_at(spanning_tree(similar), ALIKE)
         for family, often in zip(*np.unique(of_each, return_counts=True), strict=True):
-            if often < FAMILY:
-                continue
             members = np.flatnonzero(of_each == family)
-            if _mark(texts, members, false):
-                documents, families = documents + len(members), families + 1
+            template = often >= FAMILY and _mark(texts, members, false)
+            (in_template if template else others).append(len(members))
     values = similar[false]
     spread = (float(np.median(values)), float(values.max())) if len(values) else (0.0, 0.0)
-    return Templates(false, documents, families, spread)
+    smallest = min(in_template, default=0)
+    return Templates(false, sum(in_template), len(in_template), spread, smallest, max(others))
+
+
+def common_share(templates: Templates, documents: int) -> float | None:
+    """Return a share of the ``documents`` below that of the text of each template, or None.
+
+    Versions of one text are fewer than that, so the text that they have in common still counts.
+
+    >>> spread = (0.9, 0.95)
+    >>> common_share(Templates(np.zeros((0, 0), np.bool_), 60, 1, spread, 60, 1), 60)
+    0.3
+    >>> common_share(Templates(np.zeros((0, 0), np.bool_), 60, 1, spread, 60, 20), 200) is None
+    True
+    """
+    share = round(COMMON / 2 * templates.smallest / max(documents, 1), 3)
+    return share if share * documents >= max(LEAST, templates.largest_other) else None
 
 
 def _mark(texts: Sequence[str], members: Int64s, false: Bools) -> bool:

@@ -105,7 +105,11 @@ class SettingOptions(
 
 def all_settings(*, without: frozenset[str] = frozenset()) -> Any:
     """Return a field with ``SettingOptions``: the command has the options of all settings but ``without``."""
-    names = tuple(name for name in FIELDS if name not in without)
+    return settings_of(tuple(name for name in FIELDS if name not in without))
+
+
+def settings_of(names: tuple[str, ...]) -> Any:
+    """Return a field with ``SettingOptions``: the command has the options of the settings ``names``."""
     return dataclasses.field(default=SettingOptions(), metadata={"settings": names})
 
 

@@ -16,7 +16,7 @@ import typer
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
-from neardup.cli.options.on_files import PlanOptions
+from neardup.cli.options.on_files import SELECTION, PlanOptions
 from neardup.cli.shown import watcher
 from neardup.errors import InputError, OutputError, SettingError
 
@@ -79,6 +79,7 @@ def _advice(options: PlanOptions) -> Advice:
     from neardup.advice import advise_on
     from neardup.advice.adviser import checked
     from neardup.io.readers import choose_columns, open_files
+    from neardup.join.base_documents import open_base
 
     chosen = checked(
         {
@@ -90,6 +91,7 @@ def _advice(options: PlanOptions) -> Advice:
             "encoding": options.encoding,
             "delimiter": options.delimiter,
             "threads": options.threads,
+            **{name: getattr(options.settings, name) for name in SELECTION},
         }
     )
     documents = open_files(options.sample, reading=chosen.reading)
@@ -102,8 +104,10 @@ def _advice(options: PlanOptions) -> Advice:
         "--delimiter": options.delimiter,
     }
     named = [part for option, name in told.items() if name and name != "auto" for part in (option, name)]
+    named += [part for name in options.ignore for part in ("--ignore", name)]
+    base = open_base(options.ignore, columns, chosen)
     with watcher() as progress:
-        return advise_on(documents, columns, chosen, [*files, *named], progress)
+        return advise_on(documents, columns, chosen, [*files, *named], progress, base)
 
 
 def _refuse_unusable_image(path: Path | None) -> None:
@@ -141,9 +145,9 @@ def _plan(options: PlanOptions) -> int:
 
 def _refuse_without_documents(options: PlanOptions) -> None:
     for option in options_of(PlanOptions):
-        if option.name not in WITHOUT_DOCUMENTS and getattr(options, option.name) != option.default:
+        if option.name not in WITHOUT_DOCUMENTS and option.name in options.explicit:
             raise InputError(
-                f"--{option.name} was given without documents",
+                f"{option.spelling[-1]} was given without documents",
                 "Only threshold, recall and slots, since bands do not depend on documents",
                 "Name some of your documents, or leave it out",
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from neardup import display
+from neardup.cli.option import options_of
 from neardup.cli.options.on_files import PlanOptions
 from neardup.errors import SettingError
 from neardup.settings import FIELDS
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 BAR = 40
 DOCUMENTS = 1_000_000
 
+OWN = frozenset({"simhash", "bits", "distance", "documents", "json", "threshold", "recall", "slots"})
+"""The options that are allowed, or refused by the first check."""
+
 
 def show(options: PlanOptions) -> int:
     """Print the plan for bits, distance and documents. Raises SettingError if a setting of MinHash is given."""
@@ -26,6 +30,13 @@ def show(options: PlanOptions) -> int:
     for name, value in of_minhash:
         if value != FIELDS[name].default:
             raise SettingError(f"--{name} belongs to MinHash", "With --simhash: --bits, --distance, --documents")
+    others = [option.spelling[-1] for option in options_of(PlanOptions) if option.name in options.explicit - OWN]
+    if others:
+        raise SettingError(
+            f"{', '.join(others)} cannot be given together with --simhash",
+            "With --simhash: --bits, --distance, --documents and --json",
+            "Leave it out, or leave out --simhash and name a SAMPLE",
+        )
     from neardup.lsh.hamming.tables import hamming_plan
 
     plan = hamming_plan(

@@ -78,6 +78,12 @@ def base_texts(names: Sequence[str | Path]) -> list[str]:
     return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text or "" for text in found]
 
 
+def read_texts(opened: BaseDocuments) -> Iterator[pa.Array]:
+    """Yield the texts to ignore (large_binary). Raises InputError like ``read_base``."""
+    for texts in _texts(opened, []):
+        yield texts.cast(pa.large_binary())
+
+
 def read_base(opened: BaseDocuments, settings: Settings, key: Key, progress: Progress) -> ReadBase:
     """Read the base text. Raises InputError if a part of it cannot be read, since it would count after all."""
     documents, found, pending, texts, short = opened.documents, NO_BASE_TEXT, NO_BASE_TEXT, 0, 0

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from neardup.join.first_pass import something_left
 from neardup.join.rows import Rows, Sketches
-from neardup.join.shingle_store import HELD_SHINGLES, DocumentSets
+from neardup.join.shingle_store import DocumentSets, most_held
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
@@ -25,7 +25,7 @@ from neardup.runtime import Advance, Progress
 from neardup.settings import Settings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
 from neardup.sketch.documents import ShingleSets, shingle_sets
-from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.units import read
 
@@ -62,8 +62,7 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
     Documents that consist of base text are no longer among the documents.
     """
     different = len(rows.unique) + len(rows.base_only)
-    share = Fraction(repr(rows.settings.base.ignore_common))
-    limit = max(LEAST - 1, int(share * different))  # a count above it is above the exact share
+    limit = most_documents(rows.settings, different)
     with progress.stage("common", len(rows.unique), "documents") as advance:
         held = _held(rows)
         counted = _count(rows, held, limit, advance)
@@ -72,15 +71,25 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
         base = learned if rows.corpus.base is None else rows.corpus.base | learned
         left = _left_before(rows, counted.sizes)
         if not len(learned):
-            return replace(rows, left=left), sketches, Learned(table, learned, different, held)
+            made = replace(rows, left=left)
+            if held is not None:
+                made.sets("shingles").adopt(held)
+            return made, sketches, Learned(table, learned, different, held)
         made = replace(rows, corpus=replace(rows.corpus, base=base), left=left)
         if held is not None and not MEASURES[rows.settings.search.measure].of_units:
             held = _left_of(held, made, counted.affected, learned)
         else:
             held = None
-        signed = _sign_again(made, sketches, counted.affected, held, advance)
-        made, sketches, held = _with_something(made, signed, sketches, held)
+        again = _SignedAgain(made, np.concatenate(sketches.blocks), counted.affected)
+        again.count(held, advance)
+        made, sketches, held = _with_something(made, again, sketches, held)
     return made, sketches, Learned(table, learned, different, held)
+
+
+def most_documents(settings: Settings, different: int) -> int:
+    """The most of ``different`` documents that a shingle is in without being common."""
+    share = Fraction(repr(settings.base.ignore_common))
+    return max(LEAST - 1, int(share * different))  # a count above it is above the exact share
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +127,7 @@ class _Counted:
 def _held(rows: Rows) -> DocumentSets | None:
     """The shingle sets of all documents, if they may be in memory."""
     store, every = rows.sets("shingles"), np.arange(len(rows.unique))
-    fits = 8 * store.bound(every).sum() <= min(8 * HELD_SHINGLES, rows.settings.search.memory * 1e9 / 2)
+    fits = store.bound(every).sum() <= most_held(rows.settings)
     return store.get(every) if fits and len(every) else None
 
 
@@ -152,7 +161,7 @@ def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) 
     if cells.max() > limit:
         for documents, sets in _pass(rows, held):
             at = in_full_cells(sets.hashes, shift, cells, np.uint32(limit))
-            hashes, owner = sets.hashes[at], np.repeat(documents, sets.sizes)[at]
+            hashes, owner = sets.hashes[at], documents[np.searchsorted(sets.offsets, at, side="right") - 1]
             affected[owner] = True
             tally += _tally(hashes, owner)
     return _Counted(tally.above(limit), np.flatnonzero(affected), sizes)
@@ -176,36 +185,62 @@ def _left_before(rows: Rows, sizes: Int64s) -> Int64s:
     return left
 
 
-def _sign_again(
-    rows: Rows, sketches: Sketches, affected: Int64s, held: DocumentSets | None, advance: Advance
-) -> UInt32s:
-    """The signatures, those of the ``affected`` documents made again, from what now counts; counts that, too.
+class _SignedAgain:
+    """The signatures (uint32[documents, slots]), those of the ``affected`` documents from what now counts.
 
-    With ``held``, the sets without base text, the counts are known and no text is read but for signatures.
+    Texts are read again once: to count what is left of them, if that is not known, or for the signatures, if a
+    search asks for these.
     """
-    base, settings, key, left = rows.corpus.base, rows.settings, rows.corpus.key, rows.left
-    assert base is not None
-    assert left is not None
-    signatures = np.concatenate(sketches.signatures)
-    slots = signatures.shape[1]
-    if held is not None:
-        left[rows.unique, 1] = held.sets.sizes
 
-    def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> tuple[Int64s, Int64s | None, UInt32s]:
-        signed = sign_left(texts, places, settings, base, slots) if slots else np.empty((len(mine), 0), np.uint32)
-        return mine, None if held else count_left(texts, places, settings, key, base), signed
+    def __init__(self, rows: Rows, signatures: UInt32s, affected: Int64s) -> None:
+        self._rows, self._signatures, self._affected = rows, signatures, affected
+        self._made, self._stays = False, np.ones(len(rows.unique), np.bool_)
 
-    if slots or held is None:
-        for mine, counts, signed in rows.corpus.with_chunks(rows.unique[affected], of_chunk):
-            if counts is not None:
+    def count(self, held: DocumentSets | None, advance: Advance) -> None:
+        """Count what is left of each document in ``rows.left``; ``held`` are the sets without base text."""
+        rows = self._rows
+        assert rows.left is not None
+        if held is not None:
+            rows.left[rows.unique, 1] = held.sets.sizes
+            advance(len(self._affected))
+        else:
+            self._read(rows.left, advance)
+
+    def only(self, stays: Bools) -> _SignedAgain:
+        """The same for the documents that stay (bool[documents]) only."""
+        self._stays = stays
+        return self
+
+    def __call__(self) -> UInt32s:
+        """Return the signatures of the documents that stay."""
+        if not self._made:
+            self._read(None, lambda _: None)
+        return self._signatures[self._stays]
+
+    def _read(self, left: Int64s | None, advance: Advance) -> None:
+        rows, slots = self._rows, self._signatures.shape[1]
+        base, settings, key = rows.corpus.base, rows.settings, rows.corpus.key
+        self._made = True
+        if left is None and not slots:
+            return
+        assert base is not None
+
+        def of_chunk(
+            mine: Int64s, places: Int64s, texts: pa.Array
+        ) -> tuple[Int64s, Int64s | None, UInt32s | None]:
+            counts = None if left is None else count_left(texts, places, settings, key, base)
+            return mine, counts, sign_left(texts, places, settings, base, slots) if slots else None
+
+        for mine, counts, signed in rows.corpus.with_chunks(rows.unique[self._affected], of_chunk):
+            if left is not None and counts is not None:
                 left[mine] = counts
-            signatures[np.searchsorted(rows.unique, mine)] = signed
+            if signed is not None:
+                self._signatures[np.searchsorted(rows.unique, mine)] = signed
             advance(len(mine))
-    return signatures
 
 
 def _with_something(
-    rows: Rows, signatures: UInt32s, sketches: Sketches, held: DocumentSets | None
+    rows: Rows, again: _SignedAgain, sketches: Sketches, held: DocumentSets | None
 ) -> tuple[Rows, Sketches, DocumentSets | None]:
     """The same without the documents that consist of base text; the store of the rows has the ``held`` sets."""
     assert rows.left is not None
@@ -215,11 +250,14 @@ def _with_something(
         offsets = np.concatenate(([0], np.cumsum(held.sets.sizes[stays])))
         held = DocumentSets(np.arange(len(made.unique)), ShingleSets(held.sets.hashes, offsets))
         made.sets("shingles").adopt(held)
-    return made, Sketches((signatures[stays],), sketches.simhashes[stays]), held
+    return made, Sketches((), sketches.simhashes[stays], again.only(stays)), held
 
 
 def _left_of(held: DocumentSets, rows: Rows, affected: Int64s, common: BaseText) -> DocumentSets:
-    """The sets in memory without the ``common`` shingles, which only the ``affected`` documents have."""
+    """The sets in memory without the ``common`` shingles, which only the ``affected`` documents have.
+
+    They take the place of ``held`` in memory.
+    """
     from neardup.kernels.sketch.left import drop_from_sets
 
     has = np.zeros(len(held.documents), np.bool_)

@@ -104,14 +104,17 @@ class Corpus:
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
         memory.
         """
-        settings, key, base = self.settings, self.key, self.base
 
         def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> Result:
-            if base is None:
-                return work(mine, shingle_sets(texts, places, settings, key, features))
-            return work(mine, left_sets(texts, places, settings, key, features, base))
+            return work(mine, self.sets_of(texts, places, features))
 
         return self.with_chunks(rows, of_chunk)
+
+    def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
+        """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
+        if self.base is None:
+            return shingle_sets(texts, places, self.settings, self.key, features)
+        return left_sets(texts, places, self.settings, self.key, features, self.base)
 
     def with_texts(self, rows: Int64s, work: Callable[[int, pa.Array], Result]) -> Iterator[Result]:
         """Yield ``work(row, an array of its text alone)`` for each of ``rows`` (ascending), in worker threads."""

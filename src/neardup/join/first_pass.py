@@ -20,12 +20,14 @@ from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
+from neardup.join.shingle_store import DocumentSets, most_held, sets_at
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
+from neardup.settings import Settings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
-from neardup.sketch.documents import sign, simhash_rows, simhash_words
+from neardup.sketch.documents import ShingleSets, sign, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 
 
@@ -33,7 +35,7 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, S
     """Fingerprint every row; of exact copies only the first has a sketch.
 
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
-    too.
+    too. If common shingles are left out later, the shingle sets are kept, as long as they fit.
     """
     growing = _Growing(corpus)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
@@ -43,14 +45,14 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, S
         for chunk in part.documents.chunks(None, part.columns)
     )
     with progress.stage("fingerprint", total, "bytes") as advance:
-        work = partial(_read_and_fingerprint, corpus, slots)
+        work = partial(_read_and_fingerprint, corpus, slots, growing.sets)
         for read in ordered_map(work, items, corpus.settings.work.threads):
             growing.add(read)
             advance(read.bytes_read)
     return growing.finish(corpus)
 
 
-def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -> _Read:
+def _read_and_fingerprint(corpus: Corpus, slots: int, keeping: _KeptSets, item: tuple[int, Chunk]) -> _Read:
     number, chunk = item
     part, settings = corpus.parts[number], corpus.settings
     rows = chunk.read(part.columns)
@@ -71,6 +73,7 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
+    sets = corpus.sets_of(texts, np.arange(len(texts))) if keeping.open else None
     return _Read(
         part=number,
         chunk=chunk,
@@ -88,6 +91,7 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, item: tuple[int, Chunk]) -
         ids=one_array(rows.table.column(part.id)) if part.id else None,
         extra={name: one_array(rows.table.column(name)) for name in part.extra},
         related=(related[0][:, 0], related[1][:, 0]),
+        sets=sets,
     )
 
 
@@ -139,16 +143,49 @@ class _Read:
     ids: pa.Array | None
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
+    sets: ShingleSets | None
 
     @property
     def bytes_read(self) -> int:
         return int(self.bytes.sum())
 
 
+class _KeptSets:
+    """The shingle sets of the documents read so far, while they fit; ``open`` says whether they do."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._most = most_held(settings)
+        self.open = settings.base.ignore_common > 0
+        self._hashes = np.empty(self._most if self.open else 0, np.uint64)  # only the part written to uses memory
+        self._used = self._bound = 0
+        self._sizes = [np.empty(0, np.int64)]
+
+    def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
+        """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
+        self._bound += units
+        if self._bound > self._most:
+            self.open, self._hashes = False, np.empty(0, np.uint64)
+        if not self.open:
+            return
+        if len(wanted) < len(sets.sizes):
+            sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
+        self._hashes[self._used : self._used + len(sets.hashes)] = sets.hashes
+        self._used += len(sets.hashes)
+        self._sizes.append(sets.sizes)
+
+    def finish(self) -> DocumentSets | None:
+        """Return the sets of all documents."""
+        if not self.open:
+            return None
+        offsets = np.concatenate(([0], np.cumsum(np.concatenate(self._sizes))))
+        return DocumentSets(np.arange(len(offsets) - 1), ShingleSets(self._hashes[: self._used], offsets))
+
+
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
     def __init__(self, corpus: Corpus) -> None:
+        self.sets = _KeptSets(corpus.settings)
         self._pieces: list[CorpusChunk] = []
         self._one_empty = corpus.settings.keep.empty == "one"
         self._measure = corpus.settings.search.measure
@@ -178,6 +215,8 @@ class _Growing:
         if read.left is not None:
             stands &= something_left(read.left, self._measure)
             self._left.append(read.left)
+        if read.sets is not None:
+            self.sets.add(read.sets, np.flatnonzero(stands), int(read.units[stands].sum()))
         self._signatures.append(read.signatures[stands])
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
@@ -225,7 +264,10 @@ class _Growing:
             left=None if corpus.base is None else np.concatenate([np.empty((0, 3), np.int64), *self._left]),
         )
         no_words = np.empty((0, simhash_words(corpus.settings)), np.uint64)
-        return rows, Sketches(tuple(self._signatures), np.concatenate([no_words, *self._simhashes]))
+        simhashes, sets = np.concatenate([no_words, *self._simhashes]), self.sets.finish()
+        if sets is not None:
+            rows.sets("shingles").adopt(sets)
+        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets)
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._keys):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
 from neardup.join.corpus import Corpus
 from neardup.join.related import EVERYONE, Related
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import Settings
@@ -25,11 +25,20 @@ from neardup.tables import Int64s, UInt32s, UInt64s
 class Sketches:
     """The sketches of the documents, in order: signatures or SimHash fingerprints, as the search needs them.
 
-    They are apart from the rows, because verification needs their memory: whoever holds them drops them.
+    They are apart from the rows, because verification needs their memory: whoever holds them drops them. ``again``
+    makes other signatures when they are needed. ``sets`` are the shingle sets of all documents, if a later stage
+    needs them and they fit.
     """
 
-    signatures: tuple[UInt32s, ...]  # blocks [m, slots]
+    blocks: tuple[UInt32s, ...]  # [m, slots]
     simhashes: UInt64s  # [documents, words]
+    again: Callable[[], UInt32s] | None = None
+    sets: DocumentSets | None = None
+
+    @property
+    def signatures(self) -> tuple[UInt32s, ...]:
+        """The signatures in blocks, uint32[m, slots]."""
+        return self.blocks if self.again is None else (self.again(),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,17 @@ import numpy as np
 from neardup.io.writers.scratch import scratch_array
 from neardup.join.corpus import Corpus
 from neardup.measures import Features
+from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s
 
 HELD_SHINGLES = 1 << 26
 """Shingles (8 bytes each) that are held for several stages instead of being read again."""
+
+
+def most_held(settings: Settings) -> int:
+    """The most shingles of all documents that are held in memory before the search."""
+    return min(HELD_SHINGLES, int(settings.search.memory * 1e9 / 16))
 
 
 @dataclass(frozen=True)

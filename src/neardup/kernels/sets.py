@@ -143,17 +143,3 @@ def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
         begin_b, end_b = offsets[sets_b[k]], offsets[sets_b[k] + 1]
         least = least_shared(end_a - begin_a, end_b - begin_b, criterion)
         shared[k] = shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least)
-
-
-@njit(cache=True, nogil=True)
-def count_shared(wanted, hashes, offsets, shared):
-    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, sorted, distinct) in each of n sets."""
-    for k in range(shared.size):
-        i, j, end = 0, offsets[k], offsets[k + 1]
-        found = np.int64(0)
-        while i < wanted.size and j < end:
-            a, b = wanted[i], hashes[j]
-            found += a == b
-            i += a <= b
-            j += b <= a
-        shared[k] = found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,9 @@ from neardup.io.readers import choose_columns
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, find_column
 from neardup.join.corpus import Part
+from neardup.join.related import Related
 from neardup.join.rows import Rows
+from neardup.kernels.text.keyed import Key
 from neardup.settings import Settings
 from neardup.settings.rules import listed, order_of
 
@@ -27,9 +29,8 @@ def parts_of(
     Raises InputError for columns that are missing or of another type than the settings need.
     """
     check_columns(documents, settings)
-    keep, asked = settings.keep, settings.relations
-    extra = dict.fromkeys((*keep_columns(keep.keep), *((keep.sources,) if keep.sources else ())))
-    new = Part(documents, columns.text, columns.id, tuple(extra), asked)
+    asked = settings.relations
+    new = Part(documents, columns.text, columns.id, _kept_columns(settings), asked)
     if against is None:
         return (new,)
     for option, name in _relations(settings):
@@ -40,6 +41,28 @@ def parts_of(
     same_id = columns.id if columns.id in names else None
     old = choose_columns(against, same_text, same_id)
     return Part(against, old.text, old.id, (), asked), new
+
+
+def asked_columns(settings: Settings) -> tuple[str, ...]:
+    """The columns that the settings name, each once."""
+    return tuple(dict.fromkeys((*_kept_columns(settings), *(name for _, name in _relations(settings)))))
+
+
+def _kept_columns(settings: Settings) -> tuple[str, ...]:
+    """The columns by which documents stay, and that of the sources."""
+    keep = settings.keep
+    return tuple(dict.fromkeys((*keep_columns(keep.keep), *((keep.sources,) if keep.sources else ()))))
+
+
+def relations_of(columns: Mapping[str, pa.Array], settings: Settings, key: Key) -> Related:
+    """Which documents may be pairs, by the values of their ``columns``."""
+    asked = settings.relations
+    across = (asked.across,) if asked.across else ()
+    within, apart = (
+        digests([columns[name] for name in names], role, key)[:, 0] if names else np.empty(0, np.uint64)
+        for role, names in (("within", asked.within), ("across", across))
+    )
+    return Related(within, apart)
 
 
 def check_columns(documents: Documents, settings: Settings) -> None:

@@ -42,12 +42,21 @@ from neardup.run.decided import Applied, ReviewedResult, alike_by, leaders_at, s
 from neardup.run.decided import applied as applied_to
 from neardup.run.decided_reasons import with_decided
 from neardup.run.found import Found
-from neardup.run.kinds import counts_of, with_kinds
+from neardup.run.kinds import counts_of, with_kinds, with_kinds_of_copies
 from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented
 from neardup.run.reviewed import reviewed
-from neardup.run.tables import Ids, check_ids, copy_table, group_table, pair_table, rank_table, require_ids
+from neardup.run.tables import (
+    Ids,
+    check_ids,
+    copy_table,
+    group_table,
+    new_copies,
+    pair_table,
+    rank_table,
+    require_ids,
+)
 from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
@@ -145,6 +154,7 @@ def run(
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
     pairs = _pairs_with_ids(groups.pairs, made.shingles, rows, ids, stages)
+    copies = with_kinds_of_copies(copies, new_copies(rows), rows, stages)
     missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)

@@ -1,7 +1,8 @@
-"""The kinds of difference of the reported pairs: texts read in portions, pairs judged in worker threads."""
+"""The kinds of difference of the reported pairs and copies: texts read in portions, pairs judged in threads."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.comparison.kinds.names import KINDS
+from neardup.comparison.kinds.names import IDENTICAL, KINDS, STYLE
 from neardup.join.rows import Rows
 from neardup.run.account import Stages
 from neardup.runtime import ordered_map
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from neardup.text.units import Reading
 
 KIND = "kind"
-"""The column of the tables of pairs."""
+"""The column of the tables of pairs and of copies."""
 UNKNOWN = "not determined"
 """The name under which pairs without a kind are counted."""
 
@@ -55,6 +56,32 @@ def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, stages: Stages) -> 
     return table.append_column(KIND, names)
 
 
+def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, stages: Stages) -> pa.Table:
+    """Return the table of exact copies with the column ``kind``, if the settings ask for it.
+
+    ``copies`` are the rows of the table. Exact copies have the same words, so only two kinds are possible. One
+    pass keeps a digest of each text.
+    """
+    if not rows.settings.grouping.kinds:
+        return table
+    involved = np.union1d(copies, rows.copy_of[copies])
+    with stages.stage("kinds", len(involved), "documents") as advance:
+        digests = np.empty((len(involved), 2), np.uint64)
+        for k, made in enumerate(rows.corpus.with_texts(involved, lambda _, texts: _digest(_bytes(texts)))):
+            digests[k] = np.frombuffer(made, np.uint64)
+            advance(1)
+    own, first = (digests[np.searchsorted(involved, those)] for those in (copies, rows.copy_of[copies]))
+    names = np.where((own == first).all(axis=1), IDENTICAL, STYLE)
+    return table.append_column(KIND, pa.array(names.tolist(), pa.string()))
+
+
+def _digest(text: bytes) -> bytes:
+    from neardup.comparison.kinds.decide import without_form  # imported late: other runs need none of it
+
+    plain = without_form(text.decode("utf-8", "replace"))
+    return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def counts_of(table: pa.Table) -> dict[str, dict[str, int]]:
     """Return the part of ``run.json`` about the kinds of the pairs: nothing if they were not asked for."""
     if KIND not in table.column_names:
@@ -78,11 +105,14 @@ def _portions(a: Int64s, b: Int64s, sizes: Int64s) -> Iterator[Int64s]:
 def _texts(rows: Rows, wanted: Int64s) -> dict[int, bytes]:
     """Return the texts of some rows (ascending), by row."""
 
-    def text_of(row: int, texts: pa.Array) -> bytes:
-        buffer = texts[0].as_buffer()
-        return b"" if buffer is None else bytes(buffer)
+    found = rows.corpus.with_texts(wanted, lambda _, texts: _bytes(texts))
+    return dict(zip(wanted.tolist(), found, strict=True))
 
-    return dict(zip(wanted.tolist(), rows.corpus.with_texts(wanted, text_of), strict=True))
+
+def _bytes(texts: pa.Array) -> bytes:
+    """Return the first of the texts."""
+    buffer = texts[0].as_buffer()
+    return b"" if buffer is None else bytes(buffer)
 
 
 def _judged(a: list[int], b: list[int], texts: dict[int, bytes]) -> Iterator[int]:

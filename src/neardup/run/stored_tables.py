@@ -63,6 +63,7 @@ _FULL = ("full_size_a", "full_size_b")
 _CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
 _CARRIED["missed"] = _CARRIED["pairs"]
 _OPTIONAL = {
+    "copies": {KIND: pa.string()},
     "groups": {**dict.fromkeys(COUNTED, pa.int64()), SOURCES: pa.list_(pa.large_string())},
     "ranks": {"across": pa.int64(), "source": pa.large_string()},
 }

@@ -144,7 +144,7 @@ def pair_table(pairs: pa.Table, shingles: pa.Table, rows: Streams, ids: Named, m
 
 def copy_table(rows: Streams, ids: Named) -> pa.Table:
     """id, copy_of for every exact copy in the new input."""
-    copies = _new_copies(rows)
+    copies = new_copies(rows)
     return pa.table([ids.of(copies), ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
 
 
@@ -197,11 +197,11 @@ def involved(rows: Streams, pairs: pa.Table, more: Int64s | None = None) -> Int6
         first[rows.copy_of[more]] = True
     for end in ("a", "b"):
         first[rows.unique[column(pairs, end)]] = True
-    first[rows.copy_of[_new_copies(rows)]] = True
+    first[rows.copy_of[new_copies(rows)]] = True
     return np.flatnonzero(first[rows.copy_of])
 
 
-def _new_copies(rows: Streams) -> Int64s:
+def new_copies(rows: Streams) -> Int64s:
     """The rows of the new input that are exact copies."""
     numbers = np.arange(len(rows))
     copies: Int64s = numbers[(rows.copy_of != numbers) & (numbers >= rows.first_new)]

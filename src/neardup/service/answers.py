@@ -234,6 +234,7 @@ class CompareAnswer(BaseModel):
     b: str
     settings: dict[str, Any]
     measures: dict[str, Any]
+    kind: str | None
     degraded: bool
     caps: list[str]
     proven: bool

@@ -139,5 +139,5 @@ def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:
     if sum(map(len, texts)) > COMPARED_BYTES:
         raise RefusedError(413, "The documents are too large to compare", f"{COMPARED_BYTES:,} characters in both")
     found = measures.compare(*texts, length=view.sampling.length, seconds=seconds)
-    kept = {name: getattr(found, name) for name in ("settings", "measures", "degraded", "caps", "proven")}
+    kept = {name: getattr(found, name) for name in ("settings", "measures", "kind", "degraded", "caps", "proven")}
     return {"a": pair.a, "b": pair.b, **kept}

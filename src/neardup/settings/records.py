@@ -218,7 +218,8 @@ class GroupSettings:
         False,
         Rule("true or false", lambda value: True),
         "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
-        "reply, one is contained, one passage inserted/removed, moved, or wording. Reads the texts once more.",
+        "reply, one is contained, one passage inserted/removed, moved, or wording; and of each exact copy to "
+        "copies.parquet. Reads the texts once more.",
     )
 
 

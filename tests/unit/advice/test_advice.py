@@ -148,7 +148,7 @@ def test_measures_of_any_two_texts(a: str, b: str, unit: str, length: int) -> No
 @pytest.mark.parametrize(("name", "threshold"), [("demo", 0.57), ("license_texts", 0.8)])
 def test_bands_are_expected_on_the_pairs_found(name: str, threshold: float, sketch: str) -> None:
     naive = Naive(texts_of(name))
-    found = spread.exactly(sample_of(texts_of(name)), 0.3, Settings())
+    found = nd.find(texts_of(name), threshold=0.3, **spread.EXACT)
     chosen = [*choices.band_choices(found.pairs, Settings.of(threshold=threshold, sketch=sketch))]
     kinds = [(choice.slots, choice.recall) for choice in chosen]
     assert kinds == [(slots, recall) for slots in (64, 128, 256) for recall in (0.9, 0.99, 0.999)]
@@ -301,7 +301,7 @@ def test_reading_stops_at_so_many_bytes_but_reads_one(
 ) -> None:
     monkeypatch.setattr(sample, "MOST_BYTES", {"word": room})
     opened = open_documents(["abcd", "efgh", "ij", "k"])
-    taken = sample.take(opened, choose_columns(opened, None, None), "word", Silent())
+    taken = sample.take(opened, choose_columns(opened, None, None), Settings(), None, Silent())
     assert [text.as_py() for text in taken.texts] == [b"abcd", b"efgh", b"ij", b"k"][:documents]
     assert [name.as_py() for name in taken.ids] == ["0", "1", "2", "3"][:documents]
     assert taken.complete == (documents == 4)
@@ -309,6 +309,6 @@ def test_reading_stops_at_so_many_bytes_but_reads_one(
 
 def test_the_ids_are_those_of_the_rows_and_repeated_ones_are_told() -> None:
     opened = open_documents(sample.pa.table({"name": ["x", "y", "x"], "text": ["one", "two", "three"]}))
-    taken = sample.take(opened, choose_columns(opened, None, "name"), "word", Silent())
+    taken = sample.take(opened, choose_columns(opened, None, "name"), Settings(), None, Silent())
     assert taken.ids.to_pylist() == ["x", "y", "x"]
     assert "1 document has an id that another one has, of 3" in taken.notes

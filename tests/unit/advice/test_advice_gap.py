@@ -194,7 +194,52 @@ def test_sixty_contents_in_one_template_are_not_removed() -> None:
     assert found_by(advice, texts) == set()
     said = " ".join(str(advice).split())
     assert "One template, many contents" in said
-    assert "strangers in one template are as alike as versions of one text" in said
+    assert "--ignore-common 0.3: text in more than that share of the documents does not count" in said
+    assert " --ignore-common 0.3 " in advice.recommended.command
+
+
+def test_without_a_share_below_the_template_the_threshold_is_above_strangers() -> None:
+    texts, _ = made.forms(16, 8, 40, 2)
+    advice = nd.advise(texts)
+    assert advice.seen.outcome == "template"
+    assert advice.recommended.settings["ignore_common"] == 0
+    assert found_by(advice, texts) == set()
+    assert any("strangers in one template are as alike" in reason for reason in advice.recommended.reasons)
+
+
+def crowd(documents: int, words: int) -> list[str]:
+    """Return documents that differ in a few words each."""
+    text = [f"word{k * k % 997}" for k in range(words)]
+    texts = []
+    for n in range(documents):
+        changed = list(text)
+        changed[7 * n % words] = f"change{n}"
+        texts.append(" ".join(changed))
+    return texts
+
+
+def test_documents_of_one_family_are_called_one() -> None:
+    texts = crowd(30, 200)
+    advice = nd.advise(texts)
+    assert advice.seen.outcome == "one family"
+    assert "All documents are one family" in str(advice)
+    assert any("all documents are one family" in reason for reason in advice.recommended.reasons)
+    assert len(found_by(advice, texts)) == 30 * 29 // 2
+    assert nd.advise(texts[:3]).seen.outcome == "no gap"
+    assert (
+        nd.advise([*texts, *(f"a stranger {n} " + f"with text {n} " * n for n in range(40))]).seen.outcome == "gap"
+    )
+
+
+def test_other_shingles_are_tried_on_a_part_of_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = crowd(30, 200)
+    pairs = 10 * 9 // 2
+    monkeypatch.setattr(choices, "COMPARED_BYTES", 2 * pairs * len(texts[0]))
+    advice = nd.advise(texts)
+    assert 8 <= advice.shingles[0].documents <= 11
+    assert "Tried on the first" in str(advice)
+    assert advice.thresholds[0].pairs == 30 * 29 // 2
+    assert advice.sample.documents == 30
 
 
 @pytest.mark.parametrize("name", ["acts", "threads", "scans"])

@@ -276,7 +276,7 @@ def test_the_notebook_shows_it_escaped() -> None:
     ("values", "said"),
     [
         ({"method": "lsh"}, "Advice cannot be asked for with method"),
-        ({"keep": "first", "pairs": "all"}, "Advice cannot be asked for with keep, pairs"),
+        ({"kinds": True, "pairs": "all"}, "Advice cannot be asked for with kinds, pairs"),
         ({"threshold": 0.09}, "No advice is given for threshold 0.09"),
         ({"threshold": 0.2, "slots": 2}, "With 2 slots no bands reach recall 0.99"),
         ({"unit": "line"}, "unit is 'line'"),

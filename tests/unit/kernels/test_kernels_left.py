@@ -113,7 +113,7 @@ def test_a_table_has_its_hashes_and_no_others(inside: list[int], asked: list[int
     if asked:
         assert (covered.tolist(), left) == (expected, expected.count(False))
     offsets = np.array([0, len(asked) // 2, len(asked)])
-    found, ends = drop_from_sets(hashes, offsets, np.array([True, False]), table)
+    found, ends = drop_from_sets(hashes.copy(), offsets, np.array([True, False]), table)
     half = [value for value in asked[: len(asked) // 2] if value not in inside]
     assert found.tolist() == [*half, *asked[len(asked) // 2 :]]
     assert ends.tolist() == [0, len(half), len(found)]

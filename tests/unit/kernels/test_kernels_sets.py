@@ -13,7 +13,6 @@ from neardup.kernels.compiled import njit
 from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.sets import (
     ANY_SIZE,
-    count_shared,
     fewest_shared,
     largest_partner,
     least_shared,
@@ -97,15 +96,6 @@ def test_shared_at_least(a: set[int], b: set[int], least: int) -> None:
     hashes, offsets = laid_out([{7}, a, {0, 1, 2}, b, {3}])
     found = shared_at_least(hashes, offsets[1], offsets[2], offsets[3], offsets[4], least)
     assert found == reference_search.shared_at_least(a, b, least)
-
-
-@given(SETS, st.lists(st.sets(ELEMENTS, max_size=20), max_size=5))
-@settings(deadline=None)
-def test_shared_with_one_set_is_counted(wanted: set[int], sets: list[set[int]]) -> None:
-    hashes, offsets = laid_out(sets)
-    shared = np.full(len(sets), -1, np.int64)
-    count_shared(np.array(sorted(wanted), np.uint64), hashes, offsets.astype(np.int64), shared)
-    assert shared.tolist() == [len(wanted & own) for own in sets]
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 45))

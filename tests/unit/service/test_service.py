@@ -237,6 +237,7 @@ def test_questions_that_cannot_be(filled: Service, asked: dict[str, Any]) -> Non
 def test_comparison_is_that_of_the_texts(filled: Service) -> None:
     found = filled("POST", "/v1/compare", {"a": "a", "b": "b"}).json
     assert found["measures"] == measures.compare(BASE, NEAR).measures
+    assert found["kind"] == measures.compare(BASE, NEAR).kind
     assert filled("POST", "/v1/compare", {"a": "a", "b": "z"}).error["code"] == "unknown_id"
 
 

@@ -7,8 +7,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, argument, option, setting
+from neardup.cli.option import (
+    REQUIRED,
+    Declared,
+    SettingOptions,
+    all_settings,
+    argument,
+    option,
+    setting,
+    settings_of,
+)
 from neardup.cli.options import shared
+
+SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sources")
+"""The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +210,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """The options of ``neardup plan``."""
+    """The options of ``neardup plan``; ``explicit`` has the names of the given ones."""
 
     sample: list[str] = Declared(
         (), (), "Your documents (files or folders), to get advice on them instead of bands alone.", "SAMPLE"
@@ -210,6 +222,8 @@ class PlanOptions:
     slots: int = setting("slots")
     unit: str = setting("unit")
     length: int = setting("length")
+    settings: SettingOptions = settings_of(SELECTION)
+    ignore: list[str] = shared.IGNORE.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
     threads: int = setting("threads")
@@ -226,6 +240,7 @@ class PlanOptions:
         "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER"
     )
     json: bool = shared.JSON.field()
+    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,7 +59,7 @@ def kind_of(a: Reading, b: Reading) -> Kind:
     """
     words = a.words, b.words
     sizes = len(words[0]), len(words[1])
-    if _plain(a.text) == _plain(b.text):
+    if without_form(a.text) == without_form(b.text):
         return Kind(IDENTICAL, sizes)
     if np.array_equal(words[0].hashes, words[1].hashes):
         return Kind(STYLE, sizes)
@@ -84,8 +84,8 @@ def kind_of(a: Reading, b: Reading) -> Kind:
     return Kind(name, sizes, larger, blocks)
 
 
-def _plain(text: str) -> str:
-    """Return a text with one form of line ends and accents, which no reader can see."""
+def without_form(text: str) -> str:
+    """Return a text with one form of line ends and accents, whose differences no reader can see."""
     return normalize("NFC", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
 

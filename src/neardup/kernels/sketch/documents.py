@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.growing import append, room
 from neardup.kernels.names import name_keys
 from neardup.kernels.shingles import shingle_hashes, stream_key
 from neardup.kernels.sketch.minhash import classic, low_halves, one_permutation
@@ -46,14 +47,6 @@ class TextBatch(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _room(scratch, needed):
-    """Return ``scratch`` itself, or a larger array if it has fewer than ``needed`` elements."""
-    if scratch.size >= needed:
-        return scratch
-    return np.empty(needed + needed // 2, scratch.dtype)
-
-
-@njit(cache=True, nogil=True)
 def _units_of(batch, d, tables, unit, edges):
     """Locate the units of document ``d``: (data, edges, code points, number of units, fold, invalid sequences).
 
@@ -64,14 +57,14 @@ def _units_of(batch, d, tables, unit, edges):
     if start >= batch.tail_begin:
         data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
     if unit == WORD and is_ascii(data, start, end):
-        edges = _room(edges, end - start + 80)
+        edges = room(edges, end - start + 80)
         return data, edges, np.empty(0, np.uint32), token_edges(data, start, end, edges), LOWER, 0
     codepoints, n, invalid = normalise(data, start, end, tables)
     if unit == CHAR:
         return data, edges, codepoints, collapse_white_space(codepoints, n, tables), AS_IS, invalid
     text, ends = np.empty(4 * n + PADDING, np.uint8), np.empty(n, np.int64)
     n_tokens = tokenise(codepoints, n, tables, text, ends)
-    edges = _room(edges, 2 * n_tokens)
+    edges = room(edges, 2 * n_tokens)
     begin = np.int64(0)
     for i in range(n_tokens):
         edges[2 * i], edges[2 * i + 1] = begin, ends[i]
@@ -88,7 +81,7 @@ def unit_hashes(batch, d, tables, unit, key, scratch):
     """
     units, edges = scratch
     data, edges, codepoints, n, fold, invalid = _units_of(batch, d, tables, unit, edges)
-    units = _room(units, n)
+    units = room(units, n)
     if unit == CHAR:
         hash_characters(codepoints, n, key, units)
     else:
@@ -119,9 +112,9 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
     for d in range(batch.offsets.size - 1):
         data, edges, codepoints, n, fold, wrong = _units_of(batch, d, tables, unit, edges)
         sizes[d], invalid[d] = n, wrong
-        units = _room(units, n)
+        units = room(units, n)
         if streams.shape[0] > 0 and not published:
-            first, second = _room(first, n), _room(second, n)
+            first, second = room(first, n), room(second, n)
             all_three = (units if a.size > 0 else nothing, first, second)
             if unit == CHAR:
                 characters_thrice(codepoints, n, counting.tokens, all_three)
@@ -136,7 +129,7 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
             streams[d, 0], streams[d, 1] = stream_key(units, n)
         if n == 0 or a.size == 0:
             continue
-        hashes, low = _room(hashes, n), _room(low, n + 63)
+        hashes, low = room(hashes, n), room(low, n + 63)
         n_shingles = shingle_hashes(units, n, length, public.shingles, hashes)
         if kind == CLASSIC:
             low_halves(hashes, n_shingles, low)
@@ -193,7 +186,7 @@ def shingle_sets(batch, rows, tables, form, keys):
             texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], public, texts)
             ranks[k] = content_rank(texts[0], n)
         texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], counting, texts)
-        hashes, scratch = _room(hashes, n), _room(scratch, n)
+        hashes, scratch = room(hashes, n), room(scratch, n)
         if form[2] == IN_ORDER:
             copy_into(hashes, 0, texts[0], n)
         else:
@@ -201,11 +194,7 @@ def shingle_sets(batch, rows, tables, form, keys):
             if form[2] == NUMBERED:
                 number_occurrences(hashes, n, counting)
             n = sort_distinct(hashes, n, scratch)
-        if used + n > out.size:
-            larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
-            copy_into(larger, 0, out, used)
-            out = larger
-        copy_into(out, used, hashes, n)
+        out = append(out, used, hashes, n)
         used += n
         ends[k] = used
     return out[:used], ends, ranks

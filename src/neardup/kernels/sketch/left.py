@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.growing import append, room
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import IN_ORDER, NUMBERED, content_rank, number_occurrences, unit_hashes
 from neardup.kernels.sorting import copy_into, sort_distinct
@@ -89,11 +90,6 @@ def _drop(units, n, covered):
 
 
 @njit(cache=True, nogil=True)
-def _grown(scratch, needed):
-    return scratch if scratch.size >= needed else np.empty(needed + needed // 2, scratch.dtype)
-
-
-@njit(cache=True, nogil=True)
 def _left_units(texts, n, length, key, table, scratch):
     """Drop the covered units of ``texts[0][:n]``; return their number. ``scratch`` = (hashes, covered)."""
     hashes, covered = scratch
@@ -120,11 +116,11 @@ def left_sets(batch, rows, tables, form, keys, ignored):
     for k in range(rows.size):
         if content == IN_ORDER:
             texts, n, _ = unit_hashes(batch, rows[k], tables, unit, keys[0], texts)
-            hashes, covered = _grown(hashes, n), _grown(covered, n)
+            hashes, covered = room(hashes, n), room(covered, n)
             n = _left_units(texts, n, base_length, keys[0], ignored[0], (hashes, covered))
             ranks[k] = content_rank(texts[0], n)
         texts, n, _ = unit_hashes(batch, rows[k], tables, unit, keys[1], texts)
-        hashes, scratch, covered = _grown(hashes, n), _grown(scratch, n), _grown(covered, n)
+        hashes, scratch, covered = room(hashes, n), room(scratch, n), room(covered, n)
         if form[4]:
             n = _left_units(texts, n, base_length, keys[1], ignored[1], (hashes, covered))
         if content == IN_ORDER:
@@ -136,11 +132,7 @@ def left_sets(batch, rows, tables, form, keys, ignored):
             if content == NUMBERED:
                 number_occurrences(hashes, n, keys[1])
             n = sort_distinct(hashes, n, scratch)
-        if used + n > out.size:
-            larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
-            copy_into(larger, 0, out, used)
-            out = larger
-        copy_into(out, used, hashes, n)
+        out = append(out, used, hashes, n)
         used += n
         ends[k] = used
     return out[:used], ends, ranks
@@ -158,7 +150,7 @@ def count_left(batch, rows, tables, form, key, ignored, counts):
     covered = np.empty(4096, np.bool_)
     for k in range(rows.size):
         texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], key, texts)
-        hashes, scratch, covered = _grown(hashes, n), _grown(scratch, n), _grown(covered, n)
+        hashes, scratch, covered = room(hashes, n), room(scratch, n), room(covered, n)
         n_shingles = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
         counts[k, 2] = mark_covered(hashes, n_shingles, n, ignored, covered)
         counts[k, 0] = sort_distinct(hashes, n_shingles, scratch)
@@ -184,15 +176,22 @@ def in_full_cells(hashes, shift, cells, most):
 
 @njit(cache=True, nogil=True)
 def drop_from_sets(hashes, offsets, affected, table):
-    """Return (hashes, offsets) of sets without the hashes in a table.
+    """Move the hashes that are not in a table to the front, in place; return (hashes, offsets) of what is left.
 
     Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64); only ``affected`` (bool) sets may have such hashes.
     """
-    out, ends = np.empty(hashes.size, np.uint64), np.zeros(offsets.size, np.int64)
-    used = np.int64(0)
+    ends, used = np.zeros(offsets.size, np.int64), np.int64(0)
     for k in range(offsets.size - 1):
-        for i in range(offsets[k], offsets[k + 1]):
-            out[used] = hashes[i]
-            used += not affected[k] or not _is_in(table, hashes[i])
+        if affected[k]:
+            for i in range(offsets[k], offsets[k + 1]):
+                value = hashes[i]
+                hashes[used] = value
+                used += not _is_in(table, value)
+        elif used == offsets[k]:
+            used = offsets[k + 1]
+        else:
+            for i in range(offsets[k], offsets[k + 1]):
+                hashes[used] = hashes[i]
+                used += 1
         ends[k + 1] = used
-    return out[:used], ends
+    return hashes[:used], ends

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.compiled import njit
+from neardup.kernels.growing import append, room
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import copy_into, sort_distinct
@@ -20,13 +21,6 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 @njit(cache=True, nogil=True, inline="always")
 def _below(value, limit):
     return value < limit or limit == ALL
-
-
-@njit(cache=True, nogil=True)
-def _room(scratch, needed):
-    if scratch.size >= needed:
-        return scratch
-    return np.empty(needed + needed // 2, np.uint64)
 
 
 @njit(cache=True, nogil=True)
@@ -54,17 +48,6 @@ def sample(hashes, n, rule, kept, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _append(out, used, values, n):
-    """Append ``values[:n]`` to the ``used`` elements of ``out``, or of a larger copy of it; return the array."""
-    if used + n > out.size:
-        larger = np.empty((used + n) * 3 // 2 + 64, np.uint64)
-        copy_into(larger, 0, out, used)
-        out = larger
-    copy_into(out, used, values, n)
-    return out
-
-
-@njit(cache=True, nogil=True)
 def sample_texts(batch, tables, form, key, rule):
     """Return the samples of all documents of a TextBatch: (hashes uint64, ends int64[documents]), each sorted.
 
@@ -77,10 +60,10 @@ def sample_texts(batch, tables, form, key, rule):
     hashes, kept, scratch = np.empty(4096, np.uint64), np.empty(4096, np.uint64), np.empty(4096, np.uint64)
     for d in range(n_documents):
         texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
-        hashes, kept, scratch = _room(hashes, n + 1), _room(kept, n + 1), _room(scratch, n + 1)
+        hashes, kept, scratch = room(hashes, n + 1), room(kept, n + 1), room(scratch, n + 1)
         n = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
         size = sample(hashes, n, rule, kept, scratch)
-        out = _append(out, used, kept, size)
+        out = append(out, used, kept, size)
         used += size
         ends[d] = used
     return out[:used], ends
@@ -94,10 +77,10 @@ def sample_sets(values, offsets, rule):
     hashes, kept, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint64)
     for d in range(ends.size):
         n = offsets[d + 1] - offsets[d]
-        hashes, kept, scratch = _room(hashes, n + 1), _room(kept, n + 1), _room(scratch, n + 1)
+        hashes, kept, scratch = room(hashes, n + 1), room(kept, n + 1), room(scratch, n + 1)
         copy_into(hashes, 0, values[offsets[d] : offsets[d + 1]], n)
         size = sample(hashes, n, rule, kept, scratch)
-        out = _append(out, used, kept, size)
+        out = append(out, used, kept, size)
         used += size
         ends[d] = used
     return out[:used], ends
