@@ -44,6 +44,9 @@ PLACE_TABLES = ("places", "located")
 TEXTS_FILE = "texts.parquet"
 """The texts of the documents in pairs and copies, if they are stored with the result."""
 
+DECISIONS_FILE = "decisions.sqlite"
+"""The decisions of a review, in the folder of the result; its journal has this name and ``-journal``."""
+
 OPTIONAL_TABLES = ("missed", "common")
 """The tables that only some settings make."""
 

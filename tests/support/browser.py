@@ -1,9 +1,11 @@
-"""A real browser for pages: headless Chromium as the system has it; tests skip where it is missing."""
+"""A real browser for pages: headless Chromium of the system, and a server; tests skip where it is missing."""
 
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -43,3 +45,28 @@ def violations(page: Any) -> list[str]:
     page.evaluate(script)  # not add_script_tag: the policy of the page forbids that
     found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
     return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found]
+
+
+@contextmanager
+def served(app: Any) -> Iterator[str]:
+    """The address of an application that a thread serves on a free port."""
+    import uvicorn
+
+    from neardup.service.server import address_of, listen
+
+    with listen("127.0.0.1", 0) as listening:
+        config = uvicorn.Config(
+            app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        late = monotonic() + 20
+        while not server.started:
+            assert monotonic() < late
+            sleep(0.01)
+        try:
+            yield address_of(listening)
+        finally:
+            server.should_exit = True
+            thread.join(20)

@@ -83,7 +83,7 @@ def test_no_column_looks_like_text(run: Run, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["dedup", "x", "--frobnicate"], "No such option: --frobnicate"),
-        (["dedup"], "Missing argument"),
+        (["compare"], "Missing argument"),
         (["dedpu"], "No such command 'dedpu'"),
         (["plan", "--threshold", "high"], "Invalid value for '--threshold'"),
         (["group", "x", "--only-contained", "1"], "No such option: --only-contained"),

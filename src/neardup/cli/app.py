@@ -14,12 +14,14 @@ from neardup.cli.compare import compare
 from neardup.cli.compiling import watched
 from neardup.cli.demo import demo
 from neardup.cli.explain import explain
+from neardup.cli.exporting import export, import_tags
 from neardup.cli.groups import decide, groups
 from neardup.cli.messages import guarded
 from neardup.cli.option import with_options
 from neardup.cli.options import RECORDS, on_collections, on_files
 from neardup.cli.plan import plan
 from neardup.cli.report import report
+from neardup.cli.review import review
 from neardup.cli.search import search
 from neardup.cli.serve import serve
 from neardup.cli.show import show
@@ -58,9 +60,9 @@ _SAY_IT_THEMSELVES = {"serve", "warm"}
 T = TypeVar("T")
 
 
-def _add(command: Callable[[T], int], record: type[T]) -> None:
-    """Register a command that receives a record of options."""
-    name = command.__name__
+def _add(command: Callable[[T], int], record: type[T], name: str = "") -> None:
+    """Register a command that receives a record of options; its name is that of the function unless given."""
+    name = name or command.__name__
     if RECORDS[name] is not record:
         raise TypeError(f"{name} receives {record.__name__}, not {RECORDS[name].__name__} of the table")
     summary = (command.__doc__ or "").partition("\n")[0]
@@ -73,6 +75,9 @@ _add(group, on_files.GroupOptions)
 _add(compare, on_files.CompareOptions)
 _add(show, on_files.ShowOptions)
 _add(report, on_files.ReportOptions)
+_add(review, on_files.ReviewOptions)
+_add(export, on_files.ExportOptions)
+_add(import_tags, on_files.ImportOptions, "import")
 _add(plan, on_files.PlanOptions)
 _add(explain, on_files.ExplainOptions)
 _add(add, on_collections.AddOptions)

@@ -13,25 +13,36 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import show_groups, show_summary, watcher
-from neardup.errors import OutputError, SettingError
+from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
 Options: TypeAlias = DedupOptions | GroupOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
+_WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
 
 
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence.
 
-    At least one document of each group stays. Exit status: 0 done; 1 done, but some input was
-    rejected (problems.jsonl lists it); 2 error.
+    At least one document of each group stays, unless people decided otherwise: with --decisions the
+    groups follow the decisions of a review, and with --from a reviewed result is written as people
+    left it, without comparing again.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
-    return _run("annotate" if options.annotate else "dedup", options)
+    if options.stored is None:
+        if not options.inputs:
+            raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
+        return _run("annotate" if options.annotate else "dedup", options)
+    _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
+    _refuse_unusable_out(options)
+    return _tell(_final(options.stored, options), options)
 
 
 def group(options: GroupOptions) -> int:
@@ -44,7 +55,14 @@ def group(options: GroupOptions) -> int:
     """
     if options.stored is None:
         return _run("group", options)
-    _refuse_other_options(options.explicit)
+    allowed = "-o, --threshold, --dry-run, --json and"
+    _refuse_options_besides(options.explicit, GroupOptions, _WITH_STORED, allowed)
+    if "threshold" not in options.explicit:
+        raise SettingError(
+            "--from was given without a threshold",
+            "A threshold above that of the stored result",
+            "Give --threshold NUMBER",
+        )
     _refuse_unusable_out(options)
     return _tell(_regroup_and_save(options.stored, options), options)
 
@@ -88,51 +106,80 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     columns = choose_columns(documents, options.text, options.id)
     against = open_files(options.against, reading=settings.reading) if options.against else None
     ignore = open_base(options.ignore, columns, settings)
+    review = _review(options)
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
-            return run(documents, columns, settings, against, progress, action, ignore=ignore).found
+            return run(documents, columns, settings, against, progress, action, ignore=ignore, review=review).found
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore)
+            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
             found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
 
 
-def _refuse_other_options(explicit: frozenset[str]) -> None:
-    """Raise SettingError for options other than the threshold, which a stored result cannot change."""
-    known = options_of(GroupOptions)
+def _review(options: Options) -> ReviewedResult | None:
+    """Return the decisions to follow. Raises OutputError if the output would replace them."""
+    from neardup.run.reviewed import reviewed
+
+    if not isinstance(options, DedupOptions) or options.decisions is None:
+        return None
+    if options.out is not None and options.out.resolve() == options.decisions.resolve():
+        raise OutputError(
+            f"{options.out} holds the decisions themselves", "Another folder", "Choose another with -o"
+        )
+    return reviewed(options.decisions)
+
+
+def _refuse_options_besides(explicit: frozenset[str], record: type, allowed: frozenset[str], named: str) -> None:
+    """Raise SettingError for options that are not ``allowed`` with --from; ``named`` are those for the message."""
+    known = options_of(record)
     spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
-    others = [spelled for name, spelled in spelling.items() if name in explicit - _WITH_STORED]
+    others = [spelled for name, spelled in spelling.items() if name in explicit - allowed]
     if others:
         raise SettingError(
             f"{', '.join(others)} cannot be given together with --from",
-            "With --from only -o, --threshold, --dry-run, --json and --overwrite",
+            f"With --from only {named} --overwrite",
             "Leave it out, or leave out --from and read the documents again",
         )
-    if "threshold" not in explicit:
-        raise SettingError(
-            "--from was given without a threshold",
-            "A threshold above that of the stored result",
-            "Give --threshold NUMBER",
+
+
+def _final(stored: Path, options: DedupOptions) -> Found:
+    from neardup.io.writers import OutputFolder, common_access
+    from neardup.run.final import fill_final, final_result
+    from neardup.run.found import load
+    from neardup.run.reviewed import reviewed
+
+    if options.out is None or options.dry_run:
+        return final_result(load(stored, inputs=options.moved), reviewed(stored))[0]
+    _refuse_same_folder(options.out, stored)
+    with watcher() as progress, OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        folder.restrict(common_access(options.moved))
+        return fill_final(load(stored, inputs=options.moved), reviewed(stored), folder, progress)
+
+
+def _refuse_same_folder(out: Path, stored: Path) -> None:
+    if out.resolve() == stored.resolve():
+        raise OutputError(
+            f"{out} is the result that --from names",
+            "Another folder, since a result cannot replace its source",
+            "Choose another folder with -o",
         )
 
 
 def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     from neardup.io.writers import OutputFolder
     from neardup.run.found import load, write_result
+    from neardup.tables import DECISIONS_FILE
 
     threshold = options.settings.threshold
+    if (stored / DECISIONS_FILE).exists():
+        warn(f"the decisions in {display.printable(stored)} are not followed; neardup dedup --decisions does that")
     if options.out is None or options.dry_run:
         return load(stored).at(threshold)
-    if options.out.resolve() == stored.resolve():
-        raise OutputError(
-            f"{options.out} is the result that --from names",
-            "Another folder, since a result cannot replace its source",
-            "Choose another folder with -o",
-        )
+    _refuse_same_folder(options.out, stored)
     with OutputFolder(options.out, overwrite=options.overwrite) as folder:
         found = load(stored).at(threshold)
         write_result(found, folder)

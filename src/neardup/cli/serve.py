@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import typer
 
 from neardup import display
@@ -10,8 +15,26 @@ from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import ServeOptions
 from neardup.errors import InputError
 
-EXTRA = {"fastapi", "starlette", "pydantic", "uvicorn", "h11", "prometheus_client"}
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from neardup.collection import Collection
+    from neardup.service.limits import Limits
+    from neardup.service.tokens import Tokens
+
+EXTRA = {
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "uvicorn",
+    "h11",
+    "prometheus_client",
+    "itsdangerous",
+    "python_multipart",
+}
 """Packages of neardup[service], by their import names."""
+PAGES = "/review"
+"""The address of the pages."""
 
 
 def serve(options: ServeOptions) -> int:
@@ -20,17 +43,11 @@ def serve(options: ServeOptions) -> int:
     Without --token-file all users of this machine may read and write, and nobody else. Needs
     neardup[service]. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
-    try:
+    with service_required():
         from neardup.service.limits import Limits
         from neardup.service.server import listen
         from neardup.service.server import serve as run
         from neardup.service.tokens import Tokens, read_tokens, require_tokens
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in EXTRA:
-            raise
-        raise InputError(
-            f"The service needs the package {error.name}", "", 'pip install "neardup[service]"'
-        ) from error
     from neardup.collection import Collection
 
     checked = Limits.of(
@@ -52,9 +69,41 @@ def serve(options: ServeOptions) -> int:
         if options.create
         else opened(options.path, options.wait) as collection,
     ):
-        run(collection, tokens, checked, listening, _tell)
+        pages = {PAGES: _pages(collection, tokens, checked)} if options.page else {}
+        run(collection, tokens, checked, listening, lambda address: _tell(address, options.page), pages)
     return DONE
 
 
-def _tell(address: str) -> None:
+def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ASGIApp:
+    """Return the pages on which people decide about the groups of a collection."""
+    from neardup.review.desk.collection import CollectionDesk
+    from neardup.review.live.app import Served, review_app
+
+    return review_app(CollectionDesk(collection), Served(account(), tokens, limits))
+
+
+def account() -> str:
+    """Return the name of the user's account, or "reviewer" if it has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may have no name for its user
+        return "reviewer"
+
+
+@contextmanager
+def service_required() -> Iterator[None]:
+    """Raise InputError with the way out if an import within the block lacks a package of neardup[service]."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise InputError(
+            f"The service needs the package {error.name}", "", 'pip install "neardup[service]"'
+        ) from error
+
+
+def _tell(address: str, pages: bool) -> None:
     typer.echo(f"listening at {display.printable(address)}")
+    if pages:
+        typer.echo(f"pages at {display.printable(address)}{PAGES}/")

@@ -96,6 +96,7 @@ class Decisions:
     none_goes: bool = False  # nothing was meant to be removed, so staying needs no reason
     lost: LostShingles | None = None
     dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
+    placed: Bools | None = None  # which members a person's decision gave another representative
 
     @property
     def is_representative(self) -> Bools:
@@ -141,13 +142,36 @@ def decide(
 
     The similarity of a member to its representative is by ``measure``, the number of its formula.
     """
+    heads = heads_of(rows, documents, row_rank, leader)
+    return decide_at(rows, documents, heads, pairs, measure)
+
+
+def heads_of(rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s) -> Int64s:
+    """int64[rows]: the row that represents each row; the row itself outside groups."""
     has_text, heads = documents.of_row >= 0, np.full(len(rows), -1)
     if len(leader):
         heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1)
     heads = np.where(has_text, heads, _best_empty(rows.copy_of, has_text, row_rank))
-    heads = _without_lone_copies(heads, rows, documents, leader)
+    return _without_lone_copies(heads, rows, documents, leader)
+
+
+def decide_at(
+    rows: Streams,
+    documents: CopyClasses,
+    heads: Int64s,
+    pairs: pa.Table,
+    measure: int,
+    listed: Int64s | None = None,
+) -> Decisions:
+    """Turn the representatives of rows (``heads``) into decisions: by policy, only representatives stay.
+
+    Rows that are ``listed`` have an entry also outside groups.
+    """
     members = np.bincount(heads, minlength=len(rows))
-    grouped = np.flatnonzero(members[heads] > 1)
+    in_group = members[heads] > 1
+    if listed is not None:
+        in_group[listed] = True
+    grouped = np.flatnonzero(in_group)
     head = heads[grouped]
     order = np.lexsort((grouped, grouped != head, head))
     grouped, head = grouped[order], head[order]
@@ -222,17 +246,21 @@ def new_only(decisions: Decisions, first_new: int) -> Decisions:
     has_new[head[decisions.rows >= first_new]] = True
     stays = has_new[head] & ((decisions.rows >= first_new) | decisions.is_representative)
     names = ("rows", "representative_row", "similarity", "exact", "kept")
-    return replace(decisions, **{name: getattr(decisions, name)[stays] for name in names})
+    placed = None if decisions.placed is None else decisions.placed[stays]
+    return replace(decisions, placed=placed, **{name: getattr(decisions, name)[stays] for name in names})
 
 
-def leader_pairs(leader: Int64s, pairs: pa.Table) -> tuple[Int64s, Int64s]:
-    """(a, b), a < b, of the documents whose pair with their leader is not in ``pairs``."""
-    number = np.arange(len(leader))
-    follows = leader != number
-    a, b = np.minimum(number, leader)[follows], np.maximum(number, leader)[follows]
-    missing = ~np.isin(_key(a, b), _key(column(pairs, "a"), column(pairs, "b")))
-    order = np.lexsort((b[missing], a[missing]))
-    return a[missing][order], b[missing][order]
+def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: pa.Table) -> tuple[Int64s, Int64s]:
+    """(a, b), a < b, of the documents whose pair with that of their representative is not in ``pairs``.
+
+    ``heads`` (int64[rows]) has the representative of each row.
+    """
+    own, other = documents.of_row, documents.of_row[heads]
+    follows = (own != other) & (own >= 0)
+    a, b = np.minimum(own, other)[follows], np.maximum(own, other)[follows]
+    keys = np.unique(_key(a, b))
+    keys = keys[~np.isin(keys, _key(column(pairs, "a"), column(pairs, "b")))]
+    return keys >> 32, keys & 0xFFFFFFFF
 
 
 def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:

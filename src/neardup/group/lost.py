@@ -47,6 +47,20 @@ class Standing:
         stays[documents] = True
         return replace(self, stays=stays)
 
+    def at(self, decisions: Decisions, documents: CopyClasses) -> Standing:
+        """The same as ``decisions`` of people leave the documents: also representatives may go.
+
+        The text that goes with a group without a representative is unknown.
+        """
+        stays = self.stays.copy()
+        of_row, kept = documents.of_row[decisions.rows], decisions.kept
+        has_text = of_row >= 0
+        stays[of_row[has_text]] = False
+        stays[of_row[has_text & kept]] = True
+        unled = ~stays[self.group]
+        shingles, without = (np.where(unled, -1, numbers) for numbers in (self.shingles, self.without_leader))
+        return replace(self, stays=stays, shingles=shingles, without_leader=without)
+
 
 def standing(
     decisions: Decisions, documents: CopyClasses, leader: Int64s, first_new: int, pairs: pa.Table

@@ -45,6 +45,13 @@ class Reviewed:
     texts: bool = True
     """Whether texts can be read, so that pairs can be shown and words searched for."""
     notes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ("duplicate", "keep both", "not alike", "unsure")
+    """The verdicts that it stores."""
+    marks: bool = True
+    """Whether it stores chosen representatives, fates and tags of documents, and decides all pairs of a kind."""
+    exports: tuple[str, ...] = ("groups", "decisions", "tags")
+    forms: tuple[str, ...] = ("csv", "jsonl", "parquet", "dat")
+    """The formats of exports."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +88,15 @@ class GroupLine:
 class GroupList:
     """Some groups; ``next`` is the ``after`` of the next page, "" on the last one.
 
-    ``meaning`` is the canonical form of the filter.
+    ``meaning`` is the canonical form of the filter. ``notes`` say why it may not find all groups yet, for example
+    while texts are still being read.
     """
 
     lines: tuple[GroupLine, ...]
     found: int
     next: str
     meaning: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,9 @@ class GroupView:
     after: Key | None
     seen: int
     """The number of the last action. A change is refused if a later action concerns the same documents."""
+    size: int = 0
+    """The members of the group, of which ``members`` may hold only the first ones; 0 if it holds all."""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -217,6 +229,8 @@ class ThresholdView:
     """The share that is alike, and its 95 % interval (Wilson); None before the first label."""
     around: tuple[PairLine, ...]
     """Ten pairs around the line, drawn evenly, to label."""
+    notes: tuple[str, ...] = ()
+    """Why some lines are still missing, if they are."""
 
 
 Asked = Literal["pair", "group", "above", "kind"]
@@ -236,8 +250,10 @@ class Decide:
     above: float | None = None
     kind: str = ""
     filter: str = ""
-    """With ``kind``: only the groups that this filter finds."""
+    """With ``kind``: only the groups that this filter finds. Otherwise the list in which to find the next pair."""
     note: str = ""
+    queue: Queue | None = None
+    """The queue the reviewer works through, in which to find the next pair."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +263,7 @@ class KindSample:
     kind: str
     pairs: int
     sample: tuple[PairLine, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

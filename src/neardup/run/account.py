@@ -24,6 +24,7 @@ from neardup.kernels.union_find import best_of_tree, unite
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
+from neardup.run.decided import Applied
 from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.represented import Represented
@@ -98,6 +99,7 @@ class Run:
     not_judged: pa.Table
     audited: Audit | None = None
     represented: Represented | None = None
+    applied: Applied | None = None
 
     @property
     def settings(self) -> Settings:
@@ -132,6 +134,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
             "documents": _in_large_buckets(evidence),
             "largest": evidence.proposed.largest_bucket,
         },
+        "decisions": None if run.applied is None else run.applied.account(),
         "closed": None if evidence.closed is None else evidence.closed.as_dict(),
         **_judged(run, ids),
         "regrouped_from": None,
@@ -147,7 +150,8 @@ def _judged(run: Run, ids: Ids) -> dict[str, Any]:
     said = judgement(run, ids, len(run.rows.unique))
     capped = not_in_full(run.evidence.capped, run.settings.search.measure)
     spared = why_nothing_goes(run.settings, run.decisions, run.groups.pairs, run.rows.unique, run.rows.first_new)
-    return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared]}
+    without = [] if run.applied is None else run.applied.warnings()
+    return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared, *without]}
 
 
 def judgement(judged: JudgedRun, ids: Named, different: int) -> dict[str, Any]:
@@ -258,13 +262,15 @@ def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     decisions, settings = judged.decisions, judged.settings
     unknown = np.isnan(decisions.similarity)
     far = unknown | (decisions.similarity < settings.search.threshold)
+    if decisions.placed is not None:
+        far &= ~decisions.placed
     would = _components_that_would_chain(judged)
     if not far.any():
         return {"groups": 0, "weakest": None, "components_would_chain": would}
     groups = len(np.unique(decisions.representative_row[far]))
-    if unknown.any():
+    if unknown[far].any():
         return {"groups": groups, "weakest": None, "components_would_chain": would}
-    at = int(np.argmin(decisions.similarity))
+    at = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
     head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
     weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
     return {"groups": groups, "weakest": weakest, "components_would_chain": would}

@@ -6,12 +6,13 @@ fingerprint → candidates → verify → group → decide → tables; ``save`` 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.decide import CopyClasses, Decisions, classes, decide, leader_pairs, settle
+from neardup.group.decide import CopyClasses, Decisions, classes, decide_at, heads_of, leader_pairs, settle
 from neardup.group.keep import keep_rank, never_listed
 from neardup.group.leaders import Grouped, group, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost
@@ -37,11 +38,15 @@ from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.base_text import with_base, with_common, with_full_sizes
+from neardup.run.decided import Applied, ReviewedResult, alike_by, leaders_at, settled
+from neardup.run.decided import applied as applied_to
+from neardup.run.decided_reasons import with_decided
 from neardup.run.found import Found
 from neardup.run.kinds import counts_of, with_kinds, with_kinds_of_copies
 from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import dropped_rows, left_aside_notes, not_judged_table
 from neardup.run.represented import Represented, represented
+from neardup.run.reviewed import reviewed
 from neardup.run.tables import (
     Ids,
     check_ids,
@@ -74,6 +79,7 @@ def find(
     id: str | None = None,
     against: object | None = None,
     ignore: object | None = None,
+    decisions: str | Path | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Found:
@@ -82,7 +88,8 @@ def find(
     ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
     Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
     reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
-    whose shingles do not count. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+    whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
+    follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 
@@ -96,7 +103,8 @@ def find(
     columns = choose_columns(opened, text, id)
     old = None if against is None else open_documents(against, reading=chosen.reading)
     base = open_base(ignore, columns, chosen)
-    return run(opened, columns, chosen, old, progress or Silent(), ignore=base).found
+    review = None if decisions is None else reviewed(decisions)
+    return run(opened, columns, chosen, old, progress or Silent(), ignore=base, review=review).found
 
 
 def run(
@@ -108,8 +116,12 @@ def run(
     action: Action = "find",
     *,
     ignore: BaseDocuments | None = None,
+    review: ReviewedResult | None = None,
 ) -> Outcome:
-    """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions."""
+    """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions.
+
+    ``review`` holds decisions of people, which the groups follow.
+    """
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
@@ -125,7 +137,7 @@ def run(
     del search, proposal
     base = base.without_sets()
     row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
-    made = _decide(rows, evidence, row_rank, stages)
+    made = _decide(rows, evidence, row_rank, stages, review)
     decisions, groups = made.decisions, made.groups
     counted_copies = _represented(decisions, rows) if settings.keep.count else None
     decisions = decisions.all_kept() if action == "group" else _with_passages(made, rows, stages)
@@ -135,8 +147,10 @@ def run(
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
         of_groups = group_table(decisions, rows, ids, settings.search.in_words, counted_copies)
+        if made.applied is not None:
+            of_groups = with_decided(of_groups, made.applied, decisions, settings.search.in_words)
         of_groups = with_lost_columns(of_groups, decisions)
-        ranks = rank_table(rows, row_rank, groups.pairs, ids)
+        ranks = rank_table(rows, row_rank, groups.pairs, ids, made.listed)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
     pairs = _pairs_with_ids(groups.pairs, made.shingles, rows, ids, stages)
@@ -144,7 +158,8 @@ def run(
     missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
     seconds = dict(stages.seconds)
-    done = Run(rows, evidence, groups, decisions, seconds, missing, pairs.num_rows, aside, audited, counted_copies)
+    parts = (pairs.num_rows, aside, audited, counted_copies, made.applied)
+    done = Run(rows, evidence, groups, decisions, seconds, missing, *parts)
     notes = (*columns.notes, *of_ids, *noticed, *base.notes)
     told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
     access = access_of(documents, against, None if ignore is None else ignore.documents)
@@ -192,7 +207,7 @@ def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
 class _Decided:
     """The decisions about rows, the groups they follow from, and the documents as they leave them.
 
-    ``shingles`` are the pairs of the groups, counted on shingles.
+    ``shingles`` are the pairs of the groups, counted on shingles. ``applied`` are the decisions of people.
     """
 
     decisions: Decisions
@@ -200,34 +215,57 @@ class _Decided:
     documents: CopyClasses
     standing: Standing
     shingles: pa.Table
+    applied: Applied | None = None
+
+    @property
+    def listed(self) -> Int64s:
+        """The rows that a decision may have put into the tables."""
+        return np.empty(0, np.int64) if self.applied is None else self.decisions.rows
 
 
-def _decide(rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages) -> _Decided:
+def _decide(
+    rows: Rows, evidence: Evidence, row_rank: Int64s, stages: Stages, review: ReviewedResult | None
+) -> _Decided:
     """Group the documents, and decide about their rows."""
     settings = rows.settings
     criterion = criterion_of(settings.search)
     first_new = rows.first_new_document
+    applied = None
     with stages.stage("group", None, "documents"):
         documents = classes(rows, row_rank)
         groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
-    far = _far_leaders(rows, groups, stages)
+        heads = heads_of(rows, documents, row_rank, groups.leader)
+        if review is not None:
+            applied = applied_to(review, rows, Ids(rows), documents)
+            before, heads = heads, applied.place(heads, row_rank, alike_by(groups.pairs, documents))
+            groups = replace(groups, leader=leaders_at(heads, documents))
+    far = _far_leaders(rows, groups, heads, documents, stages)
     scored = merged(groups.pairs, far)
-    decisions = decide(rows, documents, row_rank, groups.leader, scored, criterion.measure)
+    listed = None if applied is None else applied.goes
+    decisions = decide_at(rows, documents, heads, scored, criterion.measure, listed)
+    if applied is not None:
+        decisions = replace(decisions, placed=(heads != before)[decisions.rows])
     shingles = _on_shingles(rows, scored, stages)
     decisions = settle(decisions, rows, documents, shingles, settings.keep.only_contained)
     decisions = replace(decisions, dropped=dropped_rows(rows))
+    if applied is not None:
+        decisions = applied.fates(decisions, row_rank)
     after = standing(decisions, documents, groups.leader, first_new, shingles)
     if settings.keep.keep == KEEP_NONE:  # all text of a family goes
         decisions = decisions.none_kept(rows.first_new)
+        decisions = decisions if applied is None else applied.fates(decisions, row_rank, none_stays=True)
     else:
         with stages.stage("lost text", None, "documents"):
             decisions, after = with_lost(decisions, documents, after, settings.keep.lose, rows.sets())
+            if applied is not None:
+                decisions, after = settled(applied, decisions, documents, after, row_rank, rows.sets())
     # two documents of the reference set may follow one leader; their pair is not wanted
     ends = column(far, "a"), column(far, "b")
     wanted = at_least(far, criterion) & (ends[1] >= first_new) & rows.related.may_pair(*ends)
     found = far.filter(pa.array(wanted))
     groups = replace(groups, pairs=merged(groups.pairs, found))
-    return _Decided(decisions, groups, documents, after, only_pairs(shingles, groups.pairs))
+    shingles = only_pairs(shingles, groups.pairs)
+    return _Decided(decisions, groups, documents, after, shingles, applied)
 
 
 def _with_passages(made: _Decided, rows: Rows, stages: Stages) -> Decisions:
@@ -265,13 +303,13 @@ def _missing(evidence: Evidence, groups: Grouped, settings: Settings, stages: St
         return evidence.missing + among
 
 
-def _far_leaders(rows: Rows, groups: Grouped, stages: Stages) -> pa.Table:
-    """The unreported pairs of documents with their leaders, which occur in components.
+def _far_leaders(rows: Rows, groups: Grouped, heads: Int64s, documents: CopyClasses, stages: Stages) -> pa.Table:
+    """The unreported pairs of documents with their leaders: in components, and where people decided.
 
     Most are below the threshold, connected by a chain. Some are above it: pairs of a crowd that were not needed
     until its leader was known.
     """
-    a, b = leader_pairs(groups.leader, groups.pairs)
+    a, b = leader_pairs(heads, documents, groups.pairs)
     if not len(a):
         return VERIFIED.empty_table()
     chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)

@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.display import printable
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.io.readers import AUTO
-from neardup.io.readers.base import Documents
-from neardup.io.readers.digests import digest_of_file
+from neardup.io.readers.base import Documents, FailedChunk
+from neardup.io.readers.digests import digest_of_file, size_of
 from neardup.io.readers.discover import find_files
-from neardup.io.readers.lookup import Read, as_bytes, opened, read_row, row_of
+from neardup.io.readers.lookup import Read, as_bytes, opened, read_fields, read_row, row_of
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import PLACES, Recorded, RecordedFiles
 from neardup.io.readers.sources import Source
@@ -75,6 +76,17 @@ class _KeptTexts:
     @cached_property
     def _documents(self) -> Documents:
         return opened(self.file, AUTO)
+
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield those of ``rows`` that are stored, with their texts."""
+        for chunk in self._documents.chunks(None, ["text", "row"]):
+            if isinstance(chunk, FailedChunk):
+                continue
+            table = chunk.read(["text", "row"]).table
+            found = column(table, "row")
+            places = np.flatnonzero(np.isin(found, rows))
+            texts = table.column(0).take(pa.array(places)).to_pylist()
+            yield from ((row, as_bytes(text)) for row, text in zip(found[places].tolist(), texts, strict=True))
 
     def read(self, row: int) -> Read | None:
         """Return the text of a row of the run; None if it is not stored."""
@@ -148,9 +160,86 @@ class StoredTexts:
                 kept = read_row(self._verified(number), file_row, self._reading)
             yield row, kept.text
 
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield ``rows`` with their texts, in the order of the files; those that cannot be read are left out."""
+        if self._kept is not None:
+            yield from self._kept.sweep(rows)
+            return
+        located = self._tables.get("located", LOCATED.empty_table())
+        known, files, numbers = (column(located, name) for name in ("row", "file", "number"))
+        inside = np.isin(known, rows)
+        for number in np.unique(files[inside]).tolist():
+            mine = inside & (files == number)
+            try:
+                yield from self._swept(number, known[mine], numbers[mine])
+            except (NeardupError, OSError):
+                continue
+
+    def _swept(self, number: int, rows: Int64s, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
+        file = self._verified(number)
+        if file.format == "text":
+            yield from (
+                (row, read_row(file, at, self._reading).text) for row, at in zip(rows, numbers, strict=True)
+            )
+            return
+        order = np.argsort(numbers)
+        rows, numbers = rows[order], numbers[order]
+        for chunk in opened(file, self._reading).chunks(None, [file.text]):
+            if isinstance(chunk, FailedChunk):
+                continue
+            found = chunk.read([file.text])
+            places = np.flatnonzero(np.isin(found.row_numbers, numbers))
+            texts = found.table.column(0).take(pa.array(places)).to_pylist()
+            wanted = rows[np.searchsorted(numbers, found.row_numbers[places])].tolist()
+            yield from ((row, as_bytes(text)) for row, text in zip(wanted, texts, strict=True))
+
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return the other values at the recorded place of a row of the run; {} if the input cannot be read."""
+        number, file_row = self._located(row)
+        if number is None:
+            return {}
+        try:
+            return read_fields(self._verified(number), file_row, self._reading)
+        except (NeardupError, OSError):
+            return {}
+
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the recorded places again."""
         return self._tables
+
+    def inputs(self) -> list[Recorded]:
+        """Return the files of the input, without the reference set, in their places of today.
+
+        Raises InputError unless they are the recorded ones. A file that was not read has no digest: its size must
+        be the recorded one.
+        """
+        files = [number for number in self._files.numbers.tolist() if not self._files[number].reference]
+        return [self._unread(number) or self._verified(number) for number in files]
+
+    def places_of(self, rows: Int64s) -> tuple[Int64s, Int64s]:
+        """Return the numbers of the files of rows of the run, and of the rows in them; −1 where not recorded."""
+        located = self._tables["located"]
+        at = np.searchsorted(column(located, "row"), rows)
+        known = at < located.num_rows
+        known[known] = column(located, "row")[at[known]] == rows[known]
+        at = np.where(known, at, 0)
+        file, number = (np.where(known, column(located, name)[at], -1) for name in ("file", "number"))
+        return file, number
+
+    def name_of(self, number: int) -> str:
+        """Return the name of a file in the input."""
+        return self._files[number].name
+
+    def _unread(self, number: int) -> Recorded | None:
+        """Return a file of a folder that was not read, if it has the recorded size; None for other files."""
+        file = self._files[number]
+        if file.format != "text" or file.digest is not None:
+            return None
+        if self._inputs:
+            file = replace(file, path=self._among_inputs(file).path)
+        if size_of(file.path) != file.size:
+            raise changed(file, "its size is another")
+        return file
 
     def _read(self, id: Id, number: int, row: int) -> Looked:
         file = self._verified(number)

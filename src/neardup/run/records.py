@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -184,6 +184,12 @@ class Texts(Protocol):
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield rows of the run, ascending, with their texts in UTF-8."""
+
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield rows of the run with their texts, files read from start to end; those that cannot be read lack."""
+
+    def fields(self, row: int) -> Mapping[str, Any]:
+        """Return the other values in the input for a row of the run; {} where they cannot be read."""
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the tables ``places`` and ``located`` to store with a result; none for texts in memory."""

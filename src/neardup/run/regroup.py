@@ -73,6 +73,11 @@ class StoredRows:
         known = "across" in self.ranks.column_names
         return column(self.ranks, "across").astype(np.uint64) if known else np.empty(0, np.uint64)
 
+    @cached_property
+    def bytes(self) -> Int64s:
+        """The size of each text."""
+        return column(self.ranks, "bytes")
+
     @property
     def sources(self) -> pa.Array | None:
         """The sources of the rows from the first new one on, or None."""
@@ -140,10 +145,11 @@ def regroup(found: Result, threshold: float) -> Result:
     _require_stricter(was, now)
     if now == was:
         return found
+    _require_no_decisions(found)
     stages = Stages(Silent())
     with stages.stage("regroup", None, "documents"):
-        rows = _stored_rows(found)
-        pairs, shingles = _document_pairs(found.pairs, rows, was.search.measure)
+        rows = stored_rows(found)
+        pairs, shingles = document_pairs(found.pairs, rows, was.search.measure)
         far = _far_pairs(found, rows, pairs, was)
         made = _regrouped(rows, pairs, far, now, shingles)
         counted_copies = represented(made.decisions, rows, rows.sources) if now.keep.count else None
@@ -178,7 +184,18 @@ def _require_stricter(was: Settings, now: Settings) -> None:
         )
 
 
-def _stored_rows(found: ResultRecord) -> StoredRows:
+def _require_no_decisions(found: ResultRecord) -> None:
+    """Raise InputError for a result whose groups follow decisions, which its pairs do not hold."""
+    if found.run.get("decisions"):
+        raise InputError(
+            "The groups of this result follow decisions of a review, which its stored pairs do not hold",
+            "A result made without --decisions",
+            "Run neardup dedup --decisions on the documents at that threshold",
+        )
+
+
+def stored_rows(found: ResultRecord) -> StoredRows:
+    """Return the rows of a result. Raises InputError without ranks, or if they do not belong to the result."""
     if not found.ranks.num_columns:
         raise InputError(
             "This result has no table of ranks",
@@ -197,7 +214,7 @@ def _stored_rows(found: ResultRecord) -> StoredRows:
     return rows
 
 
-def _document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.Table, pa.Table]:
+def document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.Table, pa.Table]:
     """The VERIFIED tables of pairs by id, by the measure and on shingles; b is never in the reference set."""
     nowhere = np.zeros(pairs.num_rows, np.bool_)
     known = "a_in_reference" in pairs.column_names

@@ -41,6 +41,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
         removed = "removed" if written else "to remove"
         lost = [("text lost", lost_text.shown(run["lost"]))] if "lost" in run else []
         lines += [(removed, _removed(run)), *lost, ("kept", _kept(run))]
+    lines += _decisions(run)
     lines.append(("method", printable(_method(run["choice"]))))
     lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
     total = sum(run["seconds"].values())
@@ -91,6 +92,17 @@ def _base_text(run: Mapping[str, Any]) -> Iterator[Line]:
     gone, before = base["shingles_before"] - base["shingles_after"], base["shingles_before"]
     effect = f"{number(gone)} of {counted(before, 'shingle')} ({percent(gone, before)}) do not count"
     yield "base text", f"{' and '.join(sources)}: {effect}, in {counted(base['documents_with'], 'document')}"
+
+
+def _decisions(run: Mapping[str, Any]) -> Iterator[Line]:
+    """The decisions of a review: how many the run follows, and how many do not apply."""
+    found = run.get("decisions")
+    if not found:
+        return
+    numbers = [f"{number(found['applied'])} applied"]
+    numbers += [f"{number(found['unsure'])} unsure"] if found["unsure"] else []
+    numbers += [f"{number(found['not_applicable'])} not applicable"] if found["not_applicable"] else []
+    yield "decisions", f"{', '.join(numbers)} (of {printable(found['result'])})"
 
 
 def _kept(run: Mapping[str, Any]) -> str:

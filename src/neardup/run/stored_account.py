@@ -17,6 +17,22 @@ Rows = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 Id = str | int
 
 
+class _Unapplied(TypedDict):
+    decision: str
+    ids: list[Id]
+    by: str
+    reason: str
+
+
+class _Decided(TypedDict):
+    result: str
+    last_action: Count
+    applied: Count
+    unsure: Count
+    not_applicable: Count
+    listed: list[_Unapplied]
+
+
 class _Counts(TypedDict):
     read: Count
     rejected: Count
@@ -143,6 +159,7 @@ class _Run(TypedDict):
     crowds: list[_Crowd]
     popular: _Popular
     chaining: _Chaining
+    decisions: NotRequired[_Decided | None]
     kinds: NotRequired[dict[str, Count]]
     regrouped_from: _Regrouped | None
     warnings: list[str]
@@ -151,7 +168,7 @@ class _Run(TypedDict):
     peak_memory_bytes: Count
 
 
-_OPTIONAL = frozenset({"kinds"})
+_OPTIONAL = frozenset({"decisions", "kinds"})
 
 
 def decoded(data: bytes) -> Any:

@@ -148,12 +148,13 @@ def copy_table(rows: Streams, ids: Named) -> pa.Table:
     return pa.table([ids.of(copies), ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
 
 
-def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named) -> pa.Table:
+def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named, more: Int64s) -> pa.Table:
     """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
 
-    Also the number of its value ``across`` and its ``source``, if the settings name such columns.
+    ``more`` are rows of decisions; their copies are added. Also the number of its value ``across`` and its
+    ``source``, if the settings name such columns.
     """
-    numbers = involved(rows, pairs)
+    numbers = involved(rows, pairs, more)
     columns = {
         "id": ids.of(numbers),
         "row": pa.array(numbers),
@@ -186,9 +187,14 @@ def _with_attachments(table: pa.Table, numbers: Int64s, carried: Carried) -> pa.
     return table.append_column(ATTACHMENTS, column_for(numbers, carried)) if carried else table
 
 
-def involved(rows: Streams, pairs: pa.Table) -> Int64s:
-    """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies."""
+def involved(rows: Streams, pairs: pa.Table, more: Int64s | None = None) -> Int64s:
+    """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies.
+
+    Also those of the rows ``more``.
+    """
     first = np.zeros(len(rows), np.bool_)
+    if more is not None:
+        first[rows.copy_of[more]] = True
     for end in ("a", "b"):
         first[rows.unique[column(pairs, end)]] = True
     first[rows.copy_of[new_copies(rows)]] = True

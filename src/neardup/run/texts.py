@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -91,6 +92,14 @@ class InputTexts:
                 texts = chunk.read([part.text]).table.column(0)
                 for row in rows[owner == k].tolist():
                     yield row, as_bytes(texts[row - self._pieces[k].first].as_py())
+
+    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield the same as ``each``."""
+        return self.each(rows)
+
+    def fields(self, row: int) -> dict[str, Any]:
+        """Return nothing: a result of this process has no recorded places."""
+        return {}
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return where the files are, and the places of ``rows`` in them."""

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import h11
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup.collection import Collection, Near
@@ -168,10 +168,12 @@ def serve(
     limits: Limits,
     listening: socket.socket,
     started: Callable[[str], None],
+    pages: Mapping[str, ASGIApp] | None = None,
 ) -> bool:
     """Serve until a signal arrives; return whether all pending requests ended in time.
 
-    ``started`` is called with the address when requests can arrive. Closes collection and socket.
+    ``started`` is called with the address when requests can arrive. ``pages`` are applications at addresses of
+    their own. Closes collection and socket.
     """
     logs.log_to_stderr()
     desk = Desk(collection, limits)
@@ -181,15 +183,35 @@ def serve(
         started(address)
         warm_behind(desk, lambda: warm(collection))
 
-    server = Server(_config(make_app(desk, tokens), limits), begin)
     logs.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
-        server.run(sockets=[listening])
+        run(Beside(make_app(desk, tokens), pages or {}), limits, listening, begin)
     finally:
         ended = desk.close()
         listening.close()
         logs.event("stopped", finished=ended)
     return ended
+
+
+def run(app: ASGIApp, limits: Limits, listening: socket.socket, started: Callable[[], None]) -> None:
+    """Serve an application until a signal arrives; ``started`` is called when requests can arrive."""
+    Server(_config(app, limits), started).run(sockets=[listening])
+
+
+class Beside:
+    """An ASGI application, and others beside it, each at all addresses that begin with its own."""
+
+    def __init__(self, app: ASGIApp, others: Mapping[str, ASGIApp]) -> None:
+        self._app, self._others = app, others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        for place, other in self._others.items():
+            if f"{scope.get('path', '')}/".startswith(f"{place}/"):
+                path = scope["path"] if scope["path"] != place else f"{place}/"
+                await other({**scope, "root_path": place, "path": path}, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 def warm(collection: Collection) -> None:
@@ -239,4 +261,4 @@ def _config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     )
 
 
-__all__ = ["HEAD_SECONDS", "Connection", "Server", "address_of", "listen", "serve", "warm"]
+__all__ = ["HEAD_SECONDS", "Beside", "Connection", "Server", "address_of", "listen", "run", "serve", "warm"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -56,10 +57,13 @@ class _Exchange:
 
 
 class Watch:
-    """An ASGI application that wraps another one, and answers even if that raises."""
+    """An ASGI application that wraps another one, and answers even if that raises.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    ``security`` are headers of every answer.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, security: Mapping[str, str] = SECURITY) -> None:
+        self._app, self._metrics, self._security = app, metrics, security
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -69,7 +73,7 @@ class Watch:
         scope.setdefault("state", {}).update({"request_id": exchange.request, ABANDON: exchange.abandon})
 
         async def watched(message: Message) -> None:
-            await _send(exchange, message, send)
+            await _send(exchange, message, send, self._security)
 
         try:
             await self._app(scope, receive, watched)
@@ -117,10 +121,10 @@ def request_id(headers: Headers) -> str:
     return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
 
 
-async def _send(exchange: _Exchange, message: Message, send: Send) -> None:
+async def _send(exchange: _Exchange, message: Message, send: Send, security: Mapping[str, str]) -> None:
     if message["type"] == "http.response.start":
         headers = MutableHeaders(scope=message)
-        for name, value in SECURITY.items():
+        for name, value in security.items():
             headers[name] = value
         headers["X-Request-Id"] = exchange.request
         exchange.started, exchange.status = True, message["status"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,7 +15,7 @@ from neardup.errors import InputError
 from neardup.io.readers import choose_columns, csv_places, open_files
 from neardup.io.readers.dialect import Dialect
 from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_bytes, digest_of_file, open_regular
-from neardup.io.readers.lookup import read_row
+from neardup.io.readers.lookup import read_fields, read_row
 from neardup.io.readers.places import Recorded, RecordedFiles, places_of
 from neardup.io.readers.rows import read_file_row
 from neardup.settings import ReadingSettings
@@ -279,3 +280,31 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
         open_regular(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_the_other_values_of_a_row_are_read_from_its_place(tmp_path: Path, form: str) -> None:
+    rows = [{"id": f"d{i}", "text": text, "from": f"ann {i}", "day": i} for i, text in enumerate(some_texts(300))]
+    path = tmp_path / f"mails.{form}"
+    if form == "jsonl":
+        lines = [json.dumps({**row, "list": [1], "none": None, "record": {"a": 1}}) for row in rows]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    elif form == "csv":
+        pa_csv.write_csv(pa.Table.from_pylist(rows), path)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows).append_column("list", pa.array([[1]] * 300)), path)
+    file, _ = recorded(path, 4096)
+    for row in (0, 17, 299):
+        found = {name: str(value) for name, value in read_fields(file, row, AUTO).items()}
+        assert found == {"from": f"ann {row}", "day": str(row)}
+    with pytest.raises(InputError, match="has no row"):
+        read_fields(file, 300, AUTO)
+
+
+def test_a_line_is_found_after_the_file_was_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    for texts in (some_texts(2000), ["short"] * 10_000):
+        path.write_bytes(jsonl_of(texts))
+        file, known = recorded(path)
+        for row in (0, len(texts) // 2, len(texts) - 1):
+            assert read_row(file, row, AUTO).text.decode() == known[row]

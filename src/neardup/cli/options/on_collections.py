@@ -116,12 +116,11 @@ class ServeOptions:
     """The options of ``neardup serve``."""
 
     path: Path = shared.COLLECTION.field()
-    host: str = option(
-        "--host", "127.0.0.1", "Address to listen at; access from other machines needs tokens.", "NAME"
-    )
+    host: str = shared.HOST.field()
     port: int = option("--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER")
-    token_file: Path | None = option("--token-file", None, "File with lines of read TOKEN or write TOKEN.", "FILE")
+    token_file: Path | None = shared.TOKEN_FILE.field()
     create: bool = option("--create", False, "Create the collection if it does not exist.")
+    page: bool = option("--page", False, "Also serve pages, at /review/, on which people decide about the groups.")
     wait: float = shared.WAIT.field()
     largest_body: float = option("--largest-body", 64.0, "Largest number of megabytes of a request.", "NUMBER")
     most_hits: int = option("--most-hits", 1000, "Largest number of hits on a page, from 1 to 1,000.", "NUMBER")

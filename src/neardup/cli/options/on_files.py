@@ -25,15 +25,32 @@ SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sour
 
 @dataclass(frozen=True, kw_only=True)
 class DedupOptions:
-    """The options of ``neardup dedup``."""
+    """The options of ``neardup dedup``; ``explicit`` has the names of the given ones."""
 
-    inputs: list[str] = shared.INPUTS.field()
+    inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = shared.OUT.field()
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     against: list[str] = shared.AGAINST.field()
     ignore: list[str] = shared.IGNORE.field()
+    decisions: Path | None = option(
+        "--decisions",
+        None,
+        "Follow the decisions that people made about the result in this folder: documents that are duplicates or "
+        "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
+        "OUT",
+    )
+    stored: Path | None = option(
+        "--from",
+        None,
+        "Compare nothing: write the documents that stay after the review of the result in this folder, read again "
+        "from its input. Only with -o, --inputs, --dry-run, --json and --overwrite.",
+        "OUT",
+    )
+    moved: list[str] = replace(
+        shared.MOVED, help="With --from: the input where it is now, if it has moved. May be repeated."
+    ).field()
     annotate: bool = option(
         "--annotate",
         False,
@@ -43,6 +60,7 @@ class DedupOptions:
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +139,7 @@ class CompareOptions:
 class ShowOptions:
     """The options of ``neardup show``."""
 
-    out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    out: Path = shared.RESULT.field()
     id: str = argument("ID", "The id of a document.")
     inputs: list[str] = shared.MOVED.field()
     limit: int = option("--limit", 10, "Largest number of members, and of documents outside, to list.", "NUMBER")
@@ -138,6 +156,56 @@ class ReportOptions:
     most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
     inputs: list[str] = shared.MOVED.field()
     overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions:
+    """The options of ``neardup review``."""
+
+    out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    inputs: list[str] = shared.MOVED.field()
+    by: str = shared.BY_NAME.field()
+    host: str = shared.HOST.field()
+    port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER")
+    token_file: Path | None = shared.TOKEN_FILE.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """The options of ``neardup export``."""
+
+    out: Path = replace(shared.RESULT, help="A result folder, or a collection.").field()
+    file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
+    what: str = option(
+        "--what",
+        "groups",
+        "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
+        "author and time. tags: the documents with tags.",
+        "NAME",
+    )
+    form: str | None = option(
+        "--format", None, "csv, jsonl, parquet or dat. Default: the suffix of the file.", "NAME"
+    )
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace an earlier export.").field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """The options of ``neardup import``."""
+
+    out: Path = shared.RESULT.field()
+    file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
+    by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
+    form: str | None = option(
+        "--format", None, "csv, jsonl, parquet or dat. Default: the suffix of the file.", "NAME"
+    )
+    id: str = option("--id", "id", "Column with the ids of the documents, as in the result.", "COLUMN")
+    tags: str = option("--tags", "tags", "Column with the tags, separated by semicolons.", "COLUMN")
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The columns with the ids and the tags."""
+        return self.id, self.tags
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ OUT = Declared(
     "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
 )
+RESULT = Declared((), REQUIRED, "A result folder.", "OUT")
 TEXT = Declared(("--text",), None, "Column with the text; by default one with a usual name.", "COLUMN")
 ID = Declared(("--id",), None, "Column with the ids of the documents; by default source#row.", "COLUMN")
 MOVED = Declared(
@@ -48,3 +49,8 @@ LITERAL = Declared(("--literal",), False, "The arguments are the documents thems
 COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
 NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")
 WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER")
+HOST = Declared(("--host",), "127.0.0.1", "Address to listen at; access from other machines needs tokens.", "NAME")
+TOKEN_FILE = Declared(("--token-file",), None, "File with lines of read TOKEN or write TOKEN.", "FILE")
+BY_NAME = Declared(
+    ("--by",), "", "Your name in the history of decisions; by default that of your account.", "NAME"
+)

@@ -125,10 +125,18 @@ class TextRows:
         return f"<b>{mark}{label}{number(n)}</b>{links}", f' id="{self._id}d{n}"'
 
     def _cell(self, row: int, which: int) -> str:
-        side, letter = self._sides[which], "AB"[which]
-        if not side.filled[row]:
-            ways = ", ".join(self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ()))
-            return f'<td class="nothing" data-side="{letter}">{ways}</td>'
+        letter = "AB"[which]
+        if not self._sides[which].filled[row]:
+            return f'<td class="nothing" data-side="{letter}">{self.elsewhere(row, which)}</td>'
+        return f'<td dir="auto" lang="" data-side="{letter}">{self.content(row, which)}</td>'
+
+    def elsewhere(self, row: int, which: int) -> str:
+        """Return links to where the text of a row is in A (0) or B (1), if it is only moved; else ""."""
+        return ", ".join(self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ()))
+
+    def content(self, row: int, which: int) -> str:
+        """Return the text of a row in A (0) or B (1) with its marks; "" if it has none."""
+        side = self._sides[which]
         (at, end), shown, content = side.rows[row], side.shown, ""
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
             content += shown(at, begin)
@@ -141,8 +149,7 @@ class TextRows:
                 content += f'<mark class="c{match % COLOURS}">{shown(begin, stop)}</mark>'
             else:
                 at = begin
-        content = (content + shown(at, end)).rstrip("\n")
-        return f'<td dir="auto" lang="" data-side="{letter}">{content}</td>'
+        return (content + shown(at, end)).rstrip("\n")
 
     def _way(self, match: int, side: int) -> str:
         """Return a link from the place that moved text left to the place where it is now."""

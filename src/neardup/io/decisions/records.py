@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 Id: TypeAlias = str | int
@@ -70,3 +72,75 @@ class Action:
     changes: int
     undoes: int | None = None
     undone_by: int | None = None
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """The verdict on a pair as it holds now: by whom, when, and the number of its action."""
+
+    verdict: Verdict
+    note: str
+    by: str
+    at: str
+    action: int
+
+
+@dataclass(frozen=True)
+class DecidedFate:
+    """The fate of a document as it holds now: by whom, when, and the number of its action."""
+
+    fate: Fate
+    note: str
+    by: str
+    at: str
+    action: int
+
+
+@dataclass(frozen=True)
+class ChosenRepresentative:
+    """The document that represents a group as it holds now: by whom, when, and the number of its action."""
+
+    id: Id
+    by: str
+    at: str
+    action: int
+
+
+@dataclass(frozen=True)
+class DecisionState:
+    """All decisions that hold after the action ``number``; 0 before the first.
+
+    The keys of ``judgements`` are pairs in canonical order (see :func:`pair_of`). ``choices`` holds the chosen
+    representatives with their authors, ``represents`` only their ids. ``tags`` are sorted.
+    """
+
+    number: int
+    judgements: Mapping[tuple[Id, Id], JudgedPair]
+    fates: Mapping[Id, DecidedFate]
+    choices: Mapping[Id, ChosenRepresentative]
+    tags: Mapping[Id, tuple[str, ...]]
+
+    @cached_property
+    def represents(self) -> Mapping[Id, Id]:
+        """The chosen representative of each group."""
+        return {group: choice.id for group, choice in self.choices.items()}
+
+    def verdict(self, a: Id, b: Id) -> JudgedPair | None:
+        """Return the verdict on a pair, in any order."""
+        return self.judgements.get(pair_of(a, b))
+
+
+NO_DECISIONS = DecisionState(0, {}, {}, {}, {})
+
+
+def pair_of(a: Id, b: Id) -> tuple[Id, Id]:
+    """Return two ids in canonical order: numbers before strings, each ascending.
+
+    >>> pair_of("b", "a"), pair_of("7", 7), pair_of(10, 9)
+    (('a', 'b'), (7, '7'), (9, 10))
+    """
+    if isinstance(a, int) and isinstance(b, int):
+        return (a, b) if a <= b else (b, a)
+    if isinstance(a, str) and isinstance(b, str):
+        return (a, b) if a <= b else (b, a)
+    return (a, b) if isinstance(a, int) else (b, a)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from datetime import date, time
+from functools import lru_cache, partial
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -26,7 +30,9 @@ from neardup.io.readers.places import Recorded
 from neardup.settings import ReadingSettings
 
 _HEAD_BYTES, _BLOCK_BYTES = 64 << 10, 1 << 20
-_READ_BYTES = 256 << 10
+_READ_BYTES = 64 << 10
+MOST_FIELDS = 30
+_PLAIN = (str, int, float, date, time)
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,37 @@ def read_row(file: Recorded, row: int, reading: ReadingSettings) -> Read:
     text = found[file.text][0].as_py()
     id = None if file.id is None or file.format == "text" else found[file.id][0].as_py()
     return Read(as_bytes(text), id.decode("utf-8", "replace") if isinstance(id, bytes) else id)
+
+
+def read_fields(file: Recorded, row: int, reading: ReadingSettings) -> dict[str, Any]:
+    """Return the other values of one row of a recorded file, at most MOST_FIELDS, without lists and records.
+
+    Files that are one document each have none. Raises InputError as ``read_row`` does.
+    """
+    if file.format == "text":
+        return {}
+    at = int(np.searchsorted([first for first, _ in file.stretches], row, side="right")) - 1
+    offset = file.stretches[at][1] if at >= 0 and row >= 0 else None
+    if offset is not None and file.format in ("jsonl", "csv"):
+        end = file.stretches[at + 1][1] if at + 1 < len(file.stretches) else None
+        stretch = _Stretch(file, file.stretches[at][0], offset, end)
+        found = (
+            _decoded(_line_bytes(stretch, row)) if file.format == "jsonl" else _record(stretch, row, reading, True)
+        )
+    else:
+        documents = opened(file, reading)
+        found = row_of(documents, row, [column.name for column in documents.columns])
+    values = found if isinstance(found, dict) else found.to_pylist()[0]
+    plain = {name: value for name, value in values.items() if isinstance(value, _PLAIN)}
+    return {name: plain[name] for name in list(plain)[:MOST_FIELDS] if name not in (file.text, file.id)}
+
+
+def _decoded(line: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # the columns of a run may still be readable
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def opened(file: Recorded, reading: ReadingSettings) -> Documents:
@@ -156,20 +193,49 @@ def _bytes(path: str, offset: int, end: int | None, most: int) -> bytes:
 
 
 def _line(stretch: _Stretch, row: int) -> pa.Table:
-    """Read a row of JSONL: the line that many line ends after the start of its stretch."""
-    file, number = stretch.file, row - stretch.first
-    with closing(_Part(file.path, stretch.offset, stretch.end)) as part:
-        line, lines = _nth_line(part, number)
-    if line is None:
-        raise stretch.absent(row, lines - 1)
-    if row == 0:
-        line = line.removeprefix(BYTE_ORDER_MARK)
-    if len(line) > ROW_BYTES:
-        raise rejected(file.name, row, too_long("the line"))
+    """Read a row of JSONL."""
+    file, line = stretch.file, _line_bytes(stretch, row)
     parsed = Parser((), file.text, file.id).parse(line, ())
     if not len(parsed.lines):
         raise rejected(file.name, row, parsed.reasons[0] if parsed.reasons else "the line is empty")
     return pa.table({name: parsed.column(name) for name in stretch.columns})
+
+
+def _line_bytes(stretch: _Stretch, row: int) -> bytes:
+    """Return the line that many line ends after the start of its stretch."""
+    file, number = stretch.file, row - stretch.first
+    before, offset = _mark(stretch, number)
+    with closing(_Part(file.path, offset, stretch.end)) as part:
+        line, lines = _nth_line(part, number - before)
+    if line is None:
+        raise stretch.absent(row, before + lines - 1)
+    if row == 0:
+        line = line.removeprefix(BYTE_ORDER_MARK)
+    if len(line) > ROW_BYTES:
+        raise rejected(file.name, row, too_long("the line"))
+    return line
+
+
+def _mark(stretch: _Stretch, number: int) -> tuple[int, int]:
+    """Return a place in a stretch at which to begin to look for a line: the lines before it, and its offset."""
+    found = os.stat(stretch.file.path)
+    marks = _marks(stretch.file.path, (found.st_mtime_ns, found.st_size), stretch.offset, stretch.end)
+    at = bisect_right(marks, number, key=lambda mark: mark[0]) - 1
+    return marks[at]
+
+
+@lru_cache(maxsize=4096)
+def _marks(path: str, _: tuple[int, int], offset: int, end: int | None) -> tuple[tuple[int, int], ...]:
+    """Return places in a part of a file, one in each block; a changed file (time and size) has others."""
+    marks, lines, at = [(0, offset)], 0, offset
+    with closing(_Part(path, offset, end)) as part:
+        while block := part.read(_READ_BYTES):
+            first = block.find(b"\n")
+            if first >= 0 and at > offset:
+                marks.append((lines + 1, at + first + 1))
+            lines += block.count(b"\n")
+            at += len(block)
+    return tuple(marks)
 
 
 def _nth_line(part: _Part, number: int) -> tuple[bytes | None, int]:
@@ -191,14 +257,15 @@ def _nth_line(part: _Part, number: int) -> tuple[bytes | None, int]:
     return None, before + bool(held)
 
 
-def _record(stretch: _Stretch, row: int, reading: ReadingSettings) -> pa.Table:
-    """Read a row of CSV: its stretch is parsed as if it followed the header of the file."""
+def _record(stretch: _Stretch, row: int, reading: ReadingSettings, whole: bool = False) -> pa.Table:
+    """Read a row of CSV: its stretch is parsed as if it followed the header; ``whole``: all columns."""
     file, wanted, last = stretch.file, row - stretch.first, -1
     header_end = next(offset for _, offset in file.stretches if offset is not None)
     head = _bytes(file.path, 0, header_end, ROW_BYTES)
     dialect = dialect_of(file.source, _bytes(file.path, 0, None, _HEAD_BYTES), reading.delimiter)
     opened: Any = partial(_Part, file.path, stretch.offset, stretch.end, head)
-    stream = CsvStream(opened, dialect, header_in(head, dialect), stretch.columns, _BLOCK_BYTES)
+    header = header_in(head, dialect)
+    stream = CsvStream(opened, dialect, header, list(header) if whole else stretch.columns, _BLOCK_BYTES)
     found: pa.Table | None = None
     for batch in stream.batches():
         if last < wanted < batch.first + batch.records:

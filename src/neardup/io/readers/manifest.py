@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.tables import DECISIONS_FILE
 
 RUN_FILE = "run.json"
 MANIFEST = "manifest.json"
@@ -85,6 +86,8 @@ def require_own(folder: Path) -> None:
         found = entry.lstat().st_mode
         if entry.name == MANIFEST or (written and written.files is None and stat.S_ISREG(found)):
             continue
+        if written is None and entry.name == DECISIONS_FILE:
+            raise ChangedError(f"it holds the decisions of a review ({DECISIONS_FILE})")
         if written is None or written.files is None or not stat.S_ISDIR(found):
             raise ChangedError(f"{printable(entry.name)} in it was not written by neardup")
         if _described(entry, digested=False).sha256 != written.sha256:

@@ -1,0 +1,56 @@
+"""``neardup review``: decide about the groups of a result, on pages in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from neardup import display
+from neardup.cli.messages import DONE, warn
+from neardup.cli.options.on_files import ReviewOptions
+from neardup.cli.serve import account, service_required
+
+if TYPE_CHECKING:
+    from neardup.review.live.app import Served
+
+
+def review(options: ReviewOptions) -> int:
+    """Review a result in a browser: look at groups and pairs, and decide.
+
+    The decisions are stored in the result folder. Without --token-file all users of this machine may read and
+    decide, and nobody else. Needs neardup[service]. Ctrl-C stops.
+    """
+    with service_required():
+        from neardup.review.live.serving import serve_review
+        from neardup.service.server import listen
+    from neardup.review.desk.result import ResultDesk
+
+    served = served_with(options.host, options.token_file, options.by)
+    with listen(options.host, options.port) as listening:
+        desk = ResultDesk.open(options.out, inputs=options.inputs or None)
+        try:
+            serve_review(desk, served, listening, _announce)
+        finally:
+            desk.close()
+    return DONE
+
+
+def served_with(host: str, token_file: Path | None, by: str) -> Served:
+    """Return the settings of the pages: who may enter, and under which name.
+
+    Raises SettingError if other machines can reach ``host`` and there are no tokens.
+    """
+    from neardup.review.live.app import Served
+    from neardup.service.tokens import Tokens, read_tokens, require_tokens
+
+    tokens, warning = read_tokens(token_file) if token_file else (Tokens(), "")
+    require_tokens(host, tokens)
+    if warning:
+        warn(warning)
+    return Served(by or account(), tokens)
+
+
+def _announce(address: str) -> None:
+    typer.echo(f"Open {display.printable(address)} in a browser; Ctrl-C stops.")

@@ -1,0 +1,104 @@
+"""Tags read from a file of another program: CSV, JSON Lines, Parquet, or a DAT load file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.display import printable
+from neardup.errors import InputError
+from neardup.io.decisions.forms import FORMS, QUOTE, SEPARATOR, unprotected
+
+_MOST_BYTES = 1 << 30
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+Tagged = tuple[str, tuple[str, ...]]
+"""An id as text, and its tags."""
+
+
+def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iterator[Tagged]:
+    """Yield the ids and tags of a file; ``id`` and ``tags`` name its columns, in upper or lower case.
+
+    Several tags are separated by semicolons, or are a list. Raises InputError for a file that cannot be read.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} has {path.stat().st_size:,} bytes", f"At most {_MOST_BYTES:,}")
+        rows = _ROWS_OF[form](path)
+        for number, row in enumerate(rows, 1):
+            names = {str(name).strip().lower(): name for name in row}
+            missing = [name for name in (id, tags) if name.lower() not in names]
+            if missing:
+                raise InputError(
+                    f'Row {number:,} of {path} has no column "{printable(missing[0])}"',
+                    f"Columns of the file: {', '.join(map(printable, row))}",
+                    "Name the columns with --id and --tags",
+                )
+            found = row[names[id.lower()]], row[names[tags.lower()]]
+            yield _text(found[0]), tuple(_tags(found[1]))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}", "A file that may be read") from error
+    except (UnicodeError, csv.Error, msgspec.MsgspecError, pa.ArrowException, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} cannot be read as {form}: {reason}", f"One of {', '.join(FORMS)}") from error
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _tags(value: Any) -> Iterator[str]:
+    parts = value if isinstance(value, list) else _text(value).split(";")
+    for part in parts:
+        if tag := _text(part).strip():
+            yield tag
+
+
+def _decoded(path: Path) -> str:
+    data = path.read_bytes()
+    encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
+    return data.decode(encoding)
+
+
+def _csv(path: Path) -> Iterator[Mapping[str, Any]]:
+    for row in csv.DictReader(io.StringIO(_decoded(path), newline=""), strict=True):
+        if None in row:
+            raise ValueError("a row has more values than there are columns")
+        yield {name: None if value is None else unprotected(value) for name, value in row.items()}
+
+
+def _jsonl(path: Path) -> Iterator[Mapping[str, Any]]:
+    for line in _decoded(path).split("\n"):
+        if line.strip():
+            yield msgspec.json.decode(line, type=dict[str, Any])
+
+
+def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
+    for batch in pq.ParquetFile(path).iter_batches():
+        yield from batch.to_pylist()
+
+
+def _dat(path: Path) -> Iterator[Mapping[str, Any]]:
+    names: list[str] = []
+    for number, line in enumerate(_decoded(path).replace("\r\n", "\n").split("\n"), 1):
+        if not line:
+            continue
+        if not (line.startswith(QUOTE) and line.endswith(QUOTE) and len(line) > 1):
+            raise ValueError(f"line {number:,} does not begin and end with {QUOTE}")
+        values = line[1:-1].split(f"{QUOTE}{SEPARATOR}{QUOTE}")
+        if names and len(values) != len(names):
+            raise ValueError(f"line {number:,} has {len(values):,} values, the first line {len(names):,}")
+        if names:
+            yield dict(zip(names, values, strict=True))
+        else:
+            names = values
+
+
+_ROWS_OF = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "dat": _dat}

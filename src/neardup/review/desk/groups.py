@@ -1,0 +1,126 @@
+"""The page of a group: its members, the similarities among them, its weakest link, the documents just outside."""
+
+from __future__ import annotations
+
+from math import isnan, nan
+from time import monotonic
+
+import numpy as np
+
+from neardup.display import counted, number, similarity
+from neardup.review.desk.lines import Lines
+from neardup.review.source import GroupView, Key, MemberLine, OutsideLine
+
+TABLE_MEMBERS = 30
+MOST_MEMBERS = 300
+"""Members that the page of a group lists."""
+OUTSIDE = 10
+SECONDS = 0.06
+"""Seconds that the page of a group may spend on reading the words of its members."""
+
+
+def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) -> GroupView:
+    """Return the page of a group."""
+    index, made = lines.index, lines.made
+    head, deadline = int(made.heads[group]), monotonic() + SECONDS
+    inside = index.slice(group)
+    documents, to_judge = index.members[inside], made.near[inside]
+    others = np.concatenate((documents[to_judge], documents[~to_judge & (documents != head)]))
+    listed = [head, *others[: MOST_MEMBERS - 1].tolist()]
+    members = tuple(lines.member(document, head, deadline) for document in listed)
+    count = len(documents)
+    note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
+    return GroupView(
+        index.key(group),
+        index.documents.id(int(index.heads[group])),
+        members,
+        _outside(lines, listed, deadline),
+        _table(lines, listed, deadline),
+        _weakest(lines, group, members),
+        before,
+        after,
+        made.state.number,
+        count if count > len(listed) else 0,
+        (note,) if count > len(listed) else (),
+    )
+
+
+def _table(lines: Lines, documents: list[int], deadline: float) -> tuple[tuple[float | None, ...], ...]:
+    """Return the similarities of all members with each other; () for more members than a table shows.
+
+    Those that are not stored are counted on the texts, while there is time.
+    """
+    if len(documents) > TABLE_MEMBERS:
+        return ()
+    return tuple(tuple(lines.between(a, b, deadline) for b in documents) for a in documents)
+
+
+def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
+    """Describe the member that resembles the representative least, of all or of those listed."""
+    index, made = lines.index, lines.made
+    inside = index.slice(group)
+    places = inside.start + np.flatnonzero(made.near[inside])
+    if not len(places):
+        return "All members are exact copies of the representative."
+    listed = {member.key: member.similarity for member in members}
+    keys = index.documents.rows[index.members[places]].tolist()
+    stored = index.similarity[places].tolist() if made.heads[group] == index.heads[group] else [nan] * len(places)
+    values = [listed.get(key, value) for key, value in zip(keys, stored, strict=True)]
+    known = [
+        (value, place)
+        for value, place in zip(values, places.tolist(), strict=True)
+        if value is not None and not isnan(value)
+    ]
+    unknown = len(places) - len(known)
+    more = f" Chains of pairs connect {counted(unknown, 'member')} of unknown similarity." if unknown else ""
+    if not known:
+        return more.strip()
+    value, place = min(known)
+    named, head = (index.documents.named(int(n)) for n in (index.members[place], made.heads[group]))
+    return f"The weakest link is {named}, with similarity {similarity(value)} to {head}.{more}"
+
+
+def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[tuple[int, float, int]]:
+    """Return the nearest documents outside a group by its stored pairs: document, similarity, and the member."""
+    index = lines.index
+    inside = set(index.documents.first[members].tolist()) | set(members)
+    head = int(index.documents.first[members[0]])
+    found: list[tuple[float, bool, str, int, int]] = []
+    for member in sorted(set(index.documents.first[members].tolist())):
+        partners, places = index.pairs.around(member)
+        values = index.pairs.similarity[places]
+        found += [
+            (-value, member != head, str(index.documents.id(partner)), partner, member)
+            for partner, value in zip(partners.tolist(), values.tolist(), strict=True)
+            if partner not in inside
+        ]
+    nearest: dict[int, tuple[int, float, int]] = {}
+    for value, _, _, partner, member in sorted(found):
+        nearest.setdefault(partner, (partner, -value, member))
+    return list(nearest.values())[:limit]
+
+
+def _outside(lines: Lines, members: list[int], deadline: float) -> tuple[OutsideLine, ...]:
+    index = lines.index
+    group_of = index.group_of
+    return tuple(
+        OutsideLine(
+            int(index.documents.rows[other]),
+            index.documents.id(other),
+            lines.words(other, deadline),
+            value,
+            int(index.documents.rows[member]),
+            index.documents.id(member),
+            index.key(int(group_of[other])) if group_of[other] >= 0 else None,
+        )
+        for other, value, member in outside_of(lines, members)
+    )
+
+
+def neighbours(keys: np.ndarray, listed: np.ndarray, group: int) -> tuple[int | None, int | None]:
+    """Return the groups before and after a group in a list, by the keys of the order; None at an end."""
+    own = keys[group]
+    less, more = listed & (keys < own), listed & (keys > own)
+    before = int(np.argmax(np.where(less, keys, -1))) if less.any() else None
+    after = int(np.argmin(np.where(more, keys, np.iinfo(np.int64).max))) if more.any() else None
+    return before, after

@@ -1,0 +1,205 @@
+"""The lines of lists: groups, members and pairs, with their words and differences."""
+
+from __future__ import annotations
+
+from math import isnan
+from time import monotonic
+
+import numpy as np
+
+from neardup.display import counted, shortened
+from neardup.io.decisions.records import JudgedPair
+from neardup.review.desk.decided import Decided
+from neardup.review.desk.differing import Differences, named
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.measured import ComputedPairs
+from neardup.review.desk.reading import TextReader
+from neardup.review.desk.whereabouts import Whereabouts
+from neardup.review.source import GroupLine, MemberLine, PairLine
+from neardup.run import lost
+
+SECONDS = 0.035
+"""Seconds that a page may spend on reading the first words of its lines, and half as much on differences."""
+
+_SHOWN = 200
+"""Columns of a value of the input that are shown."""
+
+
+class Lines:
+    """Makes the lines of pages from the columns of a result."""
+
+    def __init__(self, index: ResultIndex, made: Decided, reader: TextReader, whereabouts: Whereabouts) -> None:
+        self.index, self.made, self.reader, self.whereabouts = index, made, reader, whereabouts
+        self.differences = Differences(index.documents, reader)
+        self.computed = ComputedPairs(index, reader)
+        self._settings = index.found.run["settings"]
+
+    def groups(self, groups: list[int]) -> tuple[GroupLine, ...]:
+        """Return lines of the list: all their words first, then differences, in limited time."""
+        deadline = monotonic() + SECONDS
+        for group in groups:
+            self.words(int(self.made.heads[group]), deadline)
+        deadline = max(deadline, monotonic() + SECONDS / 2)
+        return tuple(self._group(group, deadline) for group in groups)
+
+    def prepare(self, group: int) -> None:
+        """Make the line of a group, so that its words and differences are known when it is shown."""
+        if self.reader.known and self.differences.ready:
+            self._group(group, None)
+
+    def _group(self, group: int, deadline: float | None) -> GroupLine:
+        index, head = self.index, int(self.made.heads[group])
+        return GroupLine(
+            index.key(group),
+            index.documents.id(int(index.heads[group])),
+            self.words(head, deadline),
+            int(index.size[group]),
+            int(index.size[group] - 1 - self.made.pairs[group]),
+            _known(index.lowest[group]),
+            _known(index.highest[group]),
+            self._differs(group, head, deadline),
+            int(index.stake[group]),
+            int(self.made.count[group]),
+            int(self.made.pairs[group]),
+        )
+
+    def _differs(self, group: int, head: int, deadline: float | None) -> str:
+        """Name the difference of the least similar member, and the number of other members."""
+        index, inside = self.index, self.index.slice(group)
+        near = inside.start + np.flatnonzero(self.made.near[inside])
+        if not len(near):
+            return "exact copies only"
+        similarity = index.similarity[near]
+        place = int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))])
+        said = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), deadline)
+        others = len(near) - 1
+        if said and others:
+            said += f"; {counted(others, 'other')}"
+        return said
+
+    def difference(self, member: int, head: int, kind: int, deadline: float | None = None) -> str:
+        """Return how a member differs from its representative, in words; from the stored ``kind`` if need be."""
+        return self.differences.of(member, head, deadline)[1] or named(kind)
+
+    def words(self, document: int, deadline: float | None = None) -> str:
+        """Return the first words of a document; "" if time is up."""
+        held = self.reader.held_words(document)
+        if held is None and (deadline is None or monotonic() < deadline):
+            return self.reader.words(document)
+        return held or ""
+
+    def member(self, document: int, head: int, deadline: float | None = None) -> MemberLine:
+        """Return a document as a member, seen from the representative ``head``."""
+        index, made = self.index, self.made
+        id, place = index.documents.id(document), int(index.member_of[document])
+        inside = place >= 0 and index.group_of[document] == index.group_of[head]
+        shares = None if document == head else self._containments(document, head, deadline)
+        copy = document != head and not (inside and made.near[place]) and self._is_copy(document, head)
+        near = document != head and not copy
+        kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
+        judged = None if document == head else self.judged(document, head)
+        row = index.table.slice(place, 1).to_pylist()[0] if place >= 0 else None
+        gone = None if row is None else lost.of_member(row, self._settings)
+        return MemberLine(
+            key=int(index.documents.rows[document]),
+            id=id,
+            words=self.words(document, deadline),
+            size=int(index.documents.bytes[document]),
+            representative=document == head,
+            exact_copy=copy,
+            similarity=self.similarity(document, head, deadline),
+            containment=None if shares is None else shares[0],
+            contained=None if shares is None else shares[1],
+            kind=self.difference(document, head, kind, deadline) if near else "",
+            kept=True if row is None else bool(row["kept"]),
+            reason="it is in no group" if row is None else row["reason"],
+            lost="" if gone is None else gone.sentence(),
+            where=self.whereabouts.of(document),
+            metadata=self._metadata(document) if deadline is None or monotonic() < deadline else (),
+            verdict=None if judged is None else judged.verdict,
+            fate=made.fate_of(id),
+            tags=made.state.tags.get(id, ()),
+            note="" if judged is None else judged.note,
+        )
+
+    def similarity(self, document: int, head: int, deadline: float | None = None) -> float | None:
+        """Return the similarity of a member to the representative: stored, or counted if there is time."""
+        index, place = self.index, int(self.index.member_of[document])
+        found: float | None = None
+        if place >= 0 and index.heads[index.group[place]] == head:
+            found = _known(index.similarity[place])
+        return self.between(document, head, deadline) if found is None else found
+
+    def between(self, a: int, b: int, deadline: float | None = None) -> float | None:
+        """Return the similarity of two documents: that of their stored pair, or counted if there is time."""
+        found = self.index.pairs.similarity_of(a, b)
+        return self.computed.similarity(a, b, deadline) if found is None and self.differences.ready else found
+
+    def _containments(self, a: int, b: int, deadline: float | None) -> tuple[float, float] | None:
+        """Return the share of a that is in b, and of b in a."""
+        found = self.index.pairs.containments(a, b)
+        if found is None and self.differences.ready:
+            counts = self.computed.counts(a, b, deadline)
+            found = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
+        return found
+
+    def judged(self, a: int, b: int) -> JudgedPair | None:
+        """Return the verdict on two documents."""
+        return self.made.state.verdict(self.index.documents.id(a), self.index.documents.id(b))
+
+    def pairs(self, some: list[tuple[int, int, str]]) -> tuple[PairLine, ...]:
+        """Return the lines of pairs of documents, each with the reason why it is listed."""
+        deadline = monotonic() + SECONDS
+        for a, b, _ in some:
+            self.words(a, deadline)
+            self.words(b, deadline)
+        deadline = max(deadline, monotonic() + SECONDS / 2)
+        return tuple(self._pair(a, b, why, deadline) for a, b, why in some)
+
+    def _pair(self, a: int, b: int, why: str, deadline: float) -> PairLine:
+        index, documents = self.index, self.index.documents
+        kind = int(index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
+        judged = self.judged(a, b)
+        return PairLine(
+            int(documents.rows[a]),
+            int(documents.rows[b]),
+            documents.id(a),
+            documents.id(b),
+            (self.words(a, deadline), self.words(b, deadline)),
+            self.similarity_of(a, b),
+            self.difference(a, b, kind, deadline),
+            None if judged is None else judged.verdict,
+            why,
+        )
+
+    def similarity_of(self, a: int, b: int) -> float | None:
+        """Return the similarity of two documents, from stored pairs, groups or the audit; None if unknown."""
+        index = self.index
+        found = index.pairs.similarity_of(a, b)
+        group = int(index.group_of[a])
+        if found is None and group >= 0 and index.group_of[b] == group and index.heads[group] in (a, b):
+            return self.similarity(*((b, a) if index.heads[group] == a else (a, b)))
+        return index.missed.similarity_of(a, b) if found is None and index.missed is not None else found
+
+    def _is_copy(self, document: int, head: int) -> bool:
+        """Return whether the group has another document with the same text before this one."""
+        first = self.index.documents.first
+        if first[document] == first[head]:
+            return True
+        group = int(self.index.group_of[document])
+        if group < 0:
+            return False
+        members = self.index.members[self.index.slice(group)]
+        same = members[first[members] == first[document]]
+        return bool(len(same) > 1 and same[0] != document)
+
+    def _metadata(self, document: int) -> tuple[tuple[str, str], ...]:
+        table = self.index.documents.table
+        values: dict[str, object] = dict(self.reader.fields(document))
+        if "source" in table.column_names and (source := table["source"][document].as_py()) is not None:
+            values.setdefault("source", source)
+        return tuple((name, shortened(str(value), _SHOWN)) for name, value in values.items())
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else float(value)

@@ -1,0 +1,299 @@
+"""``ResultDesk``: the review of a result, with the decisions in its folder."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from neardup.collection.query.syntax import WordsClause
+from neardup.errors import InputError
+from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
+from neardup.io.decisions.store import DecisionStore
+from neardup.review.desk.acting import judgements, kinds_said, pairs_at, places_of_kind
+from neardup.review.desk.ahead import LAST_WAIT, Ahead
+from neardup.review.desk.decided import Decided
+from neardup.review.desk.fields import GroupFields
+from neardup.review.desk.filters import filtered
+from neardup.review.desk.groups import group_view, neighbours
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.lines import Lines
+from neardup.review.desk.lists import Ordered, page
+from neardup.review.desk.paired import in_group, keys_of, pair_view
+from neardup.review.desk.queues import Queues
+from neardup.review.desk.reading import TextReader
+from neardup.review.desk.sweeping import KindSweep
+from neardup.review.desk.thresholds import Thresholds, spread
+from neardup.review.desk.whereabouts import Whereabouts
+from neardup.review.desk.wording import WordIndex
+from neardup.review.source import (
+    Acted,
+    Decide,
+    GroupList,
+    GroupView,
+    Key,
+    KindSample,
+    PairList,
+    PairView,
+    Question,
+    Queue,
+    Reviewed,
+    ThresholdView,
+)
+from neardup.run import show
+from neardup.run.exported import exported
+from neardup.run.found import Found, load
+from neardup.tables import Bools, Int64s
+
+SAMPLED = 20
+"""Pairs that are shown before a decision for a whole kind."""
+
+
+def _close(threads: tuple[Ahead | KindSweep | WordIndex | Thresholds, ...], warming: threading.Thread) -> None:
+    for thread in threads:
+        thread.close()
+    warming.join(LAST_WAIT)
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """A list of groups: which are in it, the keys of its order, its canonical filter."""
+
+    groups: Bools
+    keys: Int64s
+    meaning: str
+
+
+class ResultDesk:
+    """The groups and pairs of a result with the decisions stored in ``folder``: a ``ReviewSource``.
+
+    The tables are put in order once; decisions that come later, also from other processes, are applied one by one.
+    """
+
+    def __init__(self, found: Found, folder: str | Path, *, title: str = "", read_only: bool = False) -> None:
+        self._found = found
+        self._title = title or Path(folder).absolute().name
+        self._store = DecisionStore(Path(folder), read_only=read_only)
+        self._lock = threading.RLock()
+        self._index = index = ResultIndex(found)
+        self._made = Decided(index)
+        self._reader = TextReader(index.documents, found.texts)
+        whereabouts = Whereabouts(index.documents, found.texts)
+        self._lines = Lines(index, self._made, self._reader, whereabouts)
+        self._kinds = KindSweep(self._lines)
+        self._fields = GroupFields(index, self._made, whereabouts, self._kinds.bring)
+        self._words = WordIndex(index.documents, self._reader, index.members)
+        self._ordered = Ordered(index)
+        self._queues = Queues(self._lines, self._ordered)
+        self._thresholds = Thresholds(found, self._lines)
+        self._ahead = Ahead()
+        threads = (self._ahead, self._kinds, self._words, self._thresholds)
+        self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
+        self._warming.start()
+        self._stop = weakref.finalize(self, _close, threads, self._warming)  # at the latest when the program ends
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        inputs: str | Path | Sequence[str | Path] | None = None,
+        read_only: bool = False,
+    ) -> ResultDesk:
+        """Open a result folder; ``inputs`` are the files of the run where they are now, if they have moved."""
+        return cls(load(folder, inputs=inputs), folder, read_only=read_only)
+
+    def close(self) -> None:
+        """Close the file of decisions, and stop working ahead."""
+        self._stop()
+        self._store.close()
+
+    def about(self) -> Reviewed:
+        """Return the name, the size and the settings of the result."""
+        run, fault = self._found.run, self._reader.fault()
+        return Reviewed(
+            title=self._title,
+            measure=run["settings"]["measure"],
+            threshold=run["settings"]["threshold"],
+            exact=True,
+            groups=len(self._index),
+            documents=run["counts"]["read"],
+            facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
+            fields=self._fields.names,
+            texts=not fault,
+            notes=(*run["warnings"], *run["notes"], *([fault] if fault else [])),
+        )
+
+    def groups(self, question: Question) -> GroupList:
+        """Return a page of the list of groups."""
+        with self._lock:
+            self._refresh()
+            listed = self._listed(question.filter, question)
+            places = np.flatnonzero(listed.groups)
+            asked = f"{question.order} {listed.meaning}"
+            chosen, next = page(listed.keys[places], question.after, question.limit, asked)
+            lines = self._lines.groups(places[chosen].tolist())
+            self._look_ahead(listed.keys[places], chosen, places)
+            notes = [self._words.note(), self._kinds.note() if "kind" in listed.meaning else ""]
+            return GroupList(lines, len(places), next, listed.meaning, tuple(filter(None, notes)))
+
+    def group(self, key: Key, question: Question | None = None) -> GroupView:
+        """Return a group; ``question`` is the list the reader came from."""
+        with self._lock:
+            self._refresh()
+            group = self._index.at(key)
+            asked = question or Question()
+            listed = self._listed(asked.filter, asked)
+            around = neighbours(listed.keys, listed.groups, group)
+            before, after = (None if other is None else self._index.key(other) for other in around)
+            return group_view(self._lines, group, before, after)
+
+    def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
+        """Return two documents side by side; ``how`` are the keywords of ``compare``."""
+        with self._lock:
+            self._refresh()
+            one, other = self._index.documents.at(a), self._index.documents.at(b)
+            around = in_group(self._lines, one, other) if queue is None else self._queues.around(queue, one, other)
+        return pair_view(self._lines, one, other, around, how)
+
+    def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
+        """Return a page of a queue."""
+        with self._lock:
+            self._refresh()
+            return self._queues.page(queue, after, limit)
+
+    def threshold(self, value: float | None = None) -> ThresholdView:
+        """Return the histogram, and pairs around ``value`` (the threshold of the run unless given)."""
+        with self._lock:
+            self._refresh()
+        return self._thresholds.view(value)
+
+    def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
+        """Return the pairs without a verdict that a decision for a kind would concern."""
+        with self._lock:
+            self._refresh()
+            self._kinds.bring()
+            listed = self._listed(filter, Question()).groups if filter.strip() else None
+            places = places_of_kind(self._lines, kind, listed)
+            drawn = spread(places, SAMPLED)
+            some = [(a, b, "") for a, b in pairs_at(self._lines, drawn)]
+            note = self._kinds.note()
+            return KindSample(kinds_said(kind), len(places), self._lines.pairs(some), (note,) if note else ())
+
+    def decide(self, decision: Decide) -> Acted:
+        """Store a decision."""
+        with self._lock:
+            self._refresh()
+            listed = self._listed(decision.filter, Question()) if decision.filter.strip() else None
+            if decision.asked == "kind":
+                self._kinds.bring()
+            made = judgements(self._lines, decision, None if listed is None else listed.groups)
+            changes = made.changes(self._lines, decision.verdict, decision.note)
+            action = self._act(changes, decision.by, made.sentence, decision.seen)
+            if decision.queue is not None:
+                return Acted(action, keys_of(self._lines, self._queues.next(decision.queue, *made.pairs[-1])))
+            return Acted(action, self._next(made.pairs, listed))
+
+    def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
+        """Make another member the representative of a group; that of the result withdraws the change."""
+        with self._lock:
+            number, chosen = self._index.at(group), self._index.documents.at(document)
+            if self._index.group_of[chosen] != number:
+                raise InputError("This document is not in the group", "A member of the group")
+            head = int(self._index.heads[number])
+            id = self._index.documents.id
+            change = Represents(id(head), None if chosen == head else id(chosen))
+            named = self._index.documents.named
+            what = f"{named(chosen)} represents the group of {named(head)}"
+            return Acted(self._act([change], by, what, seen))
+
+    def keep(self, document: Key, fate: Fate | None, by: str, seen: int) -> Acted:
+        """Store the fate of one document."""
+        number = self._index.documents.at(document)
+        what = f"{fate or 'fate withdrawn'}: {self._index.documents.named(number)}"
+        return Acted(self._act([FateOf(self._index.documents.id(number), fate)], by, what, seen))
+
+    def tag(self, document: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+        """Add a tag to a document, or take it away."""
+        number = self._index.documents.at(document)
+        what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.named(number)}"
+        return Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
+
+    def undo(self, by: str, action: int | None = None) -> Acted | None:
+        """Undo an action, or the last one of this reviewer; None if there is none.
+
+        The pair to look at now is one that lost or regained its verdict.
+        """
+        with self._lock:
+            self._refresh()
+            before = self._made.state
+            undone = self._store.undo(by=by, action=action)
+            if undone is None:
+                return None
+            self._refresh()
+            return Acted(undone, keys_of(self._lines, self._made.changed_since(before)))
+
+    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+        """Return actions, the latest first."""
+        return self._store.history(before, limit)
+
+    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
+        """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat."""
+        return exported(self._found, self._store.state(), what, form)
+
+    def _warm(self) -> None:
+        """Sort what pages need, and load the kernels of comparison, before they are asked for."""
+        self._ordered.warm()
+        self._queues.warm()
+        self._lines.differences.warm()
+
+    def _refresh(self) -> None:
+        """Apply the decisions made since the last call."""
+        self._made.apply(self._store.state())
+
+    def _act(self, changes: Sequence[Change], by: str, what: str, seen: int) -> Action:
+        action = self._store.act(changes, by=by, what=what, seen=seen)
+        with self._lock:
+            self._refresh()
+        return action
+
+    def _listed(self, filter: str, question: Question) -> _Listed:
+        groups, meaning = filtered(filter, len(self._index), self._fields, self._having)
+        return _Listed(groups, self._ordered.keys(question.order, self._made), meaning)
+
+    def _look_ahead(self, keys: Int64s, chosen: Int64s, places: Int64s) -> None:
+        """Make the lines after those of a page, and whatever time did not suffice for on the page itself."""
+        last = keys[chosen].max(initial=-1)
+        later = np.flatnonzero(keys > last)
+        if len(later) > len(chosen):
+            later = later[np.argpartition(keys[later], len(chosen))[: len(chosen)]]
+        later = later[np.argsort(keys[later])]
+        groups = places[np.concatenate((chosen, later))].tolist()
+        self._ahead.give(partial(self._lines.prepare, group) for group in groups)
+
+    def _having(self, clause: WordsClause, query: str) -> Bools:
+        return self._index.of_documents(self._words.having(clause, query))
+
+    def _next(self, judged: tuple[tuple[int, int], ...], listed: _Listed | None) -> tuple[Key, Key] | None:
+        """Return the next member to judge: in the group, then in the undecided groups after it, then before it."""
+        rows, index, made = self._index.documents.rows, self._index, self._made
+        group = int(index.group_of[judged[-1][0]])
+        keys = self._ordered.keys("stake", made)
+        own = int(keys[group]) if group >= 0 else -1
+        behind = (keys - own) % (len(index) + 1)  # own group first, then those after it in the order of stake
+        waits = made.open if listed is None else made.open & listed.groups
+        if not waits.any():
+            return None
+        group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
+        inside = index.slice(group)
+        places = inside.start + np.flatnonzero(made.near[inside] & (made.verdict[inside] < 0))
+        member = int(index.member_of[judged[-1][0]])
+        later = places[places > member] if inside.start <= member < inside.stop else places
+        place = int(later[0] if len(later) else places[0])
+        return int(rows[index.members[place]]), int(rows[made.heads[group]])

@@ -1,0 +1,132 @@
+"""The effect of stricter thresholds on a result, and pairs around one of them to label."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from neardup.display import similarity
+from neardup.errors import InputError, NeardupError
+from neardup.intervals import wilson
+from neardup.review.desk.ahead import LAST_WAIT
+from neardup.review.desk.lines import Lines
+from neardup.review.source import ThresholdLine, ThresholdView
+from neardup.run.found import Found
+from neardup.tables import Int64s
+
+VALUES = 13
+"""Thresholds whose effect is shown."""
+BINS = 20
+AROUND = 10
+"""Pairs drawn around the line."""
+_NEAR = 200
+"""The pairs closest to the line on each side, of which some are drawn."""
+WAIT, MANY_WAIT = 1.0, 0.01
+"""Seconds that a request waits for the effects: of some pairs, and of many."""
+_MANY = 20_000
+ALIKE = ("duplicate", "keep both")
+
+
+class Thresholds:
+    """The effects of stricter thresholds, counted in the background when they are asked for, once."""
+
+    def __init__(self, found: Found, lines: Lines) -> None:
+        self._found, self._lines = found, lines
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._done = threading.Event()
+        self._effects: list[ThresholdLine] = []
+        self._fault, self._closed = "", False
+        self.least: float = found.run["settings"]["threshold"]
+
+    def close(self) -> None:
+        """Stop after the present threshold."""
+        self._closed = True
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
+
+    def view(self, value: float | None) -> ThresholdView:
+        """Return the histogram, the effects known by now, and the pairs around ``value``.
+
+        Raises InputError for a value below the threshold of the run, where no pairs are stored, or above 1.
+        """
+        value = self.least if value is None else value
+        if not self.least <= value <= 1:
+            given = f"The result holds pairs at {self.least:g} and above, and {value:g} was asked for"
+            raise InputError(
+                given, f"A number from {self.least:g} to 1", "Run neardup again for a lower threshold"
+            )
+        counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
+        drawn = self._drawn(value)
+        verdicts = [judged.verdict for pair in drawn if (judged := self._lines.judged(*pair)) is not None]
+        known = [verdict for verdict in verdicts if verdict != "unsure"]
+        alike = sum(verdict in ALIKE for verdict in known)
+        precision = wilson(alike / len(known), len(known)) if known else None
+        self._start()
+        self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else WAIT)
+        return ThresholdView(
+            tuple(edges.tolist()),
+            tuple(counts.tolist()),
+            tuple(self._effects),
+            len(known),
+            alike,
+            None if precision is None else (precision.value, precision.low, precision.high),
+            self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn]),
+            tuple(self._notes()),
+        )
+
+    def _side(self, a: int, b: int, value: float) -> str:
+        found = self._lines.index.pairs.similarity_of(a, b)
+        assert found is not None
+        distance = similarity(abs(found - value))
+        return f"{distance} {'above' if found >= value else 'below'} the line"
+
+    def _drawn(self, value: float) -> list[tuple[int, int]]:
+        """Return pairs spread evenly over the closest ones on both sides, always the same ones for a value."""
+        pairs = self._lines.index.pairs
+        order = pairs.by_similarity
+        at = int(np.searchsorted(pairs.similarity[order], value))
+        below, above = order[max(0, at - _NEAR) : at], order[at : at + _NEAR]
+        half = AROUND // 2
+        few = min(len(below), max(half, AROUND - len(above)))
+        chosen = np.concatenate((spread(below, few), spread(above, AROUND - few)))
+        return [(int(pairs.ends[0][place]), int(pairs.ends[1][place])) for place in chosen.tolist()]
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._count, name="effects of thresholds", daemon=True)
+                self._thread.start()
+
+    def _count(self) -> None:
+        try:
+            for value in self._values():
+                if self._closed:
+                    return
+                there = self._found.at(value)
+                counts = there.run["counts"]
+                self._effects.append(
+                    ThresholdLine(value, counts["groups"], there.groups.num_rows, counts["removed"])
+                )
+        except NeardupError as error:
+            self._fault = str(error)
+        finally:
+            self._done.set()
+
+    def _values(self) -> list[float]:
+        """Return the threshold of the run, and rounder values up to 1."""
+        steps = np.linspace(self.least, 1.0, VALUES)[1:]
+        return [self.least, *sorted({round(float(value), 3) for value in steps})]
+
+    def _notes(self) -> list[str]:
+        if self._fault:
+            return [self._fault]
+        if not self._done.is_set():
+            return [f"counted at {len(self._effects)} of {len(self._values())} thresholds so far"]
+        return []
+
+
+def spread(values: Int64s, few: int) -> Int64s:
+    """Return ``few`` of the values, at even distances."""
+    return values if len(values) <= few else values[np.linspace(0, len(values) - 1, few).round().astype(np.int64)]

@@ -1,0 +1,1 @@
+"""The review as pages of a server: people read groups and pairs, and decide."""

@@ -1,0 +1,269 @@
+"""The application: addresses of pages and changes, each run in a thread, behind a door and under a watch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from jinja2 import Environment
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Scope
+
+from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
+from neardup.io.decisions.records import Action
+from neardup.review.live import acts, pages
+from neardup.review.live.asked import Download, Elsewhere, LivePage, ReviewAnswer, ReviewRequest
+from neardup.review.live.door import HEADERS, Door
+from neardup.review.parts.charts import histogram
+from neardup.review.parts.frame import environment, style
+from neardup.review.source import ReviewSource
+from neardup.runtime import Deadline
+from neardup.service.limits import Limits
+from neardup.service.metrics import Metrics
+from neardup.service.refusals import RefusedError, internal, of_status, timeout
+from neardup.service.tokens import Tokens
+from neardup.service.watch import Watch
+from neardup.service.workers import Workers
+
+ROOM = "neardup.review.live"
+FILES = {
+    "review.css": "text/css; charset=utf-8",
+    "review.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+Work: TypeAlias = Callable[[ReviewSource, ReviewRequest], ReviewAnswer]
+
+READ: dict[str, Work] = {
+    "/": pages.groups,
+    "/groups/{group:int}": pages.group,
+    "/pairs/{a:int}/{b:int}": pages.pair,
+    "/queues/{queue}": pages.queue,
+    "/threshold": pages.threshold,
+    "/kinds": pages.kinds,
+    "/history": pages.history,
+    "/export": pages.export,
+    "/export/{what}.{form}": pages.saved,
+    "/keys": pages.keys,
+}
+CHANGE: dict[str, Work] = {
+    "/decide": acts.decide,
+    "/represent": acts.represent,
+    "/keep": acts.keep,
+    "/tag": acts.tag,
+    "/undo": acts.undo,
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """Settings of the pages. ``by`` is the name in the history of people who need no token."""
+
+    by: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    limits: Limits = field(default_factory=Limits)
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates, with everything that they call."""
+    made = environment(ROOM)
+    made.globals.update(histogram=histogram, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS)
+    return made
+
+
+@cache
+def served_file(name: str) -> bytes:
+    """Return a style sheet or the module."""
+    own = files(ROOM).joinpath(name).read_text(encoding="utf-8")
+    return (f"{style()}\n{own}" if name == "review.css" else own).encode()
+
+
+def review_app(source: ReviewSource, served: Served) -> ASGIApp:
+    """The pages of a review as an ASGI application."""
+    live, metrics = _Live(source, served), Metrics()
+    routes = [
+        *(Route(path, live.page(path, show), methods=["GET"]) for path, show in READ.items()),
+        *(Route(path, live.page(path, change), methods=["POST"]) for path, change in CHANGE.items()),
+        Route("/enter", live.entered, methods=["POST"]),
+        Route("/leave", live.left, methods=["POST"]),
+        Route("/files/{name}", live.file, methods=["GET"]),
+    ]
+    handlers: Any = {HTTPException: live.unknown, RefusedError: live.refused, Exception: live.mistaken}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    door = Door(app, live.refusal, served.tokens, served.limits, metrics)
+    return Watch(door, metrics, HEADERS)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The template of an address, for the log."""
+
+    path_format: str
+
+
+class _Live:
+    """The answers to requests: work in threads, templates, and pages of errors."""
+
+    def __init__(self, source: ReviewSource, served: Served) -> None:
+        self._source, self._served = source, served
+        self._workers = Workers(served.limits.threads)
+
+    def page(self, path: str, work: Work) -> Any:
+        """Return the endpoint of an address."""
+
+        async def endpoint(request: Request) -> Response:
+            request.scope["route"] = _Named(path)
+            form = {} if request.method == "GET" else _texts(await request.form())
+            asked = self._asked(request, form)
+            if self._served.tokens and "right" not in request.session:
+                return await self._run(lambda: self._html(asked, LivePage("enter.html", {}, 401), None))
+            if request.method != "GET" and not asked.may_decide:
+                raise RefusedError(403, "Your token lacks the right to write", "A token with the right to write")
+            return await self._run(lambda: self._answer(asked, work))
+
+        return endpoint
+
+    def _asked(self, request: Request, form: dict[str, str]) -> ReviewRequest:
+        session = request.session if self._served.tokens else {"by": self._served.by, "right": "write"}
+        return ReviewRequest(
+            request.path_params,
+            dict(request.query_params),
+            form,
+            session.get("by", ""),
+            session.get("right") == "write",
+            request.scope.get("root_path", ""),
+        )
+
+    async def _run(self, work: Callable[[], Response]) -> Response:
+        return await self._workers.run(work, Deadline(self._served.limits.seconds, timeout))
+
+    def _answer(self, asked: ReviewRequest, work: Work) -> Response:
+        try:
+            answer = work(self._source, asked)
+            if isinstance(answer, Elsewhere):
+                return RedirectResponse(answer.address, 303)
+            if isinstance(answer, Download):
+                headers = {"Content-Disposition": f'attachment; filename="{quote(answer.name)}"'}
+                return StreamingResponse(self._pieces(answer.pieces), headers=headers, media_type=answer.media)
+            return self._html(asked, answer, self._source)
+        except NeardupError as error:
+            return self._error(asked, refusal_of(error, changing=bool(asked.form)))
+
+    async def _pieces(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield a file; each piece is made in a thread."""
+        limits = self._served.limits
+        while True:
+            piece = await self._workers.run(lambda: next(pieces, None), Deadline(limits.seconds, timeout))
+            if piece is None:
+                return
+            yield piece
+
+    def _html(self, asked: ReviewRequest, page: LivePage, source: ReviewSource | None) -> Response:
+        frame: dict[str, Any] = {
+            "asked": asked,
+            "root": asked.root,
+            "style_href": f"{asked.root}/files/review.css",
+        }
+        frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None)
+        if source is not None:
+            actions = source.history(limit=pages.NEAREST_ACTIONS)
+            frame.update(about=source.about(), undoable=undoable(actions, asked.by), done=done(actions, asked))
+        content = templates().get_template(page.template).render({**frame, **page.values})
+        return Response(content.encode("utf-8", "replace"), page.status, media_type="text/html; charset=utf-8")
+
+    def _error(self, asked: ReviewRequest, refusal: RefusedError) -> Response:
+        response = self._html(asked, LivePage("error.html", {"error": refusal}, refusal.status), None)
+        for name, value in refusal.headers().items():
+            response.headers[name] = value
+        return response
+
+    async def refusal(self, scope: Scope, refusal: RefusedError) -> ASGIApp:
+        """Return the page of an error outside every endpoint."""
+        return self._error(ReviewRequest(root=scope.get("root_path", "")), refusal)
+
+    async def refused(self, request: Request, refusal: Any) -> Response:
+        """Return the page of an error."""
+        return self._error(ReviewRequest(root=request.scope.get("root_path", "")), refusal)
+
+    async def mistaken(self, request: Request, _: Exception) -> Response:
+        """Return the page of an error of ours; the door logs it."""
+        return await self.refused(request, internal())
+
+    async def unknown(self, request: Request, error: Any) -> Response:
+        """Return the page for an address or a method that does not exist."""
+        refusal = of_status(error.status_code)
+        if error.status_code == 404:
+            refusal.allowed = ""
+        return self._error(ReviewRequest(root=request.scope.get("root_path", "")), refusal)
+
+    async def file(self, request: Request) -> Response:
+        """Return a style sheet or the module."""
+        request.scope["route"] = _Named("/files/{name}")
+        name = request.path_params["name"]
+        if name not in FILES:
+            raise HTTPException(404)
+        return Response(served_file(name), media_type=FILES[name])
+
+    async def entered(self, request: Request) -> Response:
+        """Begin a session with a token."""
+        request.scope["route"] = _Named("/enter")
+        form = ReviewRequest(form=_texts(await request.form()), root=request.scope.get("root_path", ""))
+        token, by, tokens = form.text("token").strip(), form.text("by").strip(), self._served.tokens
+        if not tokens.knows(token):
+            await asyncio.sleep(_WAIT)
+            page = LivePage("enter.html", {"wrong": True, "by": by}, 401)
+            return await self._run(lambda: self._html(form, page, None))
+        request.session.clear()
+        right = "write" if tokens.allow("write", token) else "read"
+        request.session.update(by=by or "somebody", right=right)
+        return RedirectResponse(form.to("/"), 303)
+
+    async def left(self, request: Request) -> Response:
+        """End a session."""
+        request.scope["route"] = _Named("/leave")
+        request.session.clear()
+        return RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
+
+
+_WAIT = 0.5
+"""Seconds before the answer to an unknown token."""
+
+
+def _texts(form: Any) -> dict[str, str]:
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def undoable(actions: tuple[Action, ...], by: str) -> Action | None:
+    """Return the last action of a person that can be undone."""
+    mine = (action for action in actions if action.by == by)
+    return next((action for action in mine if action.undoes is None and action.undone_by is None), None)
+
+
+def done(actions: tuple[Action, ...], asked: ReviewRequest) -> Action | None:
+    """Return the action that led to this page."""
+    number = asked.query.get("done", "")
+    return next((action for action in actions if str(action.number) == number), None)
+
+
+def refusal_of(error: NeardupError, *, changing: bool) -> RefusedError:
+    """Return an error of the source as an answer."""
+    status = 500
+    if isinstance(error, ChangedMeanwhileError):
+        status = 409
+    elif isinstance(error, QueryError):
+        status = 400
+    elif isinstance(error, LimitError | OutputError):
+        status = 503
+    elif isinstance(error, InputError):
+        status = 422 if changing else 404
+    return RefusedError(status, error.given, error.allowed, error.do)

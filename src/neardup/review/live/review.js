@@ -1,0 +1,214 @@
+// Keys, and changes without loading a whole page. Everything works without this file, by links and forms.
+
+const STORED = "neardup-single-keys";
+const one = (selector, within = document) => within.querySelector(selector);
+const all = (selector) => [...document.querySelectorAll(selector)];
+
+// ---- announcements ----
+
+function say(text) {
+  const place = one("#said");
+  if (!place) return;
+  place.textContent = "";
+  // a region that is filled again is announced only if it was seen empty
+  setTimeout(() => { place.textContent = text; }, 50);
+}
+
+// ---- changes: send the form, and put the new page in place of this one ----
+
+function placeOf(element) {
+  if (!element || element === document.body) return null;
+  const form = element.closest("form");
+  const forms = form ? all(`form[action="${form.getAttribute("action")}"]`) : [];
+  return { id: element.id, name: element.name, value: element.value, form: form && form.getAttribute("action"), at: forms.indexOf(form) };
+}
+
+function found(place) {
+  if (!place) return null;
+  if (place.id && document.getElementById(place.id)) return document.getElementById(place.id);
+  if (!place.form) return null;
+  const form = all(`form[action="${place.form}"]`)[place.at];
+  if (!form) return null;
+  const named = [...form.elements].filter((each) => each.name === place.name && each.type !== "hidden");
+  return named.find((each) => each.value === place.value) || named[0] || null;
+}
+
+function show(text, address) {
+  const opened = all("details[open] > summary").map((each) => each.textContent);
+  const place = placeOf(document.activeElement);
+  const region = one("#said");
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const moved = new URL(address).pathname !== location.pathname;
+  for (const part of ["header.bar", "main", "footer"]) {
+    const [old, made] = [one(part), one(part, page)];
+    if (old && made) old.replaceWith(document.adoptNode(made));
+  }
+  // the region of announcements stays the same element: screen readers may not watch a new one
+  const news = one("#said") ? one("#said").textContent.trim() : "";
+  if (one("#said") && region) one("#said").replaceWith(region);
+  document.title = page.title;
+  if (address !== location.href) history.pushState(null, "", address);
+  if (!moved) {
+    all("details > summary").filter((each) => opened.includes(each.textContent)).forEach((each) => { each.parentElement.open = true; });
+  }
+  prepare();
+  const back = moved && !(place && place.form) ? null : found(place);
+  const target = back && !back.disabled ? back : one("#heading");
+  if (moved) scrollTo(0, 0);
+  target.focus({ preventScroll: moved });
+  const alert = one("[role=alert]");
+  const heading = moved && target !== one("#heading") ? ` ${one("#heading").textContent.trim()}` : "";
+  say(alert ? alert.textContent.trim() : `${news}${heading}`);
+}
+
+let busy = false;
+
+async function send(form, button) {
+  if (busy) return;
+  busy = true;
+  const values = new URLSearchParams(new FormData(form, button || undefined));
+  try {
+    // not form.action: a field of that name hides it
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: values, credentials: "same-origin" });
+    if (!answer.headers.get("content-type").startsWith("text/html")) throw new Error("not a page");
+    show(await answer.text(), answer.redirected ? answer.url : location.href);
+  } catch {
+    say("Nothing was stored: the server did not answer.");
+    form.dispatchEvent(new Event("failed"));
+  } finally {
+    busy = false;
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("form[data-swap]")) return;
+  event.preventDefault();
+  send(event.target, event.submitter);
+});
+
+addEventListener("popstate", () => location.reload());
+
+// ---- lists and differences ----
+
+const lines = () => all("table.list > tbody > tr").map((row) => one("th a[href]", row)).filter(Boolean);
+const differences = () => all("main [id]").filter((each) => /^d\d+$/.test(each.id));
+
+function step(items, by, chosen) {
+  const at = items.indexOf(chosen);
+  if (at < 0) return by > 0 ? items[0] : items[items.length - 1];
+  return items[at + by];
+}
+
+function visit(target) {
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+  target.focus({ preventScroll: true });
+}
+
+function line(by) {
+  const items = lines();
+  const row = document.activeElement.closest("tr");
+  const target = items.length ? step(items, by, row && one("th a[href]", row)) : null;
+  const page = one(by > 0 ? "a[rel=next]" : "a[rel=prev]");
+  if (target) visit(target);
+  else if (page) page.click();
+  else say(by > 0 ? "This is the last one." : "This is the first one.");
+}
+
+let difference = null;
+
+function differ(by) {
+  const items = differences();
+  if (!items.length) return say("There is no difference.");
+  const target = step(items, by, difference && document.getElementById(difference.id));
+  if (!target) return say(by > 0 ? "This is the last difference." : "This is the first difference.");
+  difference = target;
+  target.tabIndex = -1;
+  visit(target);
+  all(".now").forEach((each) => each.classList.remove("now"));
+  target.classList.add("now");
+  const label = one("h3", target);
+  const kind = one(".unheard", target);
+  const said = label ? label.textContent : `Difference ${items.indexOf(target) + 1} of ${items.length}, ${kind ? kind.textContent.split(",")[0] : ""}`;
+  say(said);
+}
+
+function verdict(digit) {
+  const near = document.activeElement.closest("tr");
+  const button = (near && one(`button[data-key="${digit}"]`, near)) || one(`form.decide button[data-key="${digit}"]`);
+  if (button) button.click();
+}
+
+// ---- keys ----
+
+function singleKeys() {
+  try {
+    return localStorage.getItem(STORED) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function follow(selector, otherwise) {
+  const target = one(selector);
+  if (target) target.click();
+  else if (otherwise) location.assign(otherwise);
+}
+
+function filter() {
+  const box = one("#filter");
+  if (box) {
+    box.focus();
+    box.select();
+  } else {
+    follow('header.bar a[href$="/"]');
+  }
+}
+
+const SINGLE = {
+  j: () => line(1),
+  k: () => line(-1),
+  "]": () => differ(1),
+  "[": () => differ(-1),
+  u: () => follow("#undo button:not([disabled])"),
+  "/": filter,
+  "?": () => follow('header.bar a[href$="/keys"]'),
+};
+for (const digit of "1234") SINGLE[digit] = () => verdict(digit);
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === "F7") {
+    event.preventDefault(); // browsers offer to move a caret
+    return differ(event.shiftKey ? -1 : 1);
+  }
+  const typing = event.target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
+  const act = Object.hasOwn(SINGLE, event.key) && SINGLE[event.key];
+  if (!act || typing || event.repeat && event.key >= "1" && event.key <= "4" || !singleKeys()) return;
+  event.preventDefault();
+  act();
+});
+
+// ---- parts that need this file ----
+
+function prepare() {
+  all("[data-steps], [data-switch]").forEach((each) => { each.hidden = false; });
+  all("[data-steps] button").forEach((each) => each.addEventListener("click", () => differ(Number(each.dataset.step))));
+  const button = one("#switch");
+  if (!button) return;
+  const label = () => {
+    const on = singleKeys();
+    button.setAttribute("aria-pressed", String(on));
+    button.textContent = on ? "Single keys are on" : "Single keys are off";
+  };
+  label();
+  button.addEventListener("click", () => {
+    localStorage.setItem(STORED, singleKeys() ? "off" : "on");
+    label();
+    say(button.textContent);
+  });
+}
+
+prepare();
+const heading = one("#said") && one("#said").textContent.trim();
+if (heading) say(heading);

@@ -1,0 +1,271 @@
+"""The decisions of a review, applied to the rows of a run: which of them apply, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import counted, printable
+from neardup.group.decide import CopyClasses, Decisions, Streams
+from neardup.group.lost import Standing, with_lost
+from neardup.group.placed import Alike, Constraints, Placement, Verdicts, place, stays_after
+from neardup.io.decisions.records import DecisionState, Id
+from neardup.join.shingle_store import ShingleStore
+from neardup.run.tables import Named
+from neardup.tables import Bools, Int64s, column
+
+LISTED = 1000
+"""Number of decisions without effect that ``run.json`` lists."""
+
+_BLOCK = 1 << 20
+"""Ids that are looked up at once."""
+
+Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove", "represents"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewedResult:
+    """The decisions about a result, and the sizes of the texts that were reviewed, by id.
+
+    ``name`` is the folder of the result.
+    """
+
+    name: str
+    state: DecisionState
+    sizes: Mapping[Id, int]
+
+
+def sizes_of(ranks: pa.Table) -> dict[Id, int]:
+    """Return the sizes of the texts in a table of ranks by id, without those of a reference set."""
+    new = ranks.filter(pc.invert(ranks["reference"]))
+    return dict(zip(new["id"].to_pylist(), new["bytes"].to_pylist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Item:
+    """A decision: its sort, its documents, by whom and when, and the number of its action."""
+
+    sort: Sort
+    ids: tuple[Id, ...]
+    by: str
+    at: str
+    action: int
+
+    def as_dict(self, reason: str) -> dict[str, Any]:
+        """Return the decision for ``run.json``, with the reason why it does not apply."""
+        return {"decision": self.sort, "ids": list(self.ids), "by": self.by, "at": self.at, "reason": reason}
+
+    def sentence(self) -> str:
+        """Name the decision and its documents in a few words."""
+        return f"{self.sort} of {' and '.join(map(printable, self.ids))} by {printable(self.by)}"
+
+
+def items_of(state: DecisionState) -> list[Item]:
+    """All decisions of a state but tags, the latest first; those of one action in the order of their ids."""
+    found = [
+        *(Item(one.verdict, pair, one.by, one.at, one.action) for pair, one in state.judgements.items()),
+        *(Item(fate.fate, (id,), fate.by, fate.at, fate.action) for id, fate in state.fates.items()),
+        *(Item("represents", (group, one.id), one.by, one.at, one.action) for group, one in state.choices.items()),
+    ]
+    return sorted(found, key=lambda item: (-item.action, item.sort, [(type(id).__name__, id) for id in item.ids]))
+
+
+class SizedRows(Streams, Protocol):
+    """Rows with the sizes of their texts."""
+
+    @property
+    def bytes(self) -> Int64s:
+        """int64[rows]: the size of each text."""
+
+
+@dataclass(eq=False)
+class Applied:
+    """The decisions that apply to the rows of a run, as rows; ``reasons`` says why the others do not.
+
+    ``rows_of`` has the rows of each decision in ``items``; both are the latest first.
+    """
+
+    given: ReviewedResult
+    items: list[Item]
+    rows_of: list[tuple[int, ...]]
+    first_new: int
+    reasons: list[tuple[Item, str]] = field(default_factory=list)
+
+    def place(self, heads: Int64s, rank: Int64s, alike: Alike) -> Int64s:
+        """Return the representative of each row after the decisions; those without effect are dropped."""
+        together = self._where("duplicate", "keep both")
+        apart, chosen = self._where("not alike"), self._where("represents")
+        as_rows = self._pairs(together), self._pairs(apart), self._pairs(chosen)
+        asked = Constraints(*as_rows, self.goes, self.first_new)
+        found = place(heads, rank, asked, alike)
+        self._drop(found, together, apart, chosen)
+        return found.heads
+
+    def _drop(
+        self, found: Placement, together: Sequence[int], apart: Sequence[int], chosen: Sequence[int]
+    ) -> None:
+        gone: dict[int, str] = {}
+        for index, contradicted in found.refused.items():
+            other = self.items[apart[contradicted]]
+            gone[together[index]] = f"it contradicts another decision: {other.sentence()}"
+        gone.update((chosen[index], why) for index, why in found.unused.items())
+        self.reasons += [(self.items[place], why) for place, why in sorted(gone.items())]
+        left = [place for place in range(len(self.items)) if place not in gone]
+        self.items = [self.items[place] for place in left]
+        self.rows_of = [self.rows_of[place] for place in left]
+
+    @property
+    def goes(self) -> Int64s:
+        """The rows that a decision removes."""
+        return self._single("remove")
+
+    def fates(self, decisions: Decisions, rank: Int64s, *, none_stays: bool = False) -> Decisions:
+        """The decisions about rows with those of the review; ``none_stays``: the policy removes whole families."""
+        asked = Verdicts(
+            self._pairs(self._where("duplicate")),
+            self._pairs(self._where("keep both")).ravel(),
+            self._single("keep"),
+            self.goes,
+        )
+        rows, heads = decisions.rows, decisions.representative_row
+        kept = stays_after(rows, decisions.kept, heads, rank, asked, none_stays=none_stays)
+        return replace(decisions, kept=kept)
+
+    def account(self) -> dict[str, Any]:
+        """The account for ``run.json``."""
+        unsure = len(self._where("unsure"))
+        return {
+            "result": self.given.name,
+            "last_action": self.given.state.number,
+            "applied": len(self.items) - unsure,
+            "unsure": unsure,
+            "not_applicable": len(self.reasons),
+            "listed": [item.as_dict(why) for item, why in self.reasons[:LISTED]],
+        }
+
+    def warnings(self) -> list[str]:
+        """Warn about decisions without effect, and name the first."""
+        if not self.reasons:
+            return []
+        (item, why), number = self.reasons[0], len(self.reasons)
+        verb = "does" if number == 1 else "do"
+        first = ":" if number == 1 else "; run.json lists them in decisions, the first is"
+        return [f"{counted(number, 'decision')} {verb} not apply{first} {item.sentence()}: {why}"]
+
+    def _where(self, *sorts: Sort) -> list[int]:
+        return [place for place, item in enumerate(self.items) if item.sort in sorts]
+
+    def _pairs(self, places: Sequence[int]) -> Int64s:
+        return np.array([self.rows_of[place] for place in places], np.int64).reshape(-1, 2)
+
+    def _single(self, sort: Sort) -> Int64s:
+        return np.array([self.rows_of[place][0] for place in self._where(sort)], np.int64)
+
+
+def applied(given: ReviewedResult, rows: SizedRows, ids: Named, documents: CopyClasses) -> Applied:
+    """Find the documents of the decisions among the rows of a run, and say which decisions do not apply."""
+    items = items_of(given.state)
+    places = _rows_of_ids(ids, len(rows), rows.first_new, {id for item in items for id in item.ids})
+    found = Applied(given, [], [], rows.first_new)
+    for item in items:
+        why = _why_not(item, places, rows, documents, given)
+        if why:
+            found.reasons.append((item, why))
+        else:
+            found.items.append(item)
+            found.rows_of.append(tuple(places[id] for id in item.ids))
+    return found
+
+
+def _why_not(
+    item: Item, places: Mapping[Id, int], rows: SizedRows, documents: CopyClasses, given: ReviewedResult
+) -> str:
+    for id in item.ids:
+        if id not in places:
+            return f"no document has the id {printable(id)}"
+        row = places[id]
+        if documents.of_row[row] < 0:
+            return f"{printable(id)} has no text to compare"
+        size = given.sizes.get(id)
+        if size is not None and row >= rows.first_new and size != rows.bytes[row]:
+            return f"the text of {printable(id)} has changed since it was reviewed"
+    if all(places[id] < rows.first_new for id in item.ids):
+        return f"{' and '.join(map(printable, item.ids))} belong to the reference set"
+    return ""
+
+
+def _rows_of_ids(ids: Named, rows: int, first_new: int, wanted: Collection[Id]) -> dict[Id, int]:
+    """The rows of documents by their ids: those of the new input before those of the reference set."""
+    found: dict[Id, int] = {}
+    for begin, end in ((first_new, rows), (0, first_new)):
+        for first in range(begin, end, _BLOCK):
+            block = ids.of(np.arange(first, min(end, first + _BLOCK)))
+            values = _typed([id for id in wanted if id not in found], block.type)
+            at = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
+            named = block.take(pa.array(at)).to_pylist()
+            found.update(zip(named, (at + first).tolist(), strict=True))
+    return found
+
+
+def _typed(ids: Collection[Id], kind: pa.DataType) -> pa.Array:
+    """The ids that a column of this type may hold."""
+    if not pa.types.is_integer(kind):
+        return pa.array([id for id in ids if isinstance(id, str)], kind)
+    bits = kind.bit_width
+    signed = pa.types.is_signed_integer(kind)
+    low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if signed else (0, 1 << bits)
+    return pa.array([id for id in ids if isinstance(id, int) and low <= id < high], kind)
+
+
+def alike_by(pairs: pa.Table, documents: CopyClasses) -> Alike:
+    """Return whether two rows are copies or one of the ``pairs``, a VERIFIED table."""
+    keys = (column(pairs, "a") << 32) | column(pairs, "b")
+
+    def alike(one: int, other: int) -> bool:
+        a, b = sorted((int(documents.of_row[one]), int(documents.of_row[other])))
+        at = int(np.searchsorted(keys, (a << 32) | b))
+        return a == b or (at < len(keys) and int(keys[at]) == (a << 32) | b)
+
+    return alike
+
+
+def leaders_at(heads: Int64s, documents: CopyClasses) -> Int64s:
+    """int64[documents]: the document that leads each document, by the representatives of rows.
+
+    Exact copies may be in different groups; their document is in the group of the best of them, unless it leads.
+    """
+    leader = documents.of_row[heads[documents.best_row]]
+    leading = documents.of_row[np.unique(heads)]
+    leader[leading[leading >= 0]] = leading[leading >= 0]
+    return leader
+
+
+def settled(
+    applied: Applied,
+    decisions: Decisions,
+    documents: CopyClasses,
+    before: Standing,
+    rank: Int64s,
+    store: ShingleStore | None,
+) -> tuple[Decisions, Standing]:
+    """The decisions about rows where those of the review have the last word, with the text that is lost then."""
+    final = applied.fates(decisions, rank)
+    if np.array_equal(final.kept, decisions.kept) and not _without_head(final).any():
+        return decisions, before
+    after = before.at(final, documents)
+    found, after = with_lost(final, documents, after, 1.0, store)
+    spared = None if decisions.lost is None else decisions.lost.spared & final.kept
+    if found.lost is None or spared is None:
+        return found, after
+    return replace(found, lost=replace(found.lost, spared=spared)), after
+
+
+def _without_head(decisions: Decisions) -> Bools:
+    """Which representatives go, by a decision."""
+    gone: Bools = decisions.is_representative & ~decisions.kept
+    return gone

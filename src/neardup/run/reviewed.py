@@ -1,0 +1,194 @@
+"""The decisions in a result folder: read for another run, and applied to the result itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError
+from neardup.group.decide import Decisions, decide_at, settle
+from neardup.group.lost import standing, with_lost
+from neardup.io.decisions.store import DecisionStore
+from neardup.measures import MEASURES
+from neardup.run.decided import Applied, ReviewedResult, alike_by, applied, leaders_at, sizes_of
+from neardup.run.decided_reasons import with_decided
+from neardup.run.lost import COLUMNS, lost_counts, with_lost_columns
+from neardup.run.not_judged import bytes_removed
+from neardup.run.records import ResultRecord
+from neardup.run.regroup import StoredRows, document_pairs, require, stored_rows
+from neardup.run.represented import represented
+from neardup.run.stored import read_result
+from neardup.run.tables import group_table
+from neardup.settings import Settings
+from neardup.settings.rules import KEEP_NONE
+from neardup.tables import DECISIONS_FILE, Bools, Int64s, column
+
+
+def reviewed(folder: str | Path) -> ReviewedResult:
+    """Read the decisions in a result folder.
+
+    Raises InputError for a folder that is not a result or holds no decisions, FormatError for damaged decisions.
+    """
+    ranks = read_result(Path(folder)).tables["ranks"]
+    with DecisionStore(Path(folder), read_only=True) as store:
+        state = store.state()
+    if not state.number:
+        raise InputError(
+            f"{folder} holds no decisions",
+            f"A result folder with {DECISIONS_FILE}",
+            f"Decide with neardup review {folder} first",
+        )
+    return ReviewedResult(str(folder), state, sizes_of(ranks))
+
+
+Result = TypeVar("Result", bound=ResultRecord)
+
+
+def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
+    """Return a result as the decisions about it leave it, and the rows of the run that are removed (ascending).
+
+    Nothing is compared again: a member whose pair with its representative is not stored has no similarity. Groups
+    that no decision changes are as they were, unless nothing was to be removed (``neardup group``). Raises
+    InputError for tables that do not belong together.
+    """
+    rows, settings = stored_rows(found), Settings.of(**found.run["settings"])
+    stored = _Stored.of(found, rows)
+    pairs, shingles = document_pairs(found.pairs, rows, settings.search.measure)
+    asked = applied(given, rows, rows, rows.documents)
+    heads = asked.place(stored.heads, rows.rank, alike_by(pairs, rows.documents))
+    same = stored.unchanged(heads)
+    formula = MEASURES[settings.search.measure].formula
+    decisions = decide_at(rows, rows.documents, heads, pairs, formula, asked.goes)
+    decisions = replace(decisions, placed=(heads != stored.heads)[decisions.rows])
+    held = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
+    decisions = settle(
+        stored.with_similarities(decisions), rows, rows.documents, held, settings.keep.only_contained
+    )
+    decisions = _decided(stored.with_fates(decisions, same), asked, rows, settings, held, same)
+    counted_copies = represented(decisions, rows, rows.sources) if settings.keep.count else None
+    groups = group_table(decisions, rows, rows, settings.search.in_words, counted_copies)
+    groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
+    groups = with_decided(groups, asked, decisions, settings.search.in_words)
+    removed = np.sort(column(rows.ranks, "row")[decisions.gone])
+    return replace(found, groups=groups, run=_account(found, decisions, rows, groups, asked)), removed
+
+
+def _decided(
+    decisions: Decisions, asked: Applied, rows: StoredRows, settings: Settings, shingles: pa.Table, same: Bools
+) -> Decisions:
+    """The decisions of people, and those by lost text in groups that are not the ``same``."""
+    documents, keep = rows.documents, settings.keep
+    if keep.keep == KEEP_NONE:
+        return asked.fates(decisions.none_kept(rows.first_new), rows.rank, none_stays=True)
+    decisions = asked.fates(decisions, rows.rank)
+    heads = np.arange(len(rows))
+    heads[decisions.rows] = decisions.representative_row
+    first_new = int(np.searchsorted(rows.unique, rows.first_new))
+    before = standing(decisions, documents, leaders_at(heads, documents), first_new, shingles)
+    spared = np.zeros(len(decisions.rows), np.bool_)
+    if keep.lose < 1:
+        by_loss, _ = with_lost(decisions, documents, before, keep.lose, None)
+        spared = by_loss.kept & ~decisions.kept & ~same[decisions.rows]
+    final = asked.fates(replace(decisions, kept=decisions.kept | spared), rows.rank)
+    found, _ = with_lost(final, documents, before.at(final, documents), 1.0, None)
+    assert found.lost is not None
+    return replace(found, lost=replace(found.lost, spared=spared & found.kept))
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """The table of groups of a result: ``place`` (int64[rows]) is the entry of each row, −1 without one."""
+
+    groups: pa.Table
+    heads: Int64s
+    place: Int64s
+    decided: bool
+    """Whether the result removes documents."""
+
+    @classmethod
+    def of(cls, found: ResultRecord, rows: StoredRows) -> _Stored:
+        """A representative may be in the reference set, other members never are."""
+        old, new = (rows.of(np.arange(*span)) for span in ((0, rows.first_new), (rows.first_new, len(rows))))
+
+        def numbers(ids: pa.ChunkedArray) -> tuple[Int64s, Int64s]:
+            of_old, of_new = (pc.fill_null(pc.index_in(ids, value_set=part), -1).to_numpy() for part in (old, new))
+            return of_old, np.where(of_new < 0, -1, of_new + rows.first_new)
+
+        of_old, of_new = numbers(found.groups["group"])
+        head = np.where(of_old >= 0, of_old, of_new)
+        leads = found.groups["representative"].to_numpy()
+        member = np.where(leads, head, numbers(found.groups["id"])[1])
+        require(bool((head >= 0).all() and (member >= 0).all()))
+        heads, place = np.arange(len(rows)), np.full(len(rows), -1)
+        heads[member], place[member] = head, np.arange(len(member))
+        return cls(found.groups, heads, place, found.run["action"] != "group")
+
+    def unchanged(self, heads: Int64s) -> Bools:
+        """bool[rows]: which rows are in a group that the new ``heads`` leave as it was."""
+        moved = heads != self.heads
+        changed = np.zeros(len(heads), np.bool_)
+        changed[heads[moved]] = changed[self.heads[moved]] = True
+        same: Bools = ~changed[heads] & (self.place >= 0)
+        return same
+
+    def with_similarities(self, decisions: Decisions) -> Decisions:
+        """The decisions with stored similarities where no pair shows them."""
+        place = self.place[decisions.rows]
+        values = pc.fill_null(self.groups["similarity"], np.nan).to_numpy()
+        known = (place >= 0) & (self.heads[decisions.rows] == decisions.representative_row)
+        lacking = known & np.isnan(decisions.similarity)
+        similarity = decisions.similarity.copy()
+        similarity[lacking] = values[place[lacking]]
+        return replace(decisions, similarity=similarity)
+
+    def with_fates(self, decisions: Decisions, same: Bools) -> Decisions:
+        """The decisions with the stored fates in the ``same`` groups."""
+        if not self.decided:
+            return decisions
+        which = same[decisions.rows]
+        kept = decisions.kept.copy()
+        kept[which] = self.groups["kept"].to_numpy()[self.place[decisions.rows[which]]]
+        return replace(decisions, kept=kept)
+
+    def with_texts(self, groups: pa.Table, decisions: Decisions, same: Bools) -> pa.Table:
+        """The table with the stored reasons and lost text of members whose group and fate are unchanged."""
+        place = self.place[decisions.rows]
+        kept = self.groups["kept"].to_numpy()[place] if len(self.groups) else decisions.kept
+        which = same[decisions.rows] & (kept == decisions.kept) & self.decided
+        at = pa.array(np.where(which, place, 0), mask=~which)
+        for name in ("reason", *COLUMNS):
+            stored = self.groups[name].combine_chunks().take(at)
+            values = pc.if_else(pa.array(which), stored, groups[name].combine_chunks())
+            groups = groups.set_column(groups.schema.get_field_index(name), name, values)
+        return groups
+
+
+def _account(
+    found: ResultRecord, decisions: Decisions, rows: StoredRows, groups: pa.Table, asked: Applied
+) -> dict[str, Any]:
+    """The account of the run, with all that the decisions change."""
+    run, aside = found.run, int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
+    near = ~decisions.is_representative & ~decisions.exact & (rows.copy_of[decisions.rows] == decisions.rows)
+    removed = len(decisions.gone) + aside
+    counts = {
+        "groups": int(decisions.is_representative.sum()),
+        "near_copies": int(near.sum()),
+        "removed": removed,
+        "kept": run["counts"]["read"] - removed,
+    }
+    removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(found.not_judged)
+    return {
+        **run,
+        "action": "dedup",
+        "counts": {**run["counts"], **counts},
+        "bytes": {**run["bytes"], "removed_text": removed_text},
+        "lost": lost_counts(groups),
+        "decisions": asked.account(),
+        "warnings": [*run["warnings"], *asked.warnings()],
+        "notes": [*run["notes"], f"made from {asked.given.name} and its decisions; nothing was compared again"],
+    }

@@ -1,0 +1,116 @@
+"""The groups of a result under review as plain dictionaries, and filters evaluated over them one by one."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import neardup as nd
+from neardup.collection.query.syntax import And, FieldClause, Node, Not, Or, WordsClause
+from neardup.io.decisions.records import DecisionState
+
+Group = dict[str, Any]
+
+NUMBERS = ("size", "copies", "similarity", "stake", "lost")
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    ":": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def reviewed(found: nd.Found, texts: Mapping[str, str], state: DecisionState) -> list[Group]:
+    """The groups in the order of the result."""
+    first = {
+        **{id: id for id in texts},
+        **dict(zip(*(found.copies[c].to_pylist() for c in ("id", "copy_of")), strict=True)),
+    }
+    members: dict[str, list[dict[str, Any]]] = {}
+    for row in found.groups.to_pylist():
+        members.setdefault(row["group"], []).append(row)
+    kinds = {frozenset((row["id_a"], row["id_b"])): row["kind"] for row in found.pairs.to_pylist()}
+    return [_described(name, rows, first, kinds, texts, state) for name, rows in members.items()]
+
+
+def _described(
+    name: str,
+    rows: list[dict[str, Any]],
+    first: Mapping[str, str],
+    kinds: Mapping[frozenset[str], str],
+    texts: Mapping[str, str],
+    state: DecisionState,
+) -> Group:
+    ids = [row["id"] for row in rows]
+    head = state.choices[name].id if name in state.choices else name
+    near = near_of(ids, head, first)
+    own = near_of(ids, name, first)
+    values = [row["similarity"] for row in rows if row["id"] in (own or ids) and row["similarity"] is not None]
+    gone = [row for row in rows if not row["kept"]]
+    judged = [state.verdict(id, head) for id in near]
+    verdicts = [decision.verdict for decision in judged if decision is not None]
+    return {
+        "ids": ids,
+        "size": len(rows),
+        "copies": len(rows) - 1 - len(own),
+        "similarity": min(values) if values else math.nan,
+        "stake": sum(_lost_bytes(row, texts) for row in gone),
+        "lost": sum(row["lost_shingles"] or 0 for row in gone),
+        "decided": "yes" if len(verdicts) == len(near) else "partly" if verdicts else "no",
+        "near": len(near),
+        "count": len(verdicts),
+        "verdict": set(verdicts),
+        "kind": {kinds.get(frozenset((first[id], first[head]))) for id in near},
+        "tag": {tag for id in ids for tag in state.tags.get(id, ())},
+        "fate": {state.fates[id].fate for id in ids if id in state.fates},
+        "id": set(ids),
+        "texts": [texts[id] for id in ids],
+    }
+
+
+def near_of(ids: list[str], head: str, first: Mapping[str, str]) -> list[str]:
+    """The members to judge: one of each text that is not that of the representative."""
+    seen, near = {first[head]}, []
+    for id in ids:
+        if first[id] not in seen:
+            near.append(id)
+            seen.add(first[id])
+    return near
+
+
+def _lost_bytes(row: Mapping[str, Any], texts: Mapping[str, str]) -> int:
+    size = len(texts[row["id"]].encode())
+    if row["lost_shingles"] is None:
+        return size
+    return math.ceil(min(row["lost_shingles"], row["shingles"] or 0) / max(row["shingles"] or 0, 1) * size)
+
+
+def holds(node: Node, group: Group) -> bool:
+    """Whether a filter finds a group."""
+    match node:
+        case And(parts):
+            return all(holds(part, group) for part in parts)
+        case Or(parts):
+            return any(holds(part, group) for part in parts)
+        case Not(part):
+            return not holds(part, group)
+        case WordsClause(words):
+            return any(f" {words} " in f" {text} " for text in group["texts"])
+        case FieldClause(field, how, value):
+            if field in NUMBERS:
+                known = not math.isnan(group[field])
+                return known and COMPARED[how](group[field], float(Decimal(value)))
+            if field == "decided":
+                same = group[field] == value
+            elif field == "kind":
+                same = any(value in kind.split() for kind in group[field] if kind)
+            else:
+                same = value in group[field]
+            return same != (how == "!=")
+    raise AssertionError(node)

@@ -1,0 +1,175 @@
+"""Groups, decisions and tags leave as files that other programs read, and tags come back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import neardup as nd
+from neardup.errors import InputError, SettingError
+from neardup.io.decisions.forms import FORMS, protected, unprotected
+from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
+from neardup.io.decisions.store import DecisionStore
+from neardup.run.exported import exported
+from neardup.run.imported import import_into
+from support.command_line import Run
+from support.hostile_ids import HOSTILE
+
+TEXT = "the quick brown fox jumps over the lazy dog and runs far away"
+
+
+def reviewed(folder: Path, ids: list[Any]) -> nd.Found:
+    """A result with one group of these ids, and decisions about the first three."""
+    texts = [TEXT, TEXT, *(TEXT + f" today {number}" for number in range(len(ids) - 2))]
+    found = nd.find(pa.table({"id": ids, "text": texts}), threshold=0.6, keep="first")
+    found.save(folder)
+    with DecisionStore(folder) as store:
+        store.act(
+            [Judgement(ids[2], ids[0], "keep both", "=note"), Tag(ids[2], "hot"), Tag(ids[2], "cold")],
+            by="@Ann",
+            what="w",
+        )
+        store.act([FateOf(ids[1], "keep"), Represents(ids[0], ids[1])], by="Ben", what="w")
+    return nd.load(folder)
+
+
+def state_of(folder: Path) -> Any:
+    with DecisionStore(folder, read_only=True) as store:
+        return store.state()
+
+
+def read(data: bytes, form: str) -> list[dict[str, Any]]:
+    """A file as another program reads it; values of CSV and DAT are texts."""
+    if form == "parquet":
+        rows: list[dict[str, Any]] = pq.read_table(io.BytesIO(data)).to_pylist()
+        return rows
+    if form == "jsonl":
+        return [json.loads(line) for line in data.decode().split("\n") if line]
+    if form == "csv":
+        return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    lines = data.decode("utf-8-sig").split("\r\n")
+    assert lines.pop() == ""
+    values = [line.strip("\u00fe").split("\u00fe\x14\u00fe") for line in lines]
+    return [dict(zip(values[0], row, strict=True)) for row in values[1:]]
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_every_form_holds_the_same(tmp_path: Path, form: str) -> None:
+    found = reviewed(tmp_path / "out", ["a", "b", "c", "d"])
+    rows = read(b"".join(exported(found, state_of(tmp_path / "out"), "groups", form)), form)
+    assert [row["id"] for row in rows] == ["b", "a", "c", "d"]
+    assert {row["group"] for row in rows} == {"b"}
+    of_c = next(row for row in rows if row["id"] == "c")
+    assert of_c["verdict"] == "keep both"
+    assert of_c["tags"] in (["cold", "hot"], "cold; hot")
+    assert [str(row["kept"]).lower() for row in rows] == ["true", "true", "true", "false"]
+    assert [row["kind"] or "" for row in rows[:2]] == ["", "exact copy"]
+    assert abs(float(of_c["similarity"]) - found.groups["similarity"][2].as_py()) < 1e-12
+    rows = read(b"".join(exported(found, state_of(tmp_path / "out"), "decisions", form)), form)
+    assert [(row["decision"], row["id"], row["other"] or None) for row in rows] == [
+        ("keep", "b", None),
+        ("represents", "a", "b"),
+        ("keep both", "a", "c"),
+    ]
+    rows = read(b"".join(exported(found, state_of(tmp_path / "out"), "tags", form)), form)
+    assert [row["id"] for row in rows] == ["c"]
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+@pytest.mark.parametrize("number", [0, 1])
+def test_hostile_ids_and_tags_come_back_as_they_are(tmp_path: Path, form: str, number: int) -> None:
+    broken = {id for id in HOSTILE if any(char in id for char in "\r\n\x14")}
+    ids = [
+        id
+        for id in (*HOSTILE, "=1+1", "'=1", "@x", "\u00feid\u00fe", "a\u00ae")
+        if form != "dat" or id not in broken
+    ]
+    ids = ids[number::2]
+    reviewed(tmp_path / "out", ids)
+    state = state_of(tmp_path / "out")
+    tags = ["=cmd|' /C calc'!A0", "-x", "þ", "®", '"', "a,b"]
+    with DecisionStore(tmp_path / "out") as store:
+        store.act([Tag(id, tag) for id in ids for tag in tags], by="Ann", what="w")
+        state = store.state()
+    file = tmp_path / f"tags.{form}"
+    file.write_bytes(b"".join(exported(nd.load(tmp_path / "out"), state, "tags", form)))
+    reviewed(tmp_path / "again", ids)
+    added = import_into(tmp_path / "again", file, form, "Ann")
+    assert (added.unknown, added.documents) == ((), len(ids))
+    assert state_of(tmp_path / "again").tags == state.tags
+    assert import_into(tmp_path / "again", file, form, "Ann").action is None
+
+
+def test_a_dat_file_refuses_ids_that_it_cannot_hold(tmp_path: Path) -> None:
+    found = reviewed(tmp_path / "out", ["a\nb", "b", "c"])
+    with pytest.raises(InputError, match=r"The id a\\nb has a character"):
+        b"".join(exported(found, state_of(tmp_path / "out"), "groups", "dat"))
+    with pytest.raises(SettingError, match="One of csv, jsonl, parquet, dat"):
+        exported(found, state_of(tmp_path / "out"), "groups", "xlsx")
+
+
+def test_a_dat_file_has_the_characters_that_review_platforms_expect(tmp_path: Path) -> None:
+    found = reviewed(tmp_path / "out", ["a", "b", "c"])
+    data = b"".join(exported(found, state_of(tmp_path / "out"), "tags", "dat"))
+    assert (
+        data.decode("utf-8-sig")
+        == "\u00feid\u00fe\x14\u00fetags\u00fe\r\n\u00fec\u00fe\x14\u00fecold; hot\u00fe\r\n"
+    )
+
+
+@pytest.mark.parametrize("value", ["=1", "+1", "-1", "@x", "\t=1", "'=1", "''@", "'", "", "x=1", "=", "\r"])
+def test_protected_values_are_restored(value: str) -> None:
+    assert unprotected(protected(value)) == value
+    assert not protected(value).startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> None:
+    out, file = tmp_path / "out", tmp_path / "groups.csv"
+    reviewed(out, ["a", "b", "c", "=d"])
+    said = run("export", out, "-o", file)
+    assert (said.status, said.err) == (0, "")
+    assert "4 members of groups (2 values after an apostrophe" in said.out
+    assert run("export", out, "-o", file).status == 2
+    assert run("export", out, "-o", file, "--overwrite", "--what", "decisions").status == 0
+    (tmp_path / "mine.csv").write_text("mine")
+    assert run("export", out, "-o", tmp_path / "mine.csv", "--overwrite").status == 2
+    assert "Give --format" in run("export", out, "-o", "-").err
+    assert run("export", out, "-o", "-", "--format", "csv", "--what", "tags").out == "id,tags\nc,cold; hot\n"
+    assert ".csv, .jsonl, .parquet, .dat" in run("export", out, "-o", tmp_path / "x.txt").err
+    (tmp_path / "t.csv").write_text("DocID,Tags\na,hot; new\nzz,hot\n'=d,x\nb,\n")
+    said = run("import", out, tmp_path / "t.csv", "--by", "Cy", "--id", "docid")
+    assert said.status == 1
+    assert said.out == "3 tags of 2 documents added (action 3)\n"
+    assert "1 id is in no pair and no copy of this result, and left out: zz" in said.err
+    assert state_of(out).tags == {"a": ("hot", "new"), "c": ("cold", "hot"), "=d": ("x",)}
+    said = run("import", out, tmp_path / "t.csv", "--by", "Cy")
+    assert (said.status, "Row 1 of" in said.err, 'has no column "id"' in said.err) == (2, True, True)
+    (tmp_path / "t.dat").write_bytes(b"\xfe\xff\xfe")
+    assert "cannot be read as dat" in run("import", out, tmp_path / "t.dat", "--by", "Cy").err
+
+
+def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "letters.neardup"
+    with nd.Collection(path) as collection:
+        near = [TEXT, TEXT + " today", "something else that is not like the others at all, and long enough"]
+        collection.add(pa.table({"id": ["a", "=b", "c"], "text": near}), on_near="link", near=0.5)
+        collection.decide("a", "c", "same", by="Ann", note="the same letter")
+    said = run("export", path, "-o", tmp_path / "g.jsonl")
+    assert said.out.startswith("3 members of groups written to")
+    rows = read((tmp_path / "g.jsonl").read_bytes(), "jsonl")
+    assert [(row["id"], row["group"], row["held_by"]) for row in rows] == [
+        ("a", "a", "representative"),
+        ("=b", "a", "resemblance"),
+        ("c", "a", "decision"),
+    ]
+    assert run("export", path, "-o", tmp_path / "d.csv", "--what", "decisions").status == 0
+    (row,) = read((tmp_path / "d.csv").read_bytes(), "csv")
+    assert (row["decision"], row["id"], row["other"], row["by"]) == ("same", "a", "c", "Ann")
+    assert "a collection has no tags" in run("export", path, "-o", tmp_path / "t.csv", "--what", "tags").err

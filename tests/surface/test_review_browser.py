@@ -1,0 +1,296 @@
+"""The live pages in a real browser: a day by keyboard, a day without JavaScript, and axe on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neardup.io.decisions.records import Action
+from neardup.review.desk.result import ResultDesk
+from neardup.review.live.app import Served, review_app
+from neardup.review.source import Question
+from neardup.service.tokens import Tokens
+from support.browser import chromium, served, violations
+from support.made_review import MadeReview
+from support.made_reviews import make_result
+
+SECONDS = 10_000
+COUNCIL = (
+    "The council met on the third of March. It heard a report about the lights along the coast, and about the "
+    "cost of oil. Nobody spoke against it. "
+)
+ARABIC = "يغلق مكتب الميناء يوم الجمعة لأن الرصيف قيد الإصلاح. على القوارب القادمة استخدام الرصيف الشمالي 12. "
+JAPANESE = "港の事務所は金曜日に閉まります。桟橋を修理しているためです。入港する船は北岸壁12を使います。"
+TEXTS = {
+    **{f"memo-{n}": f"{COUNCIL}Memo {n} was sent to all, about the roof and the long way home." for n in range(7)},
+    "letter": COUNCIL.replace("March", "May") + "All receipts must be handed in before noon.",
+    "letter-b": COUNCIL.replace("March", "May") + "Receipts are due at noon; tea is served. The end.",
+    "ar-1": ARABIC + "مساء الخير",
+    "ar-2": ARABIC.replace("12", "13") + "مساء النور",
+    "ja-1": JAPANESE * 2,
+    "ja-2": JAPANESE + JAPANESE.replace("金曜日", "月曜日"),
+}
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultDesk]:
+    folder = make_result(tmp_path_factory.mktemp("review"), TEXTS, threshold=0.3)
+    made = ResultDesk.open(folder)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def address(desk: ResultDesk) -> Iterator[str]:
+    with served(review_app(desk, Served(by="Ann"))) as url:
+        yield url
+
+
+@pytest.fixture
+def page(chrome: Any, address: str) -> Iterator[Any]:
+    context = chrome.new_context(base_url=address)
+    made = context.new_page()
+    made.set_default_timeout(SECONDS)
+    faults: list[str] = []
+    made.on("pageerror", lambda error: faults.append(str(error)))
+    made.on("console", lambda said: faults.append(said.text) if "Security Policy" in said.text else None)
+    yield made
+    context.close()
+    assert not faults
+
+
+def key_of(desk: ResultDesk, id: str) -> int:
+    lines = desk.groups(Question()).lines
+    found = [line.key for line in lines for member in desk.group(line.key).members if member.id == id]
+    return found[0]
+
+
+def said(page: Any, words: str) -> None:
+    """Wait until the page announces the words."""
+    page.wait_for_function("words => document.querySelector('#said')?.textContent.includes(words)", arg=words)
+
+
+def focused(page: Any) -> str:
+    text: str = page.evaluate("document.activeElement.textContent")
+    return " ".join(text.split())
+
+
+def press(page: Any, desk: ResultDesk, key: str) -> Action:
+    """Press a key that changes something, and return the action that the page then reports."""
+    number = len(desk.history(limit=1000)) + 1
+    page.keyboard.press(key)
+    page.wait_for_url(f"**done={number}")
+    said(page, "Done:")
+    return desk.history(limit=1)[0]
+
+
+def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
+    keys = page.keyboard
+    page.goto("/")
+    keys.press("/")
+    keys.type("memo")
+    keys.press("Enter")
+    page.wait_for_url("**/?filter=memo**")
+    assert "1 group" in page.inner_text("caption")
+    keys.press("j")
+    assert focused(page).startswith("memo-")
+    keys.press("Enter")
+    page.wait_for_url("**/groups/*")
+    keys.press("j")
+    keys.press("Enter")
+    page.wait_for_url("**/pairs/**")
+    first = page.url
+    keys.press("F7")
+    said(page, "Difference 1 of 1, changed")
+    decided = press(page, desk, "2")
+    assert (decided.by, decided.changes) == ("Ann", 1)
+    assert page.url.partition("?")[0] != first.partition("?")[0]
+    assert press(page, desk, "u").undoes == decided.number
+    assert page.url.partition("?")[0] == first.partition("?")[0]  # back at the pair to decide it again
+    page.goto("/kinds?kind=numbers+only")
+    assert "6 undecided pairs" in page.inner_text("#many")
+    kind = press(page, desk, "2")
+    assert kind.changes == 6
+    assert press(page, desk, "u").undoes == kind.number
+    page.goto("/threshold")
+    page.focus("#value")
+    keys.press("Control+A")
+    keys.type("0.6")
+    keys.press("Enter")
+    page.wait_for_url("**/threshold?value=0.6")
+    keys.press("j")
+    press(page, desk, "1")
+    assert "1 of 1 labelled pair" in page.inner_text("main")
+    press(page, desk, "u")
+    assert "labelled pair" not in page.inner_text("main")
+    page.focus("text=Export")
+    keys.press("Enter")
+    page.wait_for_url("**/export")
+    page.focus("text=groups.csv")
+    with page.expect_download() as saved:
+        keys.press("Enter")
+    assert "memo-1" in Path(saved.value.path()).read_text()
+
+
+def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: ResultDesk) -> None:
+    group = key_of(desk, "memo-1")
+    page.goto(f"/groups/{group}")
+    page.click("table.members tr:nth-child(2) summary")
+    page.focus("table.members tr:nth-child(2) button[value=keep]")
+    press(page, desk, "Enter")
+    page.wait_for_function("document.activeElement.value === 'keep'")
+    assert page.get_attribute(":focus", "aria-pressed") == "true"
+    press(page, desk, "u")
+    assert page.evaluate("document.activeElement.textContent").startswith("Always keep")
+    page.go_back()
+    page.wait_for_url("**done=*")
+    page.wait_for_selector("#undo button")
+
+
+def test_single_keys_can_be_switched_off(page: Any) -> None:
+    page.goto("/history")
+    page.click("#switch")
+    assert page.inner_text("#switch").startswith("Single keys are off")
+    page.goto("/")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement === document.body")
+    page.goto("/keys")
+    page.click("#switch")
+    page.goto("/")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "filter"
+    page.keyboard.type("j?u1")
+    assert page.input_value("#filter") == "j?u1"  # no key acts while one types
+
+
+def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: ResultDesk) -> None:
+    group = key_of(desk, "letter")
+    page.goto(f"/groups/{group}")
+    page.click("main table.members a >> nth=0")
+    page.wait_for_url("**/pairs/**")
+    seen = set()
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        at = page.evaluate("[...document.querySelectorAll('*')].indexOf(document.activeElement)")
+        if at in seen:
+            break
+        seen.add(at)
+    assert len(seen) >= page.locator("a[href], button:not([disabled]), summary").count() - 5
+
+
+def pages_of(desk: ResultDesk) -> list[str]:
+    addresses = ["/", "/?filter=size>(", "/queues/undecided", "/threshold", "/kinds", "/kinds?kind=numbers+only"]
+    addresses += ["/history", "/export", "/keys", "/groups/99999"]
+    for id in ("memo-1", "letter", "ar-1", "ja-1"):
+        key = key_of(desk, id)
+        member = next(each.key for each in desk.group(key).members if not each.representative)
+        addresses += [f"/groups/{key}", f"/pairs/{member}/{key}", f"/pairs/{member}/{key}?view=list"]
+    return addresses
+
+
+def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: ResultDesk) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    addresses = pages_of(desk)
+    schemes = {"light": addresses, "dark": [addresses[0], addresses[3], addresses[11], addresses[12]]}
+    for scheme, chosen in schemes.items():
+        context = chrome.new_context(base_url=address, color_scheme=scheme)
+        page = context.new_page()
+        for each in chosen:
+            page.goto(each)
+            page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+            found = violations(page)
+            assert not found, (scheme, each, found)
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scale"), [(420, 1), (640, 2)])
+def test_no_page_scrolls_sideways_on_a_narrow_screen(
+    chrome: Any, address: str, desk: ResultDesk, width: int, scale: int
+) -> None:
+    context = chrome.new_context(
+        base_url=address, viewport={"width": width, "height": 600}, device_scale_factor=scale
+    )
+    page = context.new_page()
+    for each in pages_of(desk):
+        page.goto(each)
+        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert over <= 0, each
+    context.close()
+
+
+def test_the_decision_stays_in_view_and_covers_no_focus(page: Any, desk: ResultDesk) -> None:
+    group = key_of(desk, "letter")
+    member = next(each.key for each in desk.group(group).members if not each.representative)
+    page.set_viewport_size({"width": 1000, "height": 660})
+    page.goto(f"/pairs/{member}/{group}?full=1")
+    bar, head = page.locator("form.decide"), page.locator("header.bar")
+    for _ in range(2):
+        page.keyboard.press("]")
+        page.wait_for_timeout(300)  # the page scrolls
+        place = page.locator(":focus").bounding_box()
+        top, bottom = head.bounding_box(), bar.bounding_box()
+        assert bottom["y"] + bottom["height"] <= 660
+        assert top["y"] + top["height"] <= place["y"] + 1
+        assert place["y"] + place["height"] <= bottom["y"] + 1
+
+
+def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    source = MadeReview([{"one": COUNCIL, "two": COUNCIL + "The end."}])
+    source.meanwhile = "Bea"
+    token = "0123456789abcdef"
+    with served(review_app(source, Served(tokens=Tokens.of(f"write {token}")))) as url:
+        page = chrome.new_page()
+        page.goto(url)
+        assert not violations(page)
+        page.fill("#by", "Ann")
+        page.fill("#token", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#filter")
+        page.goto(f"{url}/pairs/1/0")
+        page.keyboard.press("1")
+        page.wait_for_selector("[role=alert]")
+        assert "Bea decided about these documents" in page.inner_text("main")
+        assert not violations(page)
+        page.close()
+
+
+def test_a_day_without_javascript(chrome: Any, address: str, desk: ResultDesk) -> None:
+    context = chrome.new_context(base_url=address, java_script_enabled=False)
+    page = context.new_page()
+    page.set_default_timeout(SECONDS)
+    page.goto("/")
+    page.fill("#filter", "memo")
+    page.click("text=Show >> nth=0")
+    page.click("main table.groups a >> nth=0")
+    page.click("main table.members a >> nth=0")
+    page.fill("#note", "seen without a script")
+    page.click("button[value='keep both']")
+    assert "Done:" in page.inner_text("#said")
+    action = desk.history(limit=1)[0]
+    assert (action.by, action.changes) == ("Ann", 1)
+    page.click("#undo button")
+    assert desk.history(limit=1)[0].undoes == action.number
+    page.goto("/kinds?kind=numbers+only")
+    page.click("button[value='duplicate']")
+    assert "Done:" in page.inner_text("#said")
+    page.click("#undo button")
+    page.click("text=History")
+    assert "undid" in page.inner_text("main")
+    context.close()
+
+
+def test_the_module_is_small() -> None:
+    import neardup.review.live as room
+
+    module = Path(room.__file__).parent / "review.js"
+    assert module.stat().st_size <= 12_000

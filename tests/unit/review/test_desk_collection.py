@@ -1,0 +1,189 @@
+"""The review of a collection: its groups and pairs, and the decisions it can store."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from neardup import Collection
+from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.review.desk.collection import CollectionDesk
+from neardup.review.source import QUEUES, Decide, Question
+from support.made_reviews import TEXTS
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Iterator[Collection]:
+    with Collection(tmp_path / "mail.neardup") as collection:
+        rows = [
+            {"id": id, "text": text, "from": "ann" if id.startswith("fox") else "ben"}
+            for id, text in TEXTS.items()
+        ]
+        collection.add(pa.Table.from_pylist(rows), metadata=["from"], near=0.5, on_near="link")
+        yield collection
+
+
+@pytest.fixture
+def desk(collection: Collection) -> CollectionDesk:
+    return CollectionDesk(collection)
+
+
+def key(desk: CollectionDesk, id: str) -> int:
+    return desk._lines.key(id)
+
+
+def ids(desk: CollectionDesk, filter: str = "") -> set[str]:
+    numbers = [line.key for line in desk.groups(Question(filter)).lines]
+    return {str(desk.group(number).members[0].id).partition("-")[0] for number in numbers}
+
+
+def test_groups_are_listed_with_their_members(desk: CollectionDesk) -> None:
+    page = desk.groups(Question(order="size"))
+    assert [line.size for line in page.lines] == [4, 2, 2]
+    fox = page.lines[0]
+    assert fox.words.startswith("the quick brown fox")
+    assert (fox.decided, fox.pairs) == (0, 3)
+    view = desk.group(fox.key, Question(order="size"))
+    assert (view.before, view.after) == (None, page.lines[1].key)
+    assert {str(member.id) for member in view.members} == {"fox", "fox-12", "fox-copy", "fox-less"}
+    head, *others = view.members
+    assert head.representative
+    assert head.metadata == (("from", "ann"),)
+    assert not any(member.representative for member in others)
+    twelve = next(member for member in others if member.id == "fox-12")
+    assert twelve.similarity is not None
+    assert twelve.kind == "differs in 1 number"
+    assert desk.about().groups == 3
+
+
+@pytest.mark.parametrize(
+    ("filter", "found"),
+    [
+        ("size>2", {"fox"}),
+        ("similarity<1", {"fox", "plan"}),
+        ("decided:no", {"fox", "plan", "night"}),
+        ("id:night-copy", {"night"}),
+        ("from:ben", {"plan", "night"}),
+        ("budgets", {"plan"}),
+        ('NOT "quick brown"', {"plan", "night"}),
+        ("FINGERPRINT:fox_50", {"fox"}),
+        ("SIMILAR:plan_90 OR size>3", {"fox", "plan"}),
+        ("verdict:duplicate", set()),
+    ],
+)
+def test_filters_join_fields_of_groups_and_queries_for_documents(
+    desk: CollectionDesk, filter: str, found: set[str]
+) -> None:
+    assert ids(desk, filter) == found
+
+
+@pytest.mark.parametrize(
+    ("filter", "position"), [("size>x", 0), ("size>1 AND colour:red", 11), ("decided:may", 0)]
+)
+def test_unreadable_filters_are_refused(desk: CollectionDesk, filter: str, position: int) -> None:
+    with pytest.raises(QueryError) as refused:
+        desk.groups(Question(filter))
+    assert refused.value.position == position
+
+
+@pytest.mark.parametrize("order", ["undecided", "stake", "size", "similarity", "place"])
+def test_pages_follow_each_other(desk: CollectionDesk, order: str) -> None:
+    whole = [line.key for line in desk.groups(Question("", order)).lines]  # type: ignore[arg-type]
+    seen, after = [], ""
+    while len(seen) < 10:
+        page = desk.groups(Question("", order, after, 1))  # type: ignore[arg-type]
+        seen += [line.key for line in page.lines]
+        after = page.next
+        if not after:
+            break
+    assert seen == whole
+
+
+def test_a_pair_is_compared(desk: CollectionDesk) -> None:
+    fox, twelve = key(desk, "fox"), key(desk, "fox-12")
+    view = desk.pair(twelve, fox)
+    assert view.comparison.kind == "numbers only"
+    assert view.place.endswith("of 3")
+    assert {view.a.id, view.b.id} == {"fox", "fox-12"}
+    assert desk.pair(twelve, key(desk, "plan")).group is None
+    with pytest.raises(InputError, match="no document"):
+        desk.pair(twelve, 10**6)
+
+
+def test_verdicts_are_stored_and_undone(desk: CollectionDesk, collection: Collection) -> None:
+    fox, twelve = key(desk, "fox"), key(desk, "fox-12")
+    seen = desk.pair(twelve, fox).seen
+    done = desk.decide(Decide("pair", "duplicate", "ann", seen, pair=(twelve, fox)))
+    assert done.action.what.startswith("duplicate: ")
+    assert done.next is not None
+    assert [one.verdict for one in collection.decisions()] == ["same"]
+    assert desk.pair(twelve, fox).verdict == "duplicate"
+    assert ids(desk, "verdict:duplicate") == ids(desk, "decided:partly") == {"fox"}
+    with pytest.raises(ChangedMeanwhileError, match="ann"):
+        desk.decide(Decide("pair", "not alike", "ben", seen, pair=(twelve, fox)))
+    desk.decide(Decide("pair", "not alike", "ben", done.action.number, pair=(twelve, fox)))
+    assert desk.pair(twelve, fox).group is None
+    assert desk.undo("ben") is not None
+    assert [one.verdict for one in collection.decisions()] == ["same"]
+    assert desk.pair(twelve, fox).group is not None
+    assert desk.undo("carl") is None
+    assert [action.what.partition(":")[0] for action in desk.history()][-1] == "duplicate"
+
+
+def test_a_decision_for_a_group_is_undone_as_a_whole(desk: CollectionDesk, collection: Collection) -> None:
+    group = next(line.key for line in desk.groups(Question("size>3")).lines)
+    done = desk.decide(Decide("group", "duplicate", "ann", desk.group(group).seen, group=group))
+    assert done.action.changes == 3
+    assert ids(desk, "decided:yes") == {"fox"}
+    undone = desk.undo("ann", done.action.number)
+    assert undone is not None
+    assert undone.action.undoes == done.action.number
+    assert collection.decisions() == ()
+
+
+def test_a_line_of_the_history_of_another_session_is_undone(desk: CollectionDesk, collection: Collection) -> None:
+    collection.decide("fox", "fox-12", "same", by="ann")
+    [action] = desk.history()
+    assert (action.by, action.changes) == ("ann", 1)
+    assert desk.history(before=action.number) == ()
+    desk.undo("ben", action.number)
+    assert collection.decisions() == ()
+    with pytest.raises(InputError, match="no decision"):
+        desk.undo("ben", 1)
+
+
+def test_everything_that_a_collection_cannot_store_is_refused_in_words(desk: CollectionDesk) -> None:
+    fox, twelve = key(desk, "fox"), key(desk, "fox-12")
+    refused: list[Callable[[], object]] = [
+        lambda: desk.decide(Decide("pair", "keep both", "ann", 0, pair=(twelve, fox))),
+        lambda: desk.decide(Decide("pair", "unsure", "ann", 0, pair=(twelve, fox))),
+        lambda: desk.decide(Decide("kind", "duplicate", "ann", 0, kind="numbers")),
+        lambda: desk.represent(1, fox, "ann", 0),
+        lambda: desk.keep(fox, "keep", "ann", 0),
+        lambda: desk.tag(fox, "hot", True, "ann", 0),
+        lambda: desk.sample_of_kind("numbers"),
+        lambda: desk.export("tags", "csv"),
+    ]
+    for ask in refused:
+        with pytest.raises(InputError, match="duplicate and not alike"):
+            ask()
+
+
+def test_queues_and_thresholds(desk: CollectionDesk) -> None:
+    assert [desk.queue(queue).found for queue in QUEUES] == [5, 5, 0, 0, 0]
+    values = [line.similarity for line in desk.queue("threshold").lines]
+    assert values == sorted(values)  # type: ignore[type-var]
+    first = desk.queue("undecided", limit=2)
+    assert len(first.lines) == 2
+    assert len(desk.queue("undecided", first.next).lines) == 3
+    view = desk.threshold()
+    assert sum(view.counts) == len(view.around) == 5
+    assert [(line.groups, line.documents, line.removed) for line in view.lines] == [(3, 8, 5)]
+    assert view.notes
+
+
+def test_groups_and_decisions_are_exported(desk: CollectionDesk, collection: Collection) -> None:
+    collection.decide("fox", "fox-12", "same", by="ann")
+    assert len(list(desk.export("groups", "jsonl"))) == 8
+    assert b'"same"' in b"".join(desk.export("decisions", "jsonl"))

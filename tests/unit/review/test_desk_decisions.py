@@ -1,0 +1,151 @@
+"""The decisions of a reviewer on a result: stored, counted, shown, undone, and never overwritten."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neardup.errors import ChangedMeanwhileError, InputError
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
+from neardup.review.desk.result import ResultDesk
+from neardup.review.source import Decide, GroupLine, Question
+from support.made_reviews import make_result
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_result(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
+
+
+@pytest.fixture
+def desk(result: Path) -> Iterator[ResultDesk]:
+    (result / "decisions.sqlite").unlink(missing_ok=True)
+    desk = ResultDesk.open(result)
+    desk._lines.differences.warm()
+    yield desk
+    desk.close()
+
+
+def lines(desk: ResultDesk, filter: str = "", **how: object) -> dict[str, GroupLine]:
+    return {str(line.id): line for line in desk.groups(Question(filter, **how)).lines}  # type: ignore[arg-type]
+
+
+def ids(desk: ResultDesk, filter: str) -> set[str]:
+    return {name.partition("-")[0] for name in lines(desk, filter)}
+
+
+def key(desk: ResultDesk, id: str) -> int:
+    number = desk._index.documents.number(id)
+    assert number is not None
+    return int(desk._index.documents.rows[number])
+
+
+def test_a_verdict_is_stored_and_the_next_pair_offered(desk: ResultDesk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    done = desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(fox, twelve), note="a typing error"))
+    assert done.action.what == "duplicate: fox-12 and fox"
+    assert done.next == (less, fox)
+    view = desk.pair(twelve, fox)
+    assert (view.verdict, view.note, view.seen) == ("duplicate", "a typing error", 1)
+    assert [line.decided for line in lines(desk, "decided:partly").values()] == [1]
+    assert ids(desk, "verdict:duplicate") == {"fox"}
+    done = desk.decide(Decide("pair", "not alike", "ann", 1, pair=(less, fox)))
+    assert done.next == (key(desk, "plan"), key(desk, "plan-more"))
+    assert ids(desk, "decided:yes") == {"fox", "night"}
+    assert ids(desk, "verdict:not-alike") == {"fox"}
+
+
+def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: ResultDesk) -> None:
+    done = desk.decide(Decide("group", "keep both", "ann", 0, group=key(desk, "fox")))
+    assert done.action.changes == 2
+    assert done.action.what == "keep both: 2 pairs in the group of fox"
+    with pytest.raises(InputError, match="no near copy"):
+        desk.decide(Decide("group", "keep both", "ann", 1, group=key(desk, "night")))
+
+
+def test_a_decision_above_a_similarity(desk: ResultDesk) -> None:
+    fox, less = key(desk, "fox"), key(desk, "fox-less")
+    done = desk.decide(Decide("above", "duplicate", "ann", 0, group=fox, above=desk.pair(less, fox).a.similarity))
+    assert done.action.changes == 1
+    assert done.action.what == "duplicate: 1 pair in the group of fox with similarity 0.692 or above"
+    assert desk.pair(less, fox).verdict == "duplicate"
+
+
+def test_a_decision_for_a_kind_leaves_earlier_verdicts(desk: ResultDesk) -> None:
+    fox, less = key(desk, "fox"), key(desk, "fox-less")
+    desk.decide(Decide("pair", "not alike", "ben", 0, pair=(less, fox)))
+    done = desk.decide(Decide("kind", "keep both", "ann", 1, kind="one is contained"))
+    assert done.action.what == "keep both: 1 pair of the kind “one is contained”"
+    assert desk.pair(less, fox).verdict == "not alike"
+    with pytest.raises(InputError, match="no pair of this kind"):
+        desk.decide(Decide("kind", "keep both", "ann", 2, kind="numbers", filter="size=2"))
+
+
+def test_undo_restores_the_list_as_it_was(desk: ResultDesk) -> None:
+    before = desk.groups(Question())
+    desk.decide(Decide("group", "duplicate", "ann", 0, group=key(desk, "fox")))
+    assert desk.groups(Question()) != before
+    undone = desk.undo("ann")
+    assert undone is not None
+    assert desk.groups(Question()) == before
+    assert desk.undo("ann") is None
+    assert [action.number for action in desk.history()] == [2, 1]
+
+
+def test_undo_leads_back_to_the_pair(desk: ResultDesk) -> None:
+    pair = key(desk, "fox-12"), key(desk, "fox")
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=pair))
+    desk.tag(pair[0], "hot", True, "ann", 1)
+    untagged, undone = desk.undo("ann"), desk.undo("ann")
+    assert untagged is not None
+    assert undone is not None
+    assert (untagged.next, undone.next) == (None, pair)
+
+
+def test_a_change_made_meanwhile_is_not_overwritten(desk: ResultDesk, result: Path) -> None:
+    pair = key(desk, "fox-12"), key(desk, "fox")
+    seen = desk.pair(*pair).seen
+    with_other = ResultDesk.open(result)
+    with_other.decide(Decide("pair", "duplicate", "ben", seen, pair=pair))
+    with pytest.raises(ChangedMeanwhileError, match="ben"):
+        desk.decide(Decide("pair", "not alike", "ann", seen, pair=pair))
+    assert desk.pair(*pair).verdict == "duplicate"
+    with_other.close()
+
+
+def test_another_representative_is_judged_anew(desk: ResultDesk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(twelve, fox)))
+    desk.represent(fox, less, "ann", 1)
+    view = desk.group(fox)
+    assert view.key == fox
+    assert [str(member.id) for member in view.members] == ["fox-less", "fox", "fox-12", "fox-copy"]
+    assert [line.decided for line in lines(desk, "size>2").values()] == [0]
+    desk.decide(Decide("group", "duplicate", "ann", 2, group=fox))
+    assert [line.decided for line in lines(desk, "size>2").values()] == [2]
+    assert desk.undo("ann") is not None
+    assert desk.undo("ann") is not None
+    assert [line.decided for line in lines(desk, "size>2").values()] == [1]
+    with pytest.raises(InputError, match="not in the group"):
+        desk.represent(fox, key(desk, "plan"), "ann", 4)
+
+
+def test_fates_and_tags_are_shown_and_found(desk: ResultDesk) -> None:
+    twelve = key(desk, "fox-12")
+    desk.keep(twelve, "keep", "ann", 0)
+    desk.tag(twelve, "privileged", True, "ann", 1)
+    desk.tag(twelve, "hot", True, "ann", 2)
+    member = next(member for member in desk.group(key(desk, "fox")).members if member.key == twelve)
+    assert (member.fate, member.tags) == ("keep", ("hot", "privileged"))
+    assert ids(desk, "tag:hot") == ids(desk, "fate:keep") == {"fox"}
+    desk.tag(twelve, "hot", False, "ann", 3)
+    desk.keep(twelve, None, "ann", 4)
+    assert ids(desk, "tag:hot") == ids(desk, "fate:keep") == set()

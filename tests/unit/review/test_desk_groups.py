@@ -1,0 +1,327 @@
+"""The list of groups, groups and pairs of a result, as the pages of a review get them."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import neardup as nd
+from neardup.errors import InputError, QueryError
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
+from neardup.review.desk import wording
+from neardup.review.desk.collection_fields import NAMES
+from neardup.review.desk.groups import outside_of
+from neardup.review.desk.result import ResultDesk
+from neardup.review.source import Decide, GroupLine, Question
+from support.made_reviews import TEXTS, make_result
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_result(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
+
+
+@pytest.fixture
+def desk(result: Path) -> Iterator[ResultDesk]:
+    (result / "decisions.sqlite").unlink(missing_ok=True)
+    desk = ResultDesk.open(result)
+    desk._lines.differences.warm()
+    yield desk
+    desk.close()
+
+
+def lines(desk: ResultDesk, filter: str = "", **how: object) -> dict[str, GroupLine]:
+    return {str(line.id): line for line in desk.groups(Question(filter, **how)).lines}  # type: ignore[arg-type]
+
+
+def ids(desk: ResultDesk, filter: str) -> set[str]:
+    return {name.partition("-")[0] for name in lines(desk, filter)}
+
+
+def key(desk: ResultDesk, id: str) -> int:
+    number = desk._index.documents.number(id)
+    assert number is not None
+    return int(desk._index.documents.rows[number])
+
+
+def test_a_line_describes_its_group(desk: ResultDesk) -> None:
+    found = lines(desk)
+    fox = next(line for name, line in found.items() if name.startswith("fox"))
+    night = next(line for name, line in found.items() if name.startswith("night"))
+    assert len(found) == 3
+    assert (fox.size, fox.exact_copies, fox.pairs, fox.decided) == (4, 1, 2, 0)
+    assert fox.words.startswith("the quick brown fox")
+    assert fox.lowest is not None
+    assert 0.5 <= fox.lowest < 1
+    assert fox.differs == "differs in 1 number; 1 other"
+    assert (night.pairs, night.differs, night.lowest) == (0, "exact copies only", 1.0)
+    assert fox.stake > 0
+
+
+def test_stake_is_the_share_of_removed_bytes_that_no_document_holds(desk: ResultDesk) -> None:
+    rows = desk._found.groups.to_pylist()
+    sizes = dict(zip(desk._found.ranks["id"].to_pylist(), desk._found.ranks["bytes"].to_pylist(), strict=True))
+    lost = [row for row in rows if not row["kept"] and row["lost_shingles"]]
+    assert [row["id"] for row in lost] == ["fox-12"]
+    expected = -(-sizes["fox-12"] * lost[0]["lost_shingles"] // lost[0]["shingles"])
+    assert sum(line.stake for line in lines(desk).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("filter", "found"),
+    [
+        ("size>2", {"fox"}),
+        ("size=2", {"plan", "night"}),
+        ("similarity<.9", {"fox", "plan"}),
+        ("similarity >= 1.0", {"night"}),
+        ("copies:1", {"fox", "night"}),
+        ("kind:numbers", {"fox"}),
+        ("NOT kind:numbers", {"plan", "night"}),
+        ("kind!=numbers", {"plan", "night"}),
+        ('kind:"one is contained" size<4', {"plan"}),
+        ("decided:yes", {"night"}),
+        ("decided:no", {"fox", "plan"}),
+        ("id:fox-12 OR id:night-copy", {"fox", "night"}),
+        ("file:documents.jsonl", {"fox", "plan", "night"}),
+        ("file:other.jsonl", set()),
+        ("budgets", {"plan"}),
+        ('"quick brown" OR moon', {"fox", "night"}),
+        ('"brown quick"', set()),
+        ("size>1 AND (moon OR budgets) AND NOT size>3", {"plan", "night"}),
+        ("stake>0", {"fox"}),
+        ("lost=0", {"plan", "night"}),
+        ("tag:privileged", set()),
+    ],
+)
+def test_filters(desk: ResultDesk, filter: str, found: set[str]) -> None:
+    assert ids(desk, filter) == found
+
+
+@pytest.mark.parametrize(
+    ("filter", "position", "says"),
+    [
+        ("size>2 AND colour:red", 11, "size, copies, similarity"),
+        ("size>many", 0, "is not a number"),
+        ("moon decided:maybe", 5, "yes, no, partly"),
+        ("kind:none", 0, "numbers only"),
+        ("id>3", 0, "compares numbers"),
+        ("moon FINGERPRINT:3_20", 5, "Make a collection"),
+        ("moon AND", 8, "clause is missing"),
+        ("…", 0, "no word here"),
+    ],
+)
+def test_a_filter_that_cannot_be_read_is_refused_with_its_position(
+    desk: ResultDesk, filter: str, position: int, says: str
+) -> None:
+    with pytest.raises(QueryError, match=says) as refused:
+        desk.groups(Question(filter))
+    assert refused.value.position == position
+
+
+def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Path) -> None:
+    desk = ResultDesk(nd.load(result, inputs=[tmp_path]), tmp_path)
+    about = desk.about()
+    assert not about.texts
+    assert any("has no files" in note for note in about.notes)
+    assert {line.words for line in desk.groups(Question()).lines} == {""}
+    with pytest.raises(QueryError, match="cannot be read"):
+        desk.groups(Question("moon"))
+    assert [line.size for line in desk.groups(Question("size>2")).lines] == [4]
+    desk.close()
+
+
+def test_words_beyond_the_bound_are_left_out_with_a_note(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "_BLOCK", 3)
+    monkeypatch.setattr(wording, "MOST_POSTINGS", 85)
+    page = desk.groups(Question("fox OR moon"))
+    assert page.notes == ("3 of 6 texts are searched for words, as many as fit into memory",)
+    assert [line.size for line in page.lines] == [4]
+
+
+def test_phrases_are_looked_for_in_a_bounded_number_of_texts(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wording, "MOST_VERIFIED", 1)
+    page = desk.groups(Question('"the quick brown"'))
+    assert page.notes == ("a phrase is looked for in 1 text with its words",)
+    assert [line.size for line in page.lines] == [4]
+    assert desk.groups(Question("quick")).notes == ()
+
+
+def test_about_names_the_run(desk: ResultDesk) -> None:
+    about = desk.about()
+    assert (about.title, about.measure, about.threshold, about.groups, about.documents) == (
+        "result",
+        "resemblance",
+        0.5,
+        3,
+        9,
+    )
+    assert ("groups", "3") in about.facts
+    assert about.texts
+    assert {"size", "similarity", "decided", "kind", "file"} <= set(about.fields)
+
+
+def test_a_group_lists_near_members_before_exact_copies(desk: ResultDesk) -> None:
+    head = next(line for line in lines(desk, "size>2").values())
+    view = desk.group(head.key)
+    names = [str(member.id) for member in view.members]
+    assert names == ["fox", "fox-12", "fox-less", "fox-copy"]
+    assert [member.representative for member in view.members] == [True, False, False, False]
+    assert [member.exact_copy for member in view.members] == [False, False, False, True]
+    twelve, less = view.members[1], view.members[2]
+    assert twelve.kind == "differs in 1 number"
+    assert less.containment == 1.0
+    assert less.contained is not None
+    assert less.contained == less.similarity
+    assert "documents.jsonl" in less.where
+    assert less.metadata == (("day", "8"),)
+    assert twelve.lost.startswith("Of its text")
+    assert view.weakest == "The weakest link is fox-12, with similarity 0.677 to fox."
+    assert len(view.table) == 4
+    assert view.table[0][2] == view.table[2][0] == less.similarity
+    assert view.table[0][3] == 1.0
+
+
+def test_a_group_knows_its_neighbours_in_the_list(desk: ResultDesk) -> None:
+    question = Question(order="size")
+    keys = [line.key for line in desk.groups(question).lines]
+    views = [desk.group(key, question) for key in keys]
+    assert [view.before for view in views] == [None, *keys[:-1]]
+    assert [view.after for view in views] == [*keys[1:], None]
+
+
+def test_documents_outside_are_those_that_the_result_reports(tmp_path: Path) -> None:
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    texts = {str(n): " ".join(words[n:] + [f"w{k}" for k in range(n)]) for n in range(6)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, length=1, threshold=0.7))
+    assert desk._index.pairs
+    for group in range(len(desk._index)):
+        members = desk._index.members[desk._index.slice(group)].tolist()
+        found = [
+            (desk._index.documents.id(n), value, desk._index.documents.id(m))
+            for n, value, m in outside_of(desk._lines, members)
+        ]
+        expected = desk._found.outside(desk._index.documents.id(members[0]))
+        assert found
+        assert found == [(other.id, other.similarity, other.member) for other in expected]
+    desk.close()
+
+
+def test_the_page_of_a_large_group_lists_its_first_members(tmp_path: Path) -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    texts = {f"n{n}": f"{words} {n}" if n % 2 else words for n in range(700)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, kinds=False))
+    [line] = desk.groups(Question()).lines
+    view = desk.group(line.key)
+    assert (line.size, line.exact_copies) == (700, 349)
+    assert (len(view.members), view.size) == (300, 700)
+    assert "300 of 700" in view.notes[0]
+    assert not any(member.exact_copy for member in view.members)
+    assert view.table == ()
+    desk.close()
+
+
+def test_similarities_that_are_not_stored_are_counted_on_the_texts(tmp_path: Path) -> None:
+    words = [f"word{n}" for n in range(40)]
+    texts = {str(n): " ".join(words[3 * n : 3 * n + 25]) for n in range(5)}
+    desk = ResultDesk.open(make_result(tmp_path, texts, length=2, threshold=0.7, groups="components"))
+    desk._lines.differences.warm()
+    [line] = desk.groups(Question()).lines
+    for _ in range(20):
+        view = desk.group(line.key)
+        if not any(value is None for row in view.table for value in row):
+            break
+    assert desk._found.pairs.num_rows < 10
+    for row, a in zip(view.table, view.members, strict=True):
+        for value, b in zip(row, view.members, strict=True):
+            measures = nd.compare(texts[str(a.id)], texts[str(b.id)], length=2).measures
+            assert value == measures["resemblance"]
+            if b.representative and not a.representative:
+                assert (a.containment, a.contained) == (measures["containment_a"], measures["containment_b"])
+    desk.close()
+
+
+def test_a_pair_has_its_place_in_the_group(desk: ResultDesk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    view = desk.pair(twelve, fox)
+    assert (view.place, view.before, view.after) == ("pair 1 of 2", None, (less, fox))
+    assert view.comparison.kind == "numbers only"
+    assert view.comparison.a.text.startswith("the quick")
+    assert desk.pair(fox, less).before == (twelve, fox)
+    assert desk.pair(twelve, less).place == ""
+    assert desk.pair(twelve, fox, ignore_numbers=True).comparison.measures["resemblance"] == 1.0
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("order", ["undecided", "stake", "size", "similarity", "place"])
+def test_pages_follow_each_other(desk: ResultDesk, order: str, limit: int) -> None:
+    whole = list(lines(desk, order=order))
+    seen, after = [], ""
+    while True:
+        page = desk.groups(Question("", order, after, limit))  # type: ignore[arg-type]
+        seen += [str(line.id) for line in page.lines]
+        after = page.next
+        if not after:
+            break
+    assert seen == whole
+
+
+def test_a_page_of_another_list_is_refused(desk: ResultDesk) -> None:
+    after = desk.groups(Question(limit=1)).next
+    for other in (
+        Question("size>1", after=after),
+        Question(order="size", after=after),
+        Question(after="nonsense"),
+    ):
+        with pytest.raises(InputError, match="another list"):
+            desk.groups(other)
+
+
+def test_keys_that_do_not_exist_are_refused(desk: ResultDesk) -> None:
+    for ask in (lambda: desk.group(10**9), lambda: desk.group(key(desk, "fox-12")), lambda: desk.pair(0, 10**9)):
+        with pytest.raises(InputError):
+            ask()
+
+
+def test_the_page_on_filters_lists_every_field(desk: ResultDesk) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "review-filters.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert listed == {*desk.about().fields, "source"}
+    assert set(NAMES) <= listed
+
+
+def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document(tmp_path: Path) -> None:
+    old = [{"id": "fox", "text": TEXTS["fox"]}]
+    new = [{"id": id, "text": TEXTS[other]} for id, other in (("fox", "fox-12"), ("less", "fox-less"))]
+    for name, rows in (("old", old), ("new", new)):
+        lines = [json.dumps(row) + "\n" for row in rows]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    found = nd.find(tmp_path / "new.jsonl", against=tmp_path / "old.jsonl", id="id", threshold=0.5)
+    found.save(tmp_path / "result")
+    desk = ResultDesk.open(tmp_path / "result")
+    [line] = desk.groups(Question()).lines
+    view = desk.group(line.key)
+    assert [member.key for member in view.members] == [0, 1, 2]
+    assert [member.words[:80] for member in view.members] == [
+        TEXTS[id][:80] for id in ("fox", "fox-12", "fox-less")
+    ]
+    assert "old.jsonl" in view.members[0].where
+    assert desk.pair(1, 0).comparison.b.text == TEXTS["fox"]
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(2, 0)))
+    assert [line.decided for line in desk.groups(Question()).lines] == [1]
+    with pytest.raises(InputError, match="itself"):
+        desk.decide(Decide("pair", "duplicate", "ann", 1, pair=(1, 0)))
+    desk.close()

@@ -1,0 +1,250 @@
+"""Queues, thresholds and kinds of difference of a result, as the pages of a review get them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neardup as nd
+from neardup.errors import InputError, QueryError, SettingError
+from neardup.intervals import wilson
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
+from neardup.review.desk.collection import CollectionDesk
+from neardup.review.desk.result import ResultDesk
+from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
+from support.made_reviews import TEXTS, make_result
+
+WORDS = [f"word{n}" for n in range(60)]
+CHAIN = {f"c{n}": " ".join(WORDS[4 * n : 4 * n + 40]) for n in range(6)}
+"""Documents of which only neighbours resemble each other: groups with pairs between them."""
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_result(tmp_path_factory.mktemp("queues"), {**TEXTS, **CHAIN}, threshold=0.6, length=2)
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
+
+
+@pytest.fixture
+def desk(result: Path) -> Iterator[ResultDesk]:
+    (result / "decisions.sqlite").unlink(missing_ok=True)
+    desk = ResultDesk.open(result)
+    desk._lines.differences.warm()
+    yield desk
+    desk.close()
+
+
+def key(desk: ResultDesk, id: str) -> int:
+    number = desk._index.documents.number(id)
+    assert number is not None
+    return int(desk._index.documents.rows[number])
+
+
+def whole(desk: ResultDesk, queue: Queue, limit: int = 50) -> list[PairLine]:
+    lines: list[PairLine] = []
+    after = ""
+    while True:
+        page = desk.queue(queue, after, limit)
+        lines += page.lines
+        after = page.next
+        if not after:
+            assert page.found == len(lines)
+            return lines
+
+
+def stored(desk: ResultDesk) -> dict[frozenset[object], float]:
+    rows = desk._found.pairs.to_pylist()
+    return {frozenset((row["id_a"], row["id_b"])): row["resemblance"] for row in rows}
+
+
+def counted(desk: ResultDesk) -> ThresholdView:
+    for _ in range(20):
+        view = desk.threshold()
+        if not view.notes:
+            return view
+    raise AssertionError(view.notes)
+
+
+def test_the_undecided_queue_holds_each_member_until_it_has_a_verdict(desk: ResultDesk) -> None:
+    pairs = [(line.a_id, line.b_id) for line in whole(desk, "undecided", 2)]
+    groups = desk._found.groups.to_pylist()
+    copies = set(desk._found.copies["id"].to_pylist())
+    expected = {(r["id"], r["group"]) for r in groups if not r["representative"] and r["id"] not in copies}
+    assert set(pairs) == expected
+    assert len(pairs) == len(expected)
+    first = desk.queue("undecided").lines[0]
+    done = desk.decide(Decide("pair", "unsure", "ann", 0, pair=(first.a, first.b), queue="undecided"))
+    second = desk.queue("undecided").lines[0]
+    assert done.next == (second.a, second.b)
+    assert [(line.a_id, line.b_id) for line in whole(desk, "undecided")] == pairs[1:]
+
+
+def test_the_threshold_queue_begins_with_the_closest_pairs(desk: ResultDesk) -> None:
+    lines = whole(desk, "threshold", 3)
+    assert {frozenset((line.a_id, line.b_id)): line.similarity for line in lines} == stored(desk)
+    values = [line.similarity for line in lines]
+    assert values == sorted(values)  # type: ignore[type-var]
+    assert lines[0].why.endswith("above the threshold")
+
+
+def test_the_outside_queue_holds_pairs_of_different_groups(desk: ResultDesk) -> None:
+    group = dict(zip(*(desk._found.groups[name].to_pylist() for name in ("id", "group")), strict=True))
+    crossing = {pair for pair in stored(desk) if len({group.get(id) for id in pair}) > 1}  # type: ignore[call-overload]
+    assert crossing
+    lines = whole(desk, "outside", 1)
+    assert {frozenset((line.a_id, line.b_id)) for line in lines} == crossing
+    assert "in the group of" in lines[0].why
+
+
+def test_the_queue_of_tags_compares_members_with_their_representative(desk: ResultDesk) -> None:
+    assert whole(desk, "tags") == []
+    desk.tag(key(desk, "fox-copy"), "hot", True, "ann", 0)
+    assert [(line.a_id, line.why) for line in whole(desk, "tags")] == [("fox-copy", "hot against no tag")]
+    desk.tag(key(desk, "fox"), "hot", True, "ann", 1)
+    assert {line.a_id for line in whole(desk, "tags")} == {"fox-12", "fox-less"}
+    for number, id in enumerate(("fox-12", "fox-less")):
+        desk.tag(key(desk, id), "hot", True, "ann", 2 + number)
+    assert whole(desk, "tags") == []
+
+
+def test_the_queue_of_missed_pairs_is_that_of_the_audit(desk: ResultDesk, result: Path) -> None:
+    assert whole(desk, "missed") == []
+    found = nd.load(result)
+    audited = ResultDesk(nd.Found(**{**vars(found), "missed": found.pairs.slice(0, 2)}), result)
+    lines = whole(audited, "missed")
+    expected = {frozenset((row["id_a"], row["id_b"])) for row in found.pairs.slice(0, 2).to_pylist()}
+    assert {frozenset((line.a_id, line.b_id)) for line in lines} == expected
+    assert {line.why for line in lines} == {"found by the audit only"}
+    audited.close()
+
+
+@pytest.mark.parametrize("queue", ["undecided", "threshold", "outside"])
+def test_a_pair_knows_its_place_in_a_queue(desk: ResultDesk, queue: Queue) -> None:
+    ends = [(line.a, line.b) for line in whole(desk, queue)]
+    views = [desk.pair(a, b, queue) for a, b in ends]
+    assert [view.place for view in views] == [f"pair {n + 1} of {len(ends)}" for n in range(len(ends))]
+    assert [view.before for view in views] == [None, *ends[:-1]]
+    assert [view.after for view in views] == [*ends[1:], None]
+
+
+def test_a_decision_in_a_queue_leads_to_the_next_pair_without_a_verdict(desk: ResultDesk) -> None:
+    ends = [(line.a, line.b) for line in whole(desk, "threshold")]
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=ends[1]))
+    done = desk.decide(Decide("pair", "duplicate", "ann", 1, pair=ends[0], queue="threshold"))
+    assert done.next == ends[2]
+    for number, pair in enumerate(ends[2:]):
+        done = desk.decide(Decide("pair", "duplicate", "ann", 2 + number, pair=pair, queue="threshold"))
+    assert done.next is None
+
+
+def test_unknown_queues_and_pages_of_others_are_refused(desk: ResultDesk) -> None:
+    with pytest.raises(InputError, match=", ".join(QUEUES)):
+        desk.queue("everything")  # type: ignore[arg-type]
+    after = desk.queue("threshold", limit=1).next
+    with pytest.raises(InputError, match="another list"):
+        desk.queue("outside", after)
+
+
+def test_thresholds_have_the_effect_of_regrouping(desk: ResultDesk) -> None:
+    view = counted(desk)
+    assert (view.edges[0], view.edges[-1], len(view.edges) - len(view.counts)) == (0.6, 1.0, 1)
+    assert sum(view.counts) == desk._found.pairs.num_rows
+    assert view.lines[0].threshold == 0.6
+    assert [line.threshold for line in view.lines] == sorted({line.threshold for line in view.lines})
+    assert 12 <= len(view.lines) <= 20
+    for line in view.lines[::4]:
+        there = desk._found.at(line.threshold)
+        counts = there.run["counts"]
+        assert (line.groups, line.documents, line.removed) == (
+            counts["groups"],
+            there.groups.num_rows,
+            counts["removed"],
+        )
+
+
+def test_the_pairs_around_a_line_are_the_same_each_time_and_give_a_precision(desk: ResultDesk) -> None:
+    view = desk.threshold(0.8)
+    assert desk.threshold(0.8).around == view.around
+    assert len(view.around) == min(10, desk._found.pairs.num_rows)
+    assert (view.precision, view.labelled) == (None, 0)
+    verdicts = ["duplicate", "keep both", "not alike", "unsure"]
+    for number, (line, verdict) in enumerate(zip(view.around, verdicts, strict=False)):
+        desk.decide(Decide("pair", verdict, "ann", number, pair=(line.a, line.b)))  # type: ignore[arg-type]
+    view = desk.threshold(0.8)
+    share = wilson(2 / 3, 3)
+    assert (view.labelled, view.alike, view.precision) == (3, 2, (share.value, share.low, share.high))
+
+
+def test_pairs_are_drawn_on_both_sides_of_the_line(desk: ResultDesk) -> None:
+    values = np.array(sorted(stored(desk).values()))
+    line = float(values[len(values) // 2])
+    whys = [line.why for line in desk.threshold(line).around]
+    assert {why.rpartition(" ")[0].split(" ", 1)[1] for why in whys} == {"below the", "above the"}
+
+
+@pytest.mark.parametrize("value", [0.5, 1.1])
+def test_a_line_below_the_threshold_of_the_run_is_refused(desk: ResultDesk, value: float) -> None:
+    with pytest.raises(InputError, match=r"0\.6 to 1"):
+        desk.threshold(value)
+
+
+def test_a_sample_of_a_kind_shows_the_pairs_that_a_decision_concerns(desk: ResultDesk) -> None:
+    sample = desk.sample_of_kind("contained")
+    assert sample.kind == "one is contained"
+    assert {str(line.a_id) for line in sample.sample} == {"fox-less", "plan"}
+    assert sample.pairs == 2
+    assert desk.sample_of_kind("contained", "size<4").pairs == 1
+    done = desk.decide(Decide("kind", "keep both", "ann", 0, kind="contained", filter="size<4"))
+    assert done.action.what == "keep both: 1 pair of the kind “one is contained” in the groups found by size<4"
+    assert desk.sample_of_kind("contained").pairs == 1
+    withdrawn = desk.decide(Decide("kind", None, "ann", 1, kind="contained"))
+    assert withdrawn.action.what.startswith("verdict withdrawn: 1 pair")
+    assert desk.sample_of_kind("contained").pairs == 2
+    with pytest.raises(InputError, match="numbers only"):
+        desk.sample_of_kind("colour")
+
+
+def test_kinds_that_are_not_stored_are_computed(desk: ResultDesk, tmp_path: Path) -> None:
+    other = ResultDesk.open(make_result(tmp_path, {**TEXTS, **CHAIN}, threshold=0.6, length=2, kinds=False))
+    assert other._found.pairs.schema.get_field_index("kind") < 0
+    for filter in ("kind:numbers", "kind:contained", "NOT kind:wording"):
+        other._kinds.bring()
+        assert other._kinds._done.wait(30)
+        page = other.groups(Question(filter))
+        assert page.notes == ()
+        assert [line.id for line in page.lines] == [line.id for line in desk.groups(Question(filter)).lines]
+    other.close()
+
+
+def test_kinds_are_refused_where_nothing_shows_them(tmp_path: Path) -> None:
+    result = make_result(tmp_path, kinds=False)
+    (tmp_path / "documents.jsonl").unlink()
+    desk = ResultDesk.open(result)
+    with pytest.raises(QueryError, match="kinds of difference are not stored"):
+        desk.groups(Question("kind:numbers"))
+    desk.close()
+
+
+def test_decisions_are_exported(desk: ResultDesk) -> None:
+    desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(key(desk, "fox-12"), key(desk, "fox"))))
+    whole = b"".join(desk.export("decisions", "csv"))
+    assert b"fox-12" in whole
+    assert b"duplicate" in whole
+    with pytest.raises(SettingError, match="jsonl"):
+        desk.export("decisions", "docx")
+
+
+def test_the_desks_are_sources_of_reviews() -> None:
+    methods = {name for name in vars(ReviewSource) if not name.startswith("_")}
+    for desk in (ResultDesk, CollectionDesk):
+        assert methods <= {name for name in vars(desk) if callable(getattr(desk, name))}
+    sources: tuple[type[ReviewSource], ...] = (ResultDesk, CollectionDesk)  # the type checker compares signatures
+    assert sources

@@ -1,0 +1,61 @@
+"""The live pages of a collection: they offer the decisions that a collection stores, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neardup.collection import Collection
+from neardup.review.desk.collection import CollectionDesk
+from neardup.review.source import Question
+from support.live_pages import Pages, live
+
+TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Iterator[Collection]:
+    with Collection(tmp_path / "mail.neardup") as made:
+        made.add([TEXT, f"{TEXT} again", f"{TEXT} again and again"], near=0.5, on_near="link")
+        yield made
+
+
+@pytest.fixture
+def pages(collection: Collection) -> Iterator[Pages]:
+    with live(CollectionDesk(collection)) as made:
+        yield made
+
+
+def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collection) -> None:
+    desk = CollectionDesk(collection)
+    [line] = desk.groups(Question()).lines
+    first, other, *_ = desk.group(line.key).members
+    addresses = ["/", "/threshold", "/history", "/export", "/keys", "/queues/undecided", f"/groups/{line.key}"]
+    addresses += [f"/pairs/{other.key}/{first.key}", f"/pairs/{other.key}/{first.key}?view=list"]
+    for address in addresses:
+        seen = pages.get(address)
+        assert seen.status == 200, address
+        for absent in ("Keep both", "Always keep", "Kinds", "Add</button>", "representative</button>"):
+            assert absent not in seen.text
+
+
+def test_a_decision_takes_effect_and_is_undone(pages: Pages, collection: Collection) -> None:
+    desk = CollectionDesk(collection)
+    [line] = desk.groups(Question()).lines
+    first, other, *_ = desk.group(line.key).members
+    pair = pages.get(f"/pairs/{other.key}/{first.key}")
+    decided = pages.submit(pair, "/decide", ("verdict", "not alike"))
+    assert decided.status == 303
+    assert [one.verdict for one in collection.decisions()] == ["different"]
+    pages.submit(pages.get(decided.to), "/undo")
+    assert not list(collection.decisions())
+
+
+def test_a_verdict_that_is_not_stored_is_refused_in_words(pages: Pages, collection: Collection) -> None:
+    desk = CollectionDesk(collection)
+    [line] = desk.groups(Question()).lines
+    refused = pages.post("/decide", {"asked": "group", "group": line.key, "seen": 0, "verdict": "unsure"})
+    assert refused.status == 422
+    assert "A collection cannot store the verdict unsure" in refused.words

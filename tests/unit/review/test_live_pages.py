@@ -1,0 +1,195 @@
+"""The live pages over HTTP: what each shows, changes, and refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.live_pages import Pages, live
+from support.made_review import MadeReview
+
+NOTICE = (
+    "The harbour office is closed on Friday, because the pier is being repaired. Boats that come in must use the "
+    "north quay 12, where the crane stands, and pay the fee at the gate."
+)
+LIBRARY = "The library opens at nine on weekdays and at ten on Saturdays; books can be returned through the hatch."
+GROUPS = [
+    {"notice": NOTICE, "notice-13": NOTICE.replace("12", "13"), "notice-mon": NOTICE.replace("Friday", "Monday")},
+    {"library": LIBRARY, "library-10": LIBRARY + " Bring 10 books."},
+]
+NUMBERS = "/kinds?kind=numbers+only"
+
+
+@pytest.fixture
+def source() -> MadeReview:
+    return MadeReview(GROUPS)
+
+
+@pytest.fixture
+def pages(source: MadeReview) -> Iterator[Pages]:
+    with live(source) as made:
+        yield made
+
+
+EVERY = (
+    "/",
+    "/groups/0",
+    "/pairs/1/0",
+    "/pairs/1/0?view=list",
+    "/queues/undecided",
+    "/threshold",
+    "/kinds",
+    NUMBERS,
+    "/history",
+    "/export",
+    "/keys",
+)
+
+
+@pytest.mark.parametrize("address", EVERY)
+def test_every_page_has_one_heading_and_no_script_or_style_inside(pages: Pages, address: str) -> None:
+    seen = pages.get(address)
+    assert seen.status == 200
+    assert seen.text.count("<h1") == 1
+    assert "<style" not in seen.text
+    assert " style=" not in seen.text
+    assert seen.text.count("<script") == seen.text.count('<script type="module" src=') == 1
+    assert len(seen.content) < 100_000
+
+
+def test_a_filter_is_in_the_address_and_a_wrong_one_is_explained(pages: Pages) -> None:
+    found = pages.get("/?filter=harbour")
+    assert "1 group, undecided first" in found.words
+    assert "/groups/0?filter=harbour" in found.text
+    wrong = pages.get("/?filter=(")
+    assert wrong.status == 400
+    assert "A bracket is open" in wrong.words
+    assert 'aria-invalid="true"' in wrong.text
+    assert pages.get("/?order=age").status == 422
+
+
+def test_a_long_list_has_a_next_page(source: MadeReview) -> None:
+    many = MadeReview([{f"a{n}": NOTICE, f"b{n}": NOTICE + " x"} for n in range(60)])
+    with live(many) as pages:
+        first = pages.get("/")
+        assert first.text.count('<th scope="row">') >= 50
+        assert 'rel="next" href="/?after=50"' in first.text
+        assert 'rel="next"' not in pages.get("/?after=50").text
+        assert len(first.content) < 100_000
+
+
+def test_a_large_group_is_shown_in_parts(source: MadeReview) -> None:
+    many = MadeReview([{f"m{n}": f"{NOTICE} {n}" for n in range(70)}])
+    with live(many) as pages:
+        first = pages.get("/groups/0")
+        assert len(first.content) < 100_000
+        assert "70 documents" in first.words
+        assert "m30" in first.words
+        assert "m31" not in first.words
+        assert 'href="/groups/0?from=30"' in first.text
+        last = pages.get("/groups/0?from=60")
+        assert "m69" in last.words
+        tagged = pages.submit(last, "/tag", tag="read")
+        assert tagged.to == "/groups/0?from=60&done=1"
+
+
+def test_a_pair_says_which_view_options_are_on(pages: Pages) -> None:
+    assert "Ignore numbers" in pages.get("/pairs/1/0").words
+    ignoring = pages.get("/pairs/1/0?numbers=off")
+    assert "Numbers are ignored in this view" in ignoring.words
+    assert "There is no difference" in pages.get("/pairs/1/0?numbers=off&view=list").words
+
+
+def test_swapped_sides_show_the_other_document_first_and_decide_the_same_pair(
+    pages: Pages, source: MadeReview
+) -> None:
+    swapped = pages.get("/pairs/1/0?swap=1")
+    assert "A: notice B: notice-13" in swapped.words
+    pages.submit(swapped, "/decide", ("verdict", "keep both"))
+    assert source.state.verdicts == {(0, 1): ("keep both", "")}
+
+
+def test_the_list_of_differences_names_number_and_side(pages: Pages) -> None:
+    listed = pages.get("/pairs/4/3?view=list")
+    assert "Difference 1 of 1, only in A" in listed.words
+    assert "after “" not in pages.get("/pairs/4/3").words
+
+
+def test_members_above_a_similarity_are_decided_together(pages: Pages, source: MadeReview) -> None:
+    group = pages.get("/groups/0")
+    similarities = [source.similarity(member, 0) for member in (1, 2)]
+    decided = pages.submit(group, "/decide", ("verdict", "duplicate"), asked="above", above=str(max(similarities)))
+    assert decided.to == "/groups/0?done=1"
+    assert source.actions[0].changes == sum(value == max(similarities) for value in similarities)
+
+
+def test_representative_fate_and_tag_are_changed_on_the_group_page(pages: Pages, source: MadeReview) -> None:
+    group = pages.get("/groups/0")
+    pages.submit(group, "/represent")
+    assert source.state.first == {0: 1}
+    pages.submit(pages.get("/groups/0"), "/keep", ("fate", "remove"))
+    assert source.state.fates == {1: "remove"}
+    pages.submit(pages.get("/groups/0"), "/tag", tag="privileged")
+    assert source.state.tags == {(1, "privileged")}
+    assert pages.submit(pages.get("/groups/0"), "/tag", tag=" ").status == 422
+    shown = pages.get("/groups/0")
+    assert "always remove" in shown.words
+    assert "#privileged" in shown.words
+
+
+def test_a_kind_is_decided_at_once_after_samples_and_undone_at_once(pages: Pages, source: MadeReview) -> None:
+    kind = pages.get(NUMBERS)
+    assert "1 undecided pair of this kind" in kind.words
+    done = pages.get(pages.submit(kind, "/decide", ("verdict", "keep both")).to)
+    assert source.state.verdicts
+    pages.submit(done, "/undo")
+    assert not source.state.verdicts
+
+
+def test_a_queue_leads_back_to_itself(pages: Pages, source: MadeReview) -> None:
+    queue = pages.get("/queues/undecided")
+    assert "3 pairs" in queue.words
+    assert 'href="/pairs/1/0?queue=undecided"' in queue.text
+    pair = pages.get("/pairs/1/0?queue=undecided")
+    assert "pair 1 of 3" in pair.words
+    assert "queue=undecided" in pages.submit(pair, "/decide", ("verdict", "unsure")).to
+
+
+def test_labels_around_the_threshold_give_a_precision_with_its_interval(pages: Pages, source: MadeReview) -> None:
+    page = pages.get("/threshold?value=0.7")
+    assert "Ten pairs around 0.700" in page.words
+    done = pages.submit(page, "/decide", ("verdict", "not alike"))
+    assert done.to == "/threshold?value=0.7&done=1"
+    assert "0 of 1 labelled pair around the line are alike: 0.000, 95 % interval" in pages.get(done.to).words
+    assert pages.get("/threshold?value=7").status == 422
+
+
+def test_history_names_who_and_when_and_undoes_any_action(pages: Pages, source: MadeReview) -> None:
+    for pair in ("/pairs/1/0", "/pairs/2/0"):
+        pages.submit(pages.get(pair), "/decide", ("verdict", "duplicate"))
+    history = pages.get("/history")
+    assert "2026-11-22 10:00:00 Ann" in history.words
+    pages.post("/undo", {"then": "history", "action": 1})
+    assert source.actions[0].undone_by == 3
+    assert "undone by 3" in pages.get("/history").words
+
+
+def test_exports_are_files_to_save(pages: Pages) -> None:
+    saved = pages.get("/export/tags.csv")
+    assert saved.headers["content-disposition"] == 'attachment; filename="tags.csv"'
+    assert saved.headers["content-type"].startswith("text/csv")
+    assert saved.text == "tags as csv\n"
+
+
+def test_a_decision_leads_to_the_next_pair_and_can_be_undone(pages: Pages, source: MadeReview) -> None:
+    pair = pages.get("/pairs/1/0")
+    decided = pages.submit(pair, "/decide", ("verdict", "duplicate"), note="seen twice")
+    assert (decided.status, decided.to) == (303, "/pairs/2/0?was_a=1&was_b=0&done=1")
+    following = pages.get(decided.to)
+    assert "Done: duplicate for 1 pairs." in following.words
+    assert source.state.verdicts == {(0, 1): ("duplicate", "seen twice")}
+    undone = pages.submit(following, "/undo")
+    assert undone.to == "/pairs/1/0?done=2"
+    assert not source.state.verdicts
+    assert source.actions[1].by == "Ann"

@@ -1,0 +1,212 @@
+"""The live pages refuse strangers, and show hostile documents as text."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from neardup.review.live.app import Served
+from neardup.service import logs
+from neardup.service.tokens import Tokens
+from support.live_pages import OWN, Pages, live
+from support.made_review import MadeReview
+
+READ, WRITE = "r0123456789abcdef", "w0123456789abcdef"
+TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
+GROUPS = [{"one": TEXT, "two": TEXT + " 12"}, {"three": TEXT[::-1], "four": TEXT[::-1] + " 13"}]
+DECISION = {"asked": "pair", "a": 1, "b": 0, "seen": 0, "verdict": "duplicate"}
+
+
+@pytest.fixture
+def source() -> MadeReview:
+    return MadeReview(GROUPS)
+
+
+@pytest.fixture
+def pages(source: MadeReview) -> Iterator[Pages]:
+    with live(source) as made:
+        yield made
+
+
+@pytest.fixture
+def guarded(source: MadeReview) -> Iterator[Pages]:
+    with live(source, Served(tokens=Tokens.of(f"read {READ}\nwrite {WRITE}"))) as made:
+        made.headers["host"] = "review.example.org"
+        yield made
+
+
+@pytest.mark.parametrize("address", ["/", "/pairs/1/0", "/nothing", "/groups/77", "/files/review.js"])
+def test_every_answer_has_the_headers_that_keep_others_out(pages: Pages, address: str) -> None:
+    headers = pages.get(address).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "same-origin"
+
+
+def test_without_tokens_only_the_names_of_this_machine_are_answered(pages: Pages) -> None:
+    assert pages.get("/", host="review.example.org").status == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "null"},
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": OWN, "sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_change_from_another_page_is_refused(pages: Pages, source: MadeReview, headers: dict[str, str]) -> None:
+    body = b"asked=pair&a=1&b=0&seen=0&verdict=duplicate"
+    assert pages.send("POST", "/decide", body, headers).status == 403
+    assert not source.actions
+
+
+def test_a_large_form_is_refused(pages: Pages) -> None:
+    assert pages.post("/decide", {**DECISION, "note": "x" * 70_000}).status == 413
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"verdict": "maybe"},
+        {"asked": "everything"},
+        {"seen": "x"},
+        {"seen": ""},
+        {"a": "-1"},
+        {"asked": "above", "above": "2"},
+        {"asked": "above", "above": ""},
+        {"asked": "above", "above": "nan"},
+        {"note": "x" * 2001},
+        {"queue": "all"},
+    ],
+)
+def test_a_form_with_a_wrong_value_is_refused_in_words(
+    pages: Pages, source: MadeReview, wrong: dict[str, str]
+) -> None:
+    refused = pages.post("/decide", {**DECISION, **wrong})
+    assert refused.status == 422
+    assert "This did not work" in refused.words
+    assert not source.actions
+
+
+@pytest.mark.parametrize("address", ["/groups/x", "/pairs/1", "/queues/all", "/export/all.csv", "/files/app.py"])
+def test_an_address_that_does_not_exist_is_refused_with_a_page(pages: Pages, address: str) -> None:
+    refused = pages.get(address)
+    assert refused.status in (404, 422)
+    assert "<h1" in refused.text
+
+
+def test_a_change_by_somebody_else_is_reported_and_nothing_overwritten(pages: Pages, source: MadeReview) -> None:
+    pair = pages.get("/pairs/1/0")
+    source.meanwhile = "Bea"
+    conflict = pages.submit(pair, "/decide", ("verdict", "duplicate"))
+    assert conflict.status == 409
+    assert "Bea decided about these documents" in conflict.words
+    assert "Look at the pair as it is now" in conflict.words
+    assert not source.state.verdicts
+
+
+def test_a_token_is_pasted_once_and_becomes_a_cookie(guarded: Pages, source: MadeReview) -> None:
+    closed = guarded.get("/pairs/1/0")
+    assert closed.status == 401
+    assert TEXT[:20] not in closed.text
+    assert guarded.post("/decide", DECISION, origin="http://review.example.org").status == 401
+    assert guarded.submit(closed, "/enter", token="x" * 20, by="Cy", origin="").status == 403
+    guarded.headers["origin"] = "http://review.example.org"
+    wrong = guarded.send("POST", "/enter", b"by=Cy&token=" + b"x" * 20, {})
+    assert wrong.status == 401
+    assert "unknown" in wrong.words
+    assert not guarded.cookies
+    entered = guarded.send("POST", "/enter", f"by=Cy&token={WRITE}".encode(), {})
+    assert (entered.status, entered.to) == (303, "/")
+    cookie = entered.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "secure" not in cookie
+    assert WRITE not in cookie
+    assert guarded.send("POST", "/decide", b"asked=pair&a=1&b=0&seen=0&verdict=duplicate", {}).status == 303
+    assert source.actions[0].by == "Cy"
+    left = guarded.send("POST", "/leave", b"", {})
+    assert left.status == 303
+    guarded.cookies.clear()
+    assert guarded.get("/").status == 401
+
+
+def test_the_cookie_is_secure_behind_https_and_a_forged_one_opens_nothing(guarded: Pages) -> None:
+    guarded.headers["origin"] = "https://review.example.org"
+    entered = guarded.send("POST", "/enter", f"by=Cy&token={READ}".encode(), {})
+    assert "secure" in entered.headers["set-cookie"].lower()
+    [(name, value)] = guarded.cookies.items()
+    guarded.cookies[name] = value[:-2] + ("AA" if value[-2:] != "AA" else "BB")
+    assert guarded.get("/").status == 401
+
+
+def test_a_token_to_read_sees_everything_and_changes_nothing(guarded: Pages, source: MadeReview) -> None:
+    guarded.headers["origin"] = "http://review.example.org"
+    guarded.send("POST", "/enter", f"by=Di&token={READ}".encode(), {})
+    pair = guarded.get("/pairs/1/0")
+    assert pair.status == 200
+    assert 'action="/decide"' not in pair.text
+    refused = guarded.send("POST", "/decide", b"asked=pair&a=1&b=0&seen=0&verdict=duplicate", {})
+    assert refused.status == 403
+    assert not source.actions
+
+
+HOSTILE = {
+    "script": TEXT + " <script>alert(1)</script> <img src=x onerror=alert(1)> {{ 7*7 }} &lt;",
+    "bidi": TEXT + " pay \u202e001\u202c now \u2066x\u2069 \u200b\u00ad end",
+    "controls": TEXT + " \x00\x07\x1b[2J\x7f\x85 end",
+    "broken": TEXT + " \ud800 \udfff end",
+    "long": "x" * 1_000_000 + " " + TEXT,
+}
+
+
+MARKS = {"script": "&lt;script&gt;", "bidi": r"\u202e", "controls": r"\x1b", "broken": r"\ud800", "long": "xx"}
+
+
+@pytest.mark.parametrize("id", HOSTILE)
+@pytest.mark.parametrize("view", ["", "?view=list"])
+def test_a_hostile_document_is_text_with_visible_marks(id: str, view: str) -> None:
+    name = '"><script>x</script>\n\u202e' + id
+    source = MadeReview([{"plain": TEXT, name: HOSTILE[id]}])
+    with live(source) as pages:
+        for address in (f"/pairs/1/0{view}", "/groups/0", "/"):
+            seen = pages.get(address)
+            assert seen.status == 200
+            assert seen.text.count("<script") == 1  # our own module
+            assert "onerror=alert" not in seen.text.replace("&lt;img src=x onerror=alert(1)&gt;", "")
+            assert not set(seen.text) & set("\x00\x07\x1b\x7f\x85\u202e\u202c\u2066\u2069\u200b")
+        assert MARKS[id] in pages.get(f"/pairs/1/0{view}").text
+
+
+def test_a_mistake_of_ours_is_a_page_without_details(
+    pages: Pages, source: MadeReview, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(source, "group", lambda *_: 1 // 0)
+    failed = pages.get("/groups/0")
+    assert failed.status == 500
+    assert "This is an error in the service" in failed.words
+    assert "ZeroDivision" not in failed.text
+    assert [record.fields["error"] for record in caplog.records if record.message == "mistake"] == [
+        "ZeroDivisionError"
+    ]
+
+
+def test_the_log_has_no_text_no_filter_and_no_id(pages: Pages, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger=logs.LOGGER.name):
+        pages.get("/?filter=quick+brown")
+        pages.submit(pages.get("/pairs/1/0"), "/decide", ("verdict", "duplicate"), note="secret")
+    logged = json.dumps([record.__dict__.get("fields", {}) for record in caplog.records])
+    assert '"route": "/pairs/{a:int}/{b:int}"' in logged
+    for word in ("quick", "brown", "secret", "two", "filter"):
+        assert word not in logged
