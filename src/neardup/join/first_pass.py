@@ -156,7 +156,7 @@ class _KeptSets:
     def __init__(self, settings: Settings) -> None:
         self._most = most_held(settings)
         self.open = settings.base.ignore_common > 0
-        self._hashes = np.empty(self._most if self.open else 0, np.uint64)  # only the part written to uses memory
+        self._hashes = np.empty(0, np.uint64)  # only the part written to uses memory
         self._used = self._bound = 0
         self._sizes = [np.empty(0, np.int64)]
 
@@ -169,8 +169,13 @@ class _KeptSets:
             return
         if len(wanted) < len(sets.sizes):
             sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
-        self._hashes[self._used : self._used + len(sets.hashes)] = sets.hashes
-        self._used += len(sets.hashes)
+        until = self._used + len(sets.hashes)
+        if until > len(self._hashes):
+            larger = np.empty(2 * until, np.uint64)
+            larger[: self._used] = self._hashes[: self._used]
+            self._hashes = larger
+        self._hashes[self._used : until] = sets.hashes
+        self._used = until
         self._sizes.append(sets.sizes)
 
     def finish(self) -> DocumentSets | None:
