@@ -1,51 +1,13 @@
 """The decisions of a reviewer on a result: stored, counted, shown, undone, and never overwritten."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from neardup.errors import ChangedMeanwhileError, InputError
-from neardup.review.desk import groups as desk_groups
-from neardup.review.desk import lines as desk_lines
 from neardup.review.desk.result import ResultDesk
-from neardup.review.source import Decide, GroupLine, Question
-from support.made_reviews import make_result
-
-
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_result(tmp_path_factory.mktemp("review"))
-
-
-@pytest.fixture(autouse=True)
-def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give pages the time to read all their lines, also on a busy machine."""
-    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
-    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
-
-
-@pytest.fixture
-def desk(result: Path) -> Iterator[ResultDesk]:
-    (result / "decisions.sqlite").unlink(missing_ok=True)
-    desk = ResultDesk.open(result)
-    desk._lines.differences.warm()
-    yield desk
-    desk.close()
-
-
-def lines(desk: ResultDesk, filter: str = "", **how: object) -> dict[str, GroupLine]:
-    return {str(line.id): line for line in desk.groups(Question(filter, **how)).lines}  # type: ignore[arg-type]
-
-
-def ids(desk: ResultDesk, filter: str) -> set[str]:
-    return {name.partition("-")[0] for name in lines(desk, filter)}
-
-
-def key(desk: ResultDesk, id: str) -> int:
-    number = desk._index.documents.number(id)
-    assert number is not None
-    return int(desk._index.documents.rows[number])
+from neardup.review.source import Decide, Question
+from support.made_reviews import ids, key, lines
 
 
 def test_a_verdict_is_stored_and_the_next_pair_offered(desk: ResultDesk) -> None:

@@ -1,6 +1,5 @@
 """Queues, thresholds and kinds of difference of a result, as the pages of a review get them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +8,10 @@ import pytest
 import neardup as nd
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
-from neardup.review.desk import groups as desk_groups
-from neardup.review.desk import lines as desk_lines
 from neardup.review.desk.collection import CollectionDesk
 from neardup.review.desk.result import ResultDesk
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
-from support.made_reviews import TEXTS, make_result
+from support.made_reviews import TEXTS, key, make_result
 
 WORDS = [f"word{n}" for n in range(60)]
 CHAIN = {f"c{n}": " ".join(WORDS[4 * n : 4 * n + 40]) for n in range(6)}
@@ -24,28 +21,6 @@ CHAIN = {f"c{n}": " ".join(WORDS[4 * n : 4 * n + 40]) for n in range(6)}
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_result(tmp_path_factory.mktemp("queues"), {**TEXTS, **CHAIN}, threshold=0.6, length=2)
-
-
-@pytest.fixture(autouse=True)
-def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give pages the time to read all their lines, also on a busy machine."""
-    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
-    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
-
-
-@pytest.fixture
-def desk(result: Path) -> Iterator[ResultDesk]:
-    (result / "decisions.sqlite").unlink(missing_ok=True)
-    desk = ResultDesk.open(result)
-    desk._lines.differences.warm()
-    yield desk
-    desk.close()
-
-
-def key(desk: ResultDesk, id: str) -> int:
-    number = desk._index.documents.number(id)
-    assert number is not None
-    return int(desk._index.documents.rows[number])
 
 
 def whole(desk: ResultDesk, queue: Queue, limit: int = 50) -> list[PairLine]:

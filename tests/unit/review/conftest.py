@@ -1,0 +1,32 @@
+"""A small result and its desk, for the tests of the review."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neardup.review.desk import groups as desk_groups
+from neardup.review.desk import lines as desk_lines
+from neardup.review.desk.result import ResultDesk
+from support.made_reviews import make_result
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_result(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give pages the time to read all their lines, also on a busy machine."""
+    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
+    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
+
+
+@pytest.fixture
+def desk(result: Path) -> Iterator[ResultDesk]:
+    (result / "decisions.sqlite").unlink(missing_ok=True)
+    desk = ResultDesk.open(result)
+    desk._lines.differences.warm()
+    yield desk
+    desk.close()
