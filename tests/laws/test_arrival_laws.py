@@ -38,11 +38,16 @@ def texts(draw: st.DrawFn) -> str:
 class Arrivals(RuleBasedStateMachine):
     """Every step is done by the collection and by the twin."""
 
+    base = ""
+
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.collection = Collection(Path(self.folder.name) / "made.neardup", length=1, scale=2, floor=2)
         self.naive = Naive(1)
+        if self.base:
+            self.collection.add(pa.table({"id": ["base"], "text": [self.base]}), role="base")
+            self.naive.base = self.naive.shingles(self.base)
         self.ids_given: set[int] = set()
 
     @initialize(
@@ -125,6 +130,16 @@ class Arrivals(RuleBasedStateMachine):
 
 TestArrivals: Any = Arrivals.TestCase
 TestArrivals.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+
+
+class ArrivalsWithBaseText(Arrivals):
+    """The same, where some words, and all words of some documents, are base text."""
+
+    base = "a b c d e x p q"
+
+
+TestArrivalsWithBaseText: Any = ArrivalsWithBaseText.TestCase
+TestArrivalsWithBaseText.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
 
 
 def table(texts: dict[str, str]) -> pa.Table:

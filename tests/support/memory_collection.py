@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.collection.base_texts import NO_BASE
 from neardup.collection.contract import Operator, Value
 from neardup.kernels.text.keyed import Key
 from neardup.settings import Settings
@@ -51,6 +52,7 @@ class MemoryCollection:
         self.held: dict[str, set[int]] = {}
         self.runs: dict[tuple[str, ...], set[int]] = {}
         self.asked: Counter[str] = Counter()
+        self.base = NO_BASE
         if documents:
             self.add_all(documents)
 

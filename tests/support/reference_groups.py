@@ -28,9 +28,10 @@ class Naive:
     groups: dict[int, tuple[str, set[str], Fraction]] = field(default_factory=dict)
     decisions: dict[frozenset[str], str] = field(default_factory=dict)
     given: int = 0
+    base: frozenset[object] = frozenset()
 
     def shingles(self, text: str) -> frozenset[object]:
-        return frozenset(reference.shingle_set(text, self.length, "word"))
+        return frozenset(reference.shingle_set(text, self.length, "word")) - self.base
 
     def near(self, one: frozenset[object], threshold: Fraction, but: str) -> list[str]:
         """The documents that resemble a set, the most similar first, of equal ones the earliest."""

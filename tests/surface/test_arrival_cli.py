@@ -100,3 +100,24 @@ def test_decisions(run: Run, first: Path) -> None:
     result = run("decide", first, "a", "d", "perhaps")
     assert (result.status, "The verdict is 'perhaps'" in result.err) == (2, True)
     assert "There is no document 'x'" in run("decide", first, "a", "x", "same").err
+
+
+def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -> None:
+    form = write_rows(tmp_path / "form.jsonl", [{"id": "form", "text": BASE}])
+    result = run("add", path, form, "--role", "base")
+    assert result.out.splitlines()[-1] == f"1 base text added; {path} holds 1"
+    own = " ".join(f"own{number}" for number in range(9))
+    rows = [{"id": id, "text": f"{BASE} {more}"} for id, more in (("a", own), ("b", own + " end"), ("c", ""))]
+    letters = write_rows(tmp_path / "letters.jsonl", rows)
+    result = run("add", path, letters, "--near", "0.5", "--on-near", "link")
+    assert result.out.splitlines()[-2:] == [
+        "1 document near a stored one (recall 0.99 or more), 1 linked, 1 of base text alone, near nothing",
+        "  b repeats a, 0.9000: linked, group 1",
+    ]
+    assert "1 of these: their text counts in no document" in run("info", path).out
+    refused = run("add", path, form, "--role", "base", "--replace")
+    assert refused.status == 2
+    assert "it has 1 group" in refused.err
+    wrong = run("add", tmp_path / "other.neardup", form, "--role", "x")
+    assert (wrong.status, (tmp_path / "other.neardup").exists()) == (2, False)
+    assert "role is 'x'" in wrong.err

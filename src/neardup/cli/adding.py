@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neardup.collection import Added, Near
 
 _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
+_NOUNS = {"document": "document", "base": "base text"}
 
 
 def add(options: AddOptions) -> int:
@@ -29,7 +30,8 @@ def add(options: AddOptions) -> int:
     An id that exists already is an error, unless --replace is given. Files with one document each
     (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
     from, to, cc, date, subject, title, author. With --near each document is compared with the
-    stored ones and those before it.
+    stored ones and those before it. With --role base the documents are base texts, such as
+    templates, whose text counts in no document.
 
     Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
     nothing was added.
@@ -42,7 +44,7 @@ def add(options: AddOptions) -> int:
             typer.echo(display.printable(note))
         replaced = f", {display.number(added.replaced)} replaced" if options.replace else ""
         typer.echo(
-            f"{display.counted(added.added, 'document')} added{replaced}; "
+            f"{display.counted(added.added, _NOUNS[options.role])} added{replaced}; "
             f"{display.printable(options.path)} holds {display.number(total)}"
         )
         for line in _repeats(added):
@@ -55,11 +57,13 @@ def add(options: AddOptions) -> int:
 def _added(options: AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection
+    from neardup.collection.base_texts import require_role
     from neardup.collection.collection import own_files
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import ProblemList, access_of, creating
 
     near, on_near = _near(options)
+    require_role(options.role)
     path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
     reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter).reading
@@ -82,6 +86,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
                     progress=progress,
                     near=near,
                     on_near=on_near,
+                    role=options.role,
                 )
             return added, len(collection)
 
@@ -120,7 +125,7 @@ def _counts(added: Added) -> dict[str, Any]:
     counts = {name: getattr(added, name) for name in ("added", "replaced", "rejected", "text_bytes")}
     if added.recall is None:
         return {**counts, "problems": problems}
-    told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "recall")}
+    told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "base_only", "recall")}
     return {**counts, **told, "near": [one.as_dict() for one in added.near], "problems": problems}
 
 
@@ -131,6 +136,7 @@ def _repeats(added: Added) -> Iterator[str]:
     parts = [f"{display.counted(added.repeats, 'document')} near a stored one ({sure})"]
     parts += [f"{display.number(added.linked)} linked"] * bool(added.linked)
     parts += [f"{display.number(added.left_out)} not stored"] * bool(added.left_out)
+    parts += [f"{display.number(added.base_only)} of base text alone, near nothing"] * bool(added.base_only)
     yield ", ".join(parts)
     for one in added.near[:_SHOWN_NEAR]:
         group = "" if one.group is None else f", group {one.group}"

@@ -96,6 +96,8 @@ def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collecti
 def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
     size = known["bytes"]
     yield "documents", display.number(known["documents"])
+    if known["base_texts"]:
+        yield "base texts", f"{display.number(known['base_texts'])} of these: their text counts in no document"
     yield "tokens", display.number(known["tokens"])
     yield "shingles", f"{display.number(known['shingles'])}, {display.number(known['postings'])} of them sampled"
     yield "texts", f"{display.size(size['text'])}, {display.size(size['text_packed'])} as stored"

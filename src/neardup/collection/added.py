@@ -53,6 +53,7 @@ class StoredCounts(NamedTuple):
     linked: int
     left_out: int
     near: list[NearCopy]
+    base_only: int = 0
 
 
 @dataclass
@@ -61,7 +62,8 @@ class Added:
 
     ``problems`` and ``near`` keep the first 1,000 items. ``rejected`` counts all rows that could not be read and
     ``repeats`` all documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were not
-    stored. ``recall`` is the promised recall of finding them; None without ``near``.
+    stored. ``recall`` is the promised recall of finding them; None without ``near``. ``base_only`` counts the
+    documents compared of which nothing counts, because all their text is base text: they repeat nothing.
     """
 
     added: int = 0
@@ -76,6 +78,7 @@ class Added:
     left_out: int = 0
     recall: float | None = None
     near: list[NearCopy] = field(default_factory=list)
+    base_only: int = 0
 
     def count(self, stored: StoredCounts) -> None:
         """Add the counts of a chunk."""
@@ -86,6 +89,7 @@ class Added:
         self.linked += stored.linked
         self.left_out += stored.left_out
         self.near += stored.near
+        self.base_only += stored.base_only
 
     def reject(self, problem: Problem) -> None:
         """Count a row that is not added, and keep it if it is among the first."""

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.collection.added import Added
 from neardup.collection.arrivals import Arrivals, OnNear
+from neardup.collection.base_texts import Role
 from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
@@ -76,11 +77,12 @@ class Adding:
         on_near: OnNear,
         on_problem: Callable[[Problem], None] | None = None,
         deadline: Deadline = UNLIMITED,
+        role: Role = "document",
     ) -> None:
         if on_duplicate not in get_args(OnDuplicate):
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
-        self._store, self._on_duplicate = store, on_duplicate
+        self._store, self._on_duplicate, self._role = store, on_duplicate, role
         self._near, self._on_near, self._on_problem, self._deadline = near, on_near, on_problem, deadline
         self._outcome = Added(recall=near.recall if near else None)
 
@@ -123,7 +125,7 @@ class Adding:
         return self._outcome
 
     def _arrivals(self, transaction: Writing) -> Arrivals:
-        return Arrivals(self._store, transaction, self._near, self._on_near, self._deadline)
+        return Arrivals(self._store, transaction, self._near, self._on_near, self._deadline, self._role)
 
     def _add(self, entries: Entries, arrivals: Arrivals, on_duplicate: OnDuplicate) -> None:
         if on_duplicate == "error":

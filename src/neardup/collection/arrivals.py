@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from neardup.collection.added import Action, NearCopy, StoredCounts
+from neardup.collection.base_texts import Role, require_no_groups, require_role, require_same_role
 from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.journal import About
@@ -35,7 +36,13 @@ class Arrivals:
         near: Near | None,
         on_near: OnNear,
         deadline: Deadline = UNLIMITED,
+        role: Role = "document",
     ) -> None:
+        require_role(role)
+        if role == "base":
+            if near is not None:
+                raise SettingError("near was given for base texts", "Without near: base texts are near nothing")
+            require_no_groups(store)
         if on_near not in get_args(OnNear):
             raise SettingError(f"on_near is {on_near!r}", f"One of {', '.join(get_args(OnNear))}")
         if near is None and on_near != "keep":
@@ -43,7 +50,7 @@ class Arrivals:
                 f"on_near is {on_near!r} without near", "A resemblance from which documents count as near"
             )
         self._store, self._transaction = store, transaction
-        self._near, self._on_near, self._deadline = near, on_near, deadline
+        self._near, self._on_near, self._deadline, self._role = near, on_near, deadline, role
         self._sets = Sets(store, deadline)
         self._finder = Finder(store, near, self._sets, deadline) if near else None
         self._grouping = Grouping(store, transaction, self._sets)
@@ -55,6 +62,8 @@ class Arrivals:
 
     def store(self, entries: Entries, old: Mapping[str, int]) -> StoredCounts:
         """Store documents with distinct ids. ``old`` maps the ids of replaced documents to their numbers."""
+        if old:
+            require_same_role(self._store, old, self._role)
         numbers = self._numbers(entries.ids, old)
         repeated: dict[int, list[Repeated]] = {}
         if self._finder:
@@ -69,12 +78,14 @@ class Arrivals:
         if replaced:
             gone = np.array(replaced, np.int64)
             self._transaction.remove(entries_again(self._store, gone), gone)
-        self._transaction.put(kept, np.array([numbers[place] for place in stays], np.int64))
+        stored = self._transaction.put(kept, np.array([numbers[place] for place in stays], np.int64))
+        if self._role == "base":
+            self._transaction.mark_base(stored)
         if self._finder:
             self._finder.stored()
         if replaced:
             self._grouping.replaced(sorted(replaced))
-        groups = self._groups(entries, numbers, repeated)
+        groups = self._groups(numbers, repeated)
         near = self._near_copies(entries, repeated, groups)
         self._grouping.finish()
         return StoredCounts(
@@ -85,7 +96,13 @@ class Arrivals:
             linked=sum(group != 0 for group in groups),
             left_out=len(entries) - len(stays),
             near=near,
+            base_only=self._base_only(entries),
         )
+
+    def _base_only(self, entries: Entries) -> int:
+        """The documents of which nothing counts, because all their text is base text."""
+        sizes = self._finder.sizes if self._finder else entries.shingles
+        return int(np.count_nonzero((np.array(sizes) == 0) & (entries.shingles > 0)))
 
     def _numbers(self, ids: Sequence[str], old: Mapping[str, int]) -> list[int]:
         following = self.next_number()
@@ -109,11 +126,11 @@ class Arrivals:
                 self._finder.accept(place, numbers[place], old.get(id, 0))
         return found
 
-    def _groups(self, entries: Entries, numbers: list[int], repeated: Mapping[int, list[Repeated]]) -> list[int]:
+    def _groups(self, numbers: list[int], repeated: Mapping[int, list[Repeated]]) -> list[int]:
         """Link the documents that repeat a stored one, and return the group of each, 0 for none."""
         if self._on_near != "link":
             return [0] * len(repeated)
-        sizes = entries.shingles.tolist()
+        sizes = self._finder.sizes if self._finder else ()
         return [self._link(numbers[place], found, sizes[place]) for place, found in repeated.items()]
 
     def _near_copies(
@@ -128,7 +145,7 @@ class Arrivals:
         copies = []
         for place, first, group in zip(places, firsts, groups, strict=False):
             action: Action = "rejected" if self._on_near == "reject" else "linked" if group else "kept"
-            size = int(entries.shingles[place])
+            size = self._finder.sizes[place] if self._finder else 0
             known = (entries.ids[place], ids[first.number], first.shared, size, first.size)
             copies.append(NearCopy(*known, action, group or None))
         return copies

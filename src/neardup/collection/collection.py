@@ -15,6 +15,7 @@ import numpy as np
 from neardup.collection.added import Added
 from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
+from neardup.collection.base_texts import Role, require_no_groups, texts_of
 from neardup.collection.contract import Entries, Store, deadline_in
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.public import GroupsAndDecisions
@@ -43,13 +44,14 @@ Ids: TypeAlias = str | int | Iterable[str | int]
 
 @dataclass(frozen=True, repr=False)
 class Document:
-    """A stored document: its id, text and metadata, and the numbers of its tokens and distinct shingles."""
+    """A stored document: its id, text and metadata, the numbers of its tokens and distinct shingles, its role."""
 
     id: str
     text: str
     metadata: Mapping[str, Any]
     tokens: int
     shingles: int
+    role: Role = "document"
 
     def __repr__(self) -> str:
         return f"Document({short_repr(self.id)}, {short_repr(self.text)}, {self.tokens} tokens)"
@@ -109,6 +111,7 @@ class Collection(GroupsAndDecisions):
         progress: Progress | None = None,
         near: float | Near | None = None,
         on_near: OnNear = "keep",
+        role: Role = "document",
     ) -> Added:
         """Add documents of any kind that ``neardup.find`` accepts, all of them in one transaction.
 
@@ -124,13 +127,16 @@ class Collection(GroupsAndDecisions):
         for such a document: "keep" stores it, "link" stores it and puts it into the group of the document that it
         repeats, "reject" does not store it. ``neardup.collection.Near(0.8, recall=1)`` misses none, and is slower.
 
+        ``role`` "base" adds base texts, such as templates: their shingles count in no document. They must come
+        before the first group (docs/reference/collection.md).
+
         Rows that cannot be read are left out and listed in the result. Raises OutputError when another process or
         thread writes for longer than ``wait``, or when the file cannot be written.
         """
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
         asked = None if near is None else Near.of(near)
-        adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem)
+        adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem, role=role)
         opened = open_documents(documents, without=own_files(self.path))
         return adding.run(opened, text, id, metadata, progress or Silent())
 
@@ -157,6 +163,7 @@ class Collection(GroupsAndDecisions):
         near: float | Near | None = None,
         on_near: OnNear = "keep",
         seconds: float | None = None,
+        role: Role = "document",
     ) -> Added:
         """Add prepared documents, all or none, as ``add`` does; within ``together`` as a part of its batch.
 
@@ -172,7 +179,8 @@ class Collection(GroupsAndDecisions):
         ['a', 'b']
         """
         asked = None if near is None else Near.of(near)
-        return Adding(self.store, on_duplicate, asked, on_near, deadline=deadline_in(seconds)).put(documents)
+        deadline = deadline_in(seconds)
+        return Adding(self.store, on_duplicate, asked, on_near, deadline=deadline, role=role).put(documents)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -199,6 +207,8 @@ class Collection(GroupsAndDecisions):
             if missing_ids and missing != "ignore":
                 raise unknown(missing_ids, str(self.path))
             numbers = np.array(sorted(known.values()), np.int64)
+            if not self.store.base_texts().keys().isdisjoint(known.values()):
+                require_no_groups(self.store)
             grouping = Grouping(self.store, transaction, Sets(self.store))
             grouping.removing(numbers.tolist())
             grouping.finish()
@@ -215,14 +225,21 @@ class Collection(GroupsAndDecisions):
             if number is None:
                 raise unknown([name], str(self.path))
             [(row, data)] = loaded(self.store, np.array([number], np.int64))
+            role: Role = "base" if number in self.store.base_texts() else "document"
         if row.id != name:
             raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
-        return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles)
+        return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles, role)
+
+    def base_texts(self) -> list[str]:
+        """Return the ids of the base texts, in the order in which they were first added."""
+        with self.store.reading():
+            return self.store.ids(np.array(sorted(self.store.base_texts()), np.int64))
 
     def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:
         """Compare two documents by every measure, as :func:`neardup.compare` does, with the shingles of this file.
 
-        ``how`` are the keywords of that function. Raises InputError for an unknown id.
+        ``how`` are the keywords of that function; base texts are ignored, as by ``ignore``. Raises InputError for
+        an unknown id.
 
         >>> import tempfile, os
         >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
@@ -232,8 +249,10 @@ class Collection(GroupsAndDecisions):
         """
         from neardup.comparison.compare import compare  # other uses need not wait for its kernels
 
-        texts = self.get(a).text, self.get(b).text
-        return compare(*texts, **{"length": self.settings.length, **how})
+        texts, ignore = (self.get(a).text, self.get(b).text), how.pop("ignore", None) or ()
+        if not isinstance(ignore, str):  # compare refuses it
+            ignore = [*ignore, *texts_of(self.store)]
+        return compare(*texts, **{"length": self.settings.length, **how, "ignore": ignore})
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
@@ -276,6 +295,7 @@ class Collection(GroupsAndDecisions):
         return {
             "path": str(self.path),
             "documents": totals.documents,
+            "base_texts": len(self.store.base_texts()),
             "tokens": totals.tokens,
             "shingles": totals.shingles,
             "postings": totals.postings,

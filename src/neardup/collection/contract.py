@@ -124,6 +124,9 @@ class Writing(Protocol):
     def remove(self, entries: Entries, numbers: Int64s) -> None:
         """Remove the documents ``numbers``; ``entries`` are the entries that were stored for them."""
 
+    def mark_base(self, numbers: Int64s) -> None:
+        """Make stored documents base texts; they stay base texts until they are removed."""
+
 
 class Store(Protocol):
     """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time.
@@ -173,6 +176,9 @@ class Store(Protocol):
 
     def rows(self, numbers: Int64s) -> list[StoredRow]:
         """The rows of the documents, in the order of ``numbers``; documents that do not exist are left out."""
+
+    def base_texts(self) -> dict[int, int]:
+        """The numbers of the base texts, each with a random mark that no other text has had."""
 
     def ids(self, numbers: Int64s) -> list[str]:
         """The ids, in the order of ``numbers``; KeyError for an unknown document. Cheaper than ``rows``."""

@@ -25,15 +25,19 @@ from neardup.tables import Bools, Int64s
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """|A∩B| and |B| of documents (int64[n] each, documents sorted), counted on all shingles of the texts."""
+    """|A∩B| and |B| of documents (int64[n] each, documents sorted), counted on the texts without base text.
+
+    ``full_sizes`` are the sizes with base text.
+    """
 
     documents: Int64s
     shared: Int64s
     sizes: Int64s
+    full_sizes: Int64s
 
     def where(self, chosen: Bools) -> Counts:
         """The counts of the chosen documents."""
-        return Counts(self.documents[chosen], self.shared[chosen], self.sizes[chosen])
+        return Counts(*(column[chosen] for column in _columns(self)))
 
 
 class Evaluation:
@@ -129,18 +133,19 @@ class Evaluation:
 
     def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
         """The counts of the documents whose size is possible (a largest size of 0: no upper limit)."""
-        sizes = self.lookups.sizes(documents)
-        fits = sizes >= possible[0]
-        if possible[1]:
-            fits &= sizes <= possible[1]
-        documents, sizes = documents[fits], sizes[fits]
+        base, full = self.lookups.base, self.lookups.sizes(documents)
+        fits = full >= possible[0]
+        if possible[1] and not len(base):  # less than the full size may count
+            fits &= full <= possible[1]
+        documents, full = documents[fits], full[fits]
         self._require_few(step, documents)
-        return Counts(documents, self.lookups.shared(step.target.hashes, documents, sizes), sizes)
+        sizes = full - self.lookups.shared(base.hashes, documents, full) if len(base) else full
+        return Counts(documents, self.lookups.shared(step.target.hashes, documents, full), sizes, full)
 
 
 def _without(documents: Int64s, others: Int64s) -> Int64s:
     return np.setdiff1d(documents, others, assume_unique=True)
 
 
-def _columns(counts: Counts) -> tuple[Int64s, Int64s, Int64s]:
-    return counts.documents, counts.shared, counts.sizes
+def _columns(counts: Counts) -> tuple[Int64s, ...]:
+    return counts.documents, counts.shared, counts.sizes, counts.full_sizes

@@ -36,6 +36,7 @@ def faults(store: Store, progress: Progress) -> list[str]:
     with store.reading():
         try:
             found = store.faults() + _derived(store, progress)
+            found += _roles(store)
             return [*found, *islice(group_faults(store), _MOST)][:_MOST]
         except FormatError as error:
             return [error.given]
@@ -58,6 +59,13 @@ def _derived(store: Store, progress: Progress) -> list[str]:
     stored = _stored_digests(store)
     found += [f"The {what} do not match the texts" for what in stored if (stored[what] - made[what]) % _WORD]
     return found + _compared(totals, counted)
+
+
+def _roles(store: Store) -> list[str]:
+    numbers = np.array(sorted(store.base_texts()), np.int64)
+    if len(store.rows(numbers)) == len(numbers):
+        return []
+    return ["There are base texts without a document"]
 
 
 def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:

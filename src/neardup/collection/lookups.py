@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from neardup.collection.base_texts import CollectionBase
 from neardup.collection.contract import Operator, Value
 from neardup.kernels.text.keyed import Key
 from neardup.tables import Int64s, UInt64s
@@ -44,6 +45,10 @@ class Lookups(Protocol):
     def sampling(self) -> Sampling:
         """The rule that determines which shingles have postings."""
 
+    @property
+    def base(self) -> CollectionBase:
+        """The base text: shingles that count in no document, and are not in its size or in what it shares."""
+
     def total(self) -> int:
         """The number of documents."""
 
@@ -60,7 +65,7 @@ class Lookups(Protocol):
         """The text of a document."""
 
     def sizes(self, documents: Int64s) -> Int64s:
-        """The number of distinct shingles of each document."""
+        """The number of distinct shingles of each document, with those of base text."""
 
     def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
         """The number of shingles in ``hashes`` (distinct) that each document contains, counted on its whole text.

@@ -10,6 +10,9 @@ If a document is too short for that, the k smallest shingles of its sample are l
 the sample. Each of the k smallest shingles of both documents together is shared with probability t or more, and a
 shared one is in both samples, so the probability of a miss is at most (1 − t)ᵏ. If even that is not enough, and
 for recall 1, look-ups are complete (``collection/query/plan.py``).
+
+With base texts, n counts the other shingles, and only those are looked up. The k smallest of these need not be in
+the samples, which are made with base text, so short documents are looked up completely.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -83,9 +87,9 @@ class Repeated:
 class Finder:
     """Finds repeated documents for the documents of a transaction in their order, chunk by chunk.
 
-    ``begin`` receives the next documents. For each, in order, ``repeated`` returns the documents that it repeats,
-    and ``accept`` records that it will be stored. After they are stored, call ``stored``. Raises LimitError when
-    the deadline passes.
+    ``begin`` receives the next documents, whose ``sizes`` do not include base text. For each, in order,
+    ``repeated`` returns the documents that it repeats, and ``accept`` records that it will be stored. After they
+    are stored, call ``stored``. Raises LimitError when the deadline passes.
     """
 
     def __init__(self, store: Store, near: Near, sets: Sets, deadline: Deadline = UNLIMITED) -> None:
@@ -94,19 +98,24 @@ class Finder:
         self._p, self._q = ratio(near.threshold)
         settings = store.settings
         self._limit, self._floor = settings.limit, settings.floor
-        self._smallest = (1 - near.threshold) ** settings.floor <= 1 - near.recall
+        self._base = sets.base
+        self._smallest = (1 - near.threshold) ** settings.floor <= 1 - near.recall and not len(self._base)
         self._needs_all = near.recall == 1 or not self._smallest
         self._overlap = Decimal(repr(float(near.threshold))) * 100
         self._hits = cache(self._hits_needed)
 
     def begin(self, entries: Entries) -> None:
         """Start the next chunk of documents."""
-        self._entries = entries
+        self._entries, self.sizes = entries, entries.shingles.tolist()
+        self._samples = [entries.hashes[begin:end] for begin, end in pairwise(entries.offsets.tolist())]
+        if len(self._base):
+            self.sizes = [len(self._sets.made(packed)) for packed in entries.packed]
+            self._samples = [self._base.without(hashes) for hashes in self._samples]
         self._gone: set[int] = set()
         self._new: defaultdict[int, list[int]] = defaultdict(list)
         self._new_sizes: dict[int, int] = {}
         self._all: defaultdict[int, list[int]] = defaultdict(list)
-        hashes = np.unique(entries.hashes)
+        hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *self._samples]))
         lists: list[Int64s] = []
         for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
             self._deadline.check()
@@ -119,10 +128,10 @@ class Finder:
         ``old`` is the number of the document that it would replace, 0 for none. With more than 128 candidates,
         those that share most of the sample are compared first, and the others only while none is near.
         """
-        n = int(self._entries.shingles[place])
+        n = self.sizes[place]
         if n == 0:
             return []
-        hashes = self._sample(place)
+        hashes = self._samples[place]
         below = int(np.searchsorted(hashes, np.uint64(self._limit - 1), side="right"))
         drawn, hits = self._hits(n, below)
         if not hits:
@@ -136,8 +145,8 @@ class Finder:
             self._sets.forget([old])
         packed = self._entries.packed[place]
         self._sets.waiting[number] = packed
-        self._new_sizes[number] = int(self._entries.shingles[place])
-        for hash in self._sample(place).tolist():
+        self._new_sizes[number] = self.sizes[place]
+        for hash in self._samples[place].tolist():
             self._new[hash].append(number)
         if self._needs_all:
             for hash in self._sets.of([number])[0].tolist():
@@ -146,10 +155,6 @@ class Finder:
     def stored(self) -> None:
         """Record that the accepted documents are now in the store."""
         self._sets.waiting.clear()
-
-    def _sample(self, place: int) -> UInt64s:
-        offsets = self._entries.offsets
-        return self._entries.hashes[offsets[place] : offsets[place + 1]]
 
     def _hits_needed(self, n: int, below: int) -> tuple[int, int]:
         """(look-ups, hits of a candidate among them); 0 hits: the sample does not suffice."""
@@ -211,7 +216,7 @@ class Finder:
         fitting = self._of_possible_size(place, candidates[candidates != old])
         if not fitting:
             return []
-        n = int(self._entries.shingles[place])
+        n = self.sizes[place]
         hashes = self._sets.made(self._entries.packed[place])
         near: list[Repeated] = []
         for begin in range(0, len(fitting), READ):
@@ -226,8 +231,8 @@ class Finder:
         return sorted(near, key=lambda one: (-one.shared / (n + one.size - one.shared), one.number))
 
     def _of_possible_size(self, place: int, candidates: Int64s) -> list[int]:
-        """The candidates of a possible size: t·|A| ≤ |B| and t·|B| ≤ |A|."""
-        n = int(self._entries.shingles[place])
+        """The candidates of a possible size: t·|A| ≤ |B| and t·|B| ≤ |A|; with base text, of enough shingles."""
+        n, lenient = self.sizes[place], len(self._base) > 0  # less than the stored size may count
         new = self._new_sizes
         stored = np.array([number for number in candidates.tolist() if number not in new], np.int64)
         self._deadline.check()
@@ -236,5 +241,5 @@ class Finder:
             number
             for number in candidates.tolist()
             for size in (sizes[number] if number in sizes else new[number],)
-            if self._q * min(n, size) >= self._p * max(n, size)
+            if self._q * min(n, size) >= self._p * (n if lenient else max(n, size))
         ]

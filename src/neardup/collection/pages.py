@@ -43,7 +43,8 @@ class HitEvidence:
     """The counts from the texts: A is the query document, B the document found.
 
     ``clause`` is the fingerprint clause that the evidence belongs to; ``score`` is its measure, which sorts the
-    hits.
+    hits. In a collection with base texts, ``full_size_a`` and ``full_size_b`` are the sizes with base text, which
+    does not count.
     """
 
     clause: str
@@ -52,6 +53,8 @@ class HitEvidence:
     size_a: int
     size_b: int
     passage: Passage | None
+    full_size_a: int | None = None
+    full_size_b: int | None = None
 
     @property
     def containment_a(self) -> float:
@@ -86,7 +89,8 @@ class Hit:
         found = self.evidence
         if found is None:
             return {"id": self.id}
-        names = ("containment_a", "containment_b", "resemblance", "shared", "size_a", "size_b", "clause")
+        names = ["containment_a", "containment_b", "resemblance", "shared", "size_a", "size_b", "clause"]
+        names += ["full_size_a", "full_size_b"] * (found.full_size_a is not None)
         # not asdict, which copies every value and takes four times as long (measured)
         passage = None if found.passage is None else dict(vars(found.passage))
         return {"id": self.id, **{name: getattr(found, name) for name in names}, "passage": passage}
@@ -164,6 +168,8 @@ def search_digest(plan: QueryPlan, include_self: bool) -> str:
     for step in plan.fingerprints:
         text = step.target.text.encode("utf-8", "surrogatepass")
         digest.update(hashlib.sha256(text).digest())
+        if step.target.base.state:
+            digest.update(repr(step.target.base.state).encode())
     return digest.hexdigest()[:16]
 
 

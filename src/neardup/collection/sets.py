@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.collection.base_texts import CollectionBase, base_of
 from neardup.collection.contract import Store
 from neardup.collection.packing import unpack
 from neardup.collection.stored import loaded
@@ -26,7 +28,7 @@ _ANY = Criterion(0, 1, RESEMBLANCE)
 
 
 class Sets:
-    """Shingle sets by document number, in the state that the calling thread sees.
+    """Shingle sets by document number, without base text, in the state that the calling thread sees.
 
     ``waiting`` holds the compressed texts of documents that are not in the store yet. Reading or counting after
     the deadline raises LimitError.
@@ -69,9 +71,18 @@ class Sets:
         counts = [shared_with(hashes, self.of(part)) for part in parts]
         return np.concatenate([np.empty(0, np.int64), *counts])
 
-    def size(self, document: int) -> int:
-        """The number of distinct shingles."""
-        return len(self.of([document])[0])
+    def sizes(self, documents: Sequence[int]) -> dict[int, int]:
+        """The number of distinct shingles of each document; read from the texts only if there is base text."""
+        if not len(self.base):
+            found = self._store.sizes(np.array(documents, np.int64)).tolist()
+            return dict(zip(documents, found, strict=True))
+        parts = [documents[begin : begin + _BATCH] for begin in range(0, len(documents), _BATCH)]
+        return {one: len(hashes) for part in parts for one, hashes in zip(part, self.of(part), strict=True)}
+
+    @cached_property
+    def base(self) -> CollectionBase:
+        """The base text, as it was at the first use."""
+        return base_of(self._store, self._deadline)
 
     def _read(self, documents: Sequence[int]) -> Mapping[int, UInt64s]:
         texts = {number: unpack(self.waiting[number], "") for number in documents if number in self.waiting}
@@ -88,7 +99,10 @@ class Sets:
         settings = self._store.settings
         sets = shingle_sets(array, np.arange(len(texts)), settings.fingerprint, settings.key)
         # copies: a view of one set would keep the sets of the whole batch in memory
-        return [sets.hashes[begin:end].copy() for begin, end in pairwise(sets.offsets.tolist())]
+        bounds = pairwise(sets.offsets.tolist())
+        if len(self.base):
+            return [self.base.without(sets.hashes[begin:end]) for begin, end in bounds]
+        return [sets.hashes[begin:end].copy() for begin, end in bounds]
 
 
 def shared_with(hashes: UInt64s, others: Sequence[UInt64s]) -> Int64s:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.collection.base_texts import CollectionBase, base_of, texts_of
 from neardup.collection.contract import Operator, Store, StoredRow, Value
 from neardup.collection.entries import token_stream
 from neardup.collection.facts import facts, holds
@@ -74,6 +76,16 @@ class View:
         """The document of this id, or None."""
         self._deadline.check()
         return self._store.numbers([id]).get(id)
+
+    @cached_property
+    def base(self) -> CollectionBase:
+        """The base text, whose shingles do not count."""
+        return base_of(self._store, self._deadline)
+
+    def base_texts(self) -> list[str]:
+        """The base texts themselves, for a comparison."""
+        self._deadline.check()
+        return texts_of(self._store)
 
     def ids(self, documents: Int64s) -> list[str]:
         """The ids of the documents, in their order."""

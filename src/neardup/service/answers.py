@@ -131,13 +131,14 @@ class RemovedAnswer(BaseModel):
 
 
 class DocumentAnswer(BaseModel):
-    """A stored document."""
+    """A stored document; the text of one in the role of base text counts in no other."""
 
     id: str
     text: str
     metadata: dict[str, Any]
     tokens: int
     shingles: int
+    role: Literal["document", "base"]
 
 
 class PassageBody(BaseModel):
@@ -152,7 +153,10 @@ class PassageBody(BaseModel):
 
 
 class HitBody(BaseModel):
-    """A document that fits the query, with counts if a fingerprint clause holds for it."""
+    """A document that fits the query, with counts if a fingerprint clause holds for it.
+
+    `full_size_a` and `full_size_b` include base text, if the collection has any.
+    """
 
     id: str
     containment_a: float | None = None
@@ -161,6 +165,8 @@ class HitBody(BaseModel):
     shared: int | None = None
     size_a: int | None = None
     size_b: int | None = None
+    full_size_a: int | None = None
+    full_size_b: int | None = None
     clause: str | None = None
     passage: PassageBody | None = None
 
@@ -253,6 +259,7 @@ class StatsAnswer(BaseModel):
     """Counts and sizes of the collection."""
 
     documents: int
+    base_texts: int
     tokens: int
     shingles: int
     postings: int

@@ -78,7 +78,7 @@ async def _get(desk: Desk, id: str) -> Response:
         if id not in desk.collection:
             raise unknown()
         found = desk.collection.get(id)
-        names = ("id", "text", "metadata", "tokens", "shingles")
+        names = ("id", "text", "metadata", "tokens", "shingles", "role")
         return answer({name: getattr(found, name) for name in names})
 
     return await desk.read(read)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from neardup.collection.base_texts import Role
 from neardup.collection.ids import LONGEST_ID, id_fault
 from neardup.collection.limits import metadata_fault, text_fault
 from neardup.service.limits import BATCH
@@ -106,6 +107,7 @@ class NewDocuments(Strict):
     on_near: Annotated[OnNear, Field(description="For a document that repeats a stored one; needs `near`.")] = (
         "keep"
     )
+    role: Annotated[Role, Field(description="base: a template, whose text counts in no document.")] = "document"
 
 
 class Judged(Strict):

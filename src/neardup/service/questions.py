@@ -136,8 +136,10 @@ def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:
         if number is None:
             raise unknown()
         texts.append(view.text(number))
-    if sum(map(len, texts)) > COMPARED_BYTES:
-        raise RefusedError(413, "The documents are too large to compare", f"{COMPARED_BYTES:,} characters in both")
-    found = measures.compare(*texts, length=view.sampling.length, seconds=seconds)
+    base = view.base_texts()
+    if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
+        most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
+        raise RefusedError(413, "The documents are too large to compare", most)
+    found = measures.compare(*texts, length=view.sampling.length, seconds=seconds, ignore=base)
     kept = {name: getattr(found, name) for name in ("settings", "measures", "kind", "degraded", "caps", "proven")}
     return {"a": pair.a, "b": pair.b, **kept}

@@ -60,10 +60,10 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_another_version_is_refused(path: Path) -> None:
-    change(path, f"PRAGMA user_version = {schema.FORMAT_VERSION + 1}")
+    change(path, f"PRAGMA user_version = {schema.WITH_BASE_TEXTS + 1}")
     for upgrade in (False, True):
         with pytest.raises(
-            FormatError, match=rf"format version {schema.FORMAT_VERSION + 1}\..*reads and writes version 2"
+            FormatError, match=rf"format version {schema.WITH_BASE_TEXTS + 1}\..*reads and writes version 2"
         ):
             Collection(path, upgrade=upgrade)
 
@@ -107,6 +107,7 @@ def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
 
     def second(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE keys RENAME COLUMN old TO name")
+        schema.make_base_texts(connection)
         done.append(2)
 
     steps: dict[int, Callable[[sqlite3.Connection], None]] = {1: first, 2: second}

@@ -94,3 +94,24 @@ def test_decisions_are_acted_on_and_can_be_withdrawn(service: Service) -> None:
 def test_decisions_that_cannot_be(service: Service, wrong: dict[str, Any], status: int) -> None:
     assert service("POST", "/v1/decisions", wrong).status == status
     assert service("GET", "/v1/decisions").json == {"decisions": []}
+
+
+def test_base_texts_count_in_no_document(tmp_path: Path) -> None:
+    own = " ".join(f"own{number}" for number in range(9))
+    with serving(tmp_path / "mail.neardup") as made:
+        assert add(made, "form", BASE, role="base").json["added"] == 1
+        for id, text in (("a", f"{BASE} {own}"), ("b", f"{BASE} {own} end"), ("c", f"{BASE} of another")):
+            assert add(made, id, text).json["added"] == 1
+        assert [made("GET", f"/v1/documents/{id}").json["role"] for id in ("form", "a")] == ["base", "document"]
+        assert made("GET", "/v1/stats").json["base_texts"] == 1
+        [hit] = made("POST", "/v1/search", {"query": "SIMILAR:a_50"}).json["hits"]
+        sizes = [hit[name] for name in ("id", "shared", "size_a", "size_b", "full_size_a", "full_size_b")]
+        assert sizes == ["b", 9, 9, 10, 65, 66]
+        found = made("POST", "/v1/near", {"text": f"{own} {BASE}", "overlap": 50}).json
+        assert {hit["id"] for hit in found["hits"]} == {"a", "b"}
+        counted = made("POST", "/v1/compare", {"a": "a", "b": "c"}).json["measures"]
+        assert counted["shared"] == 0
+        assert add(made, "d", f"{BASE} {own}", near=0.8, on_near="link").json["near"][0]["size"] == 9
+        assert add(made, "form2", OTHER, role="base").status == 400
+        assert add(made, "form2", OTHER, role="x").status == 422
+        assert add(made, "x", OTHER, role="base", near=0.8).status == 400

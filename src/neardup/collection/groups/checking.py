@@ -38,7 +38,9 @@ def _of_group(store: Store, sets: Sets, row: GroupRow, members: list[MemberRow])
     if len(documents) < 2 or row.representative not in documents or len(store.rows(known)) < len(documents):
         yield f"Group {row.number} has members that are not there, or lacks its representative"
         return
-    sizes = dict(zip(documents, store.sizes(known).tolist(), strict=True))
+    sizes = sets.sizes(documents)
+    if not sets.base.numbers.isdisjoint(documents):
+        yield f"Group {row.number} has a member that is a base text"
     counted = dict(zip(documents, sets.shared(row.representative, documents).tolist(), strict=True))
     if counted != {one.document: one.shared for one in members}:
         yield f"Counts of members of group {row.number} with its representative contradict their texts"

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from neardup.collection.contract import Store, Writing
 from neardup.collection.groups.contract import DecisionRow, GroupRow, MemberRow
 from neardup.collection.groups.forming import Formed, form
@@ -275,8 +273,7 @@ class Grouping:
             self._write.join([MemberRow(one, group, shared) for one, shared in made.shared.items()])
 
     def _sizes(self, documents: Sequence[int]) -> dict[int, int]:
-        found = self._store.sizes(np.array(documents, np.int64))
-        return dict(zip(documents, found.tolist(), strict=True))
+        return self._sets.sizes(documents)
 
 
 @dataclass(frozen=True)

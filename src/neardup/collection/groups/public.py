@@ -84,6 +84,7 @@ class GroupsAndDecisions:
             first, second = sorted((self._number(a), self._number(b)))
             if first == second:
                 raise InputError(f"{usable_id(a)!r} was given twice", "Two documents")
+            self._refuse_base_text(first, second)
             self._refuse_contradiction(first, second, verdict)
             grouping = Grouping(self.store, transaction, Sets(self.store))
             grouping.decide(DecisionRow(0, first, second, verdict, by, note, now()))
@@ -125,6 +126,10 @@ class GroupsAndDecisions:
 
     def _about(self, a: int, b: int) -> list[DecisionRow]:
         return [row for row in self.store.groups.decisions([a]) if (row.a, row.b) == (a, b)]
+
+    def _refuse_base_text(self, *documents: int) -> None:
+        if not self.store.base_texts().keys().isdisjoint(documents):
+            raise InputError("A base text is in no group", "Two documents that are not base texts")
 
     def _refuse_contradiction(self, a: int, b: int, verdict: Verdict) -> None:
         """Raise InputError if the other decisions imply the opposite."""

@@ -9,7 +9,7 @@ import numpy as np
 from neardup.collection.contract import Store, StoredRow
 from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
 from neardup.collection.groups.records import ABOUT, Change, PairDecision, StoredGroup, StoredMember
-from neardup.collection.sets import reaches
+from neardup.collection.sets import Sets, reaches
 
 SHOWN = 1000
 """The most members that a ``StoredGroup`` lists itself."""
@@ -25,17 +25,16 @@ def group_of_row(store: Store, row: GroupRow) -> StoredGroup:
 def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[StoredMember]:
     """The given members of a group, with ids and sizes."""
     documents = _documents(store, [row.representative, *(one.document for one in found)])
-    of_size = documents[row.representative].shingles
-    return [_member(row, one, documents[one.document], of_size) for one in found]
+    sizes = Sets(store).sizes(list(documents))
+    of_size = sizes[row.representative]
+    return [_member(row, one, documents[one.document].id, (sizes[one.document], of_size)) for one in found]
 
 
-def _member(row: GroupRow, one: MemberRow, document: StoredRow, of_size: int) -> StoredMember:
+def _member(row: GroupRow, one: MemberRow, id: str, sizes: tuple[int, int]) -> StoredMember:
     if one.document == row.representative:
-        return StoredMember(document.id, one.shared, document.shingles, of_size, "representative")
-    enough = reaches(one.shared, document.shingles, of_size, row.threshold)
-    return StoredMember(
-        document.id, one.shared, document.shingles, of_size, "resemblance" if enough else "decision"
-    )
+        return StoredMember(id, one.shared, *sizes, "representative")
+    enough = reaches(one.shared, *sizes, row.threshold)
+    return StoredMember(id, one.shared, *sizes, "resemblance" if enough else "decision")
 
 
 def decisions_of(store: Store, rows: Sequence[DecisionRow]) -> tuple[PairDecision, ...]:

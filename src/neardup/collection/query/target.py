@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from neardup import display
+from neardup.collection.base_texts import NO_BASE, CollectionBase
 from neardup.collection.lookups import Lookups
 from neardup.collection.query.grammar import PERCENTAGE
 from neardup.collection.query.syntax import (
@@ -50,6 +51,7 @@ class Target:
     probability: Decimal | None
     length: int
     key: Key
+    base: CollectionBase = NO_BASE
 
     @cached_property
     def units(self) -> Units:
@@ -68,17 +70,24 @@ class Target:
         hashes, places = self.placed
         first = np.ones(len(hashes), np.bool_)
         first[1:] = hashes[1:] != hashes[:-1]
+        if len(self.base):
+            first &= ~self.base.contains(hashes)
         return hashes[first], places[first]
 
     @property
     def hashes(self) -> UInt64s:
-        """Its distinct shingles, sorted."""
+        """Its distinct shingles that are not base text, sorted."""
         return self._shingles[0]
 
     @property
     def n(self) -> int:
-        """|A|: the number of its distinct shingles."""
+        """|A|: the number of its distinct shingles that are not base text."""
         return len(self.hashes)
+
+    @property
+    def full_size(self) -> int:
+        """The number of all its distinct shingles."""
+        return len(np.unique(self.placed[0])) if len(self.base) else self.n
 
     @property
     def is_short(self) -> bool:
@@ -91,14 +100,14 @@ class Target:
         return out[: shingle_hashes(units.hashes, len(units), self.length, self.key.shingles, out)]
 
     def words_of(self, k: int) -> tuple[str, ...]:
-        """The words of shingle k in the order of the hashes."""
+        """The words of shingle k of ``hashes``."""
         start = int(self._shingles[1][k])
         return tuple(self.units.strings[start : start + self.length])
 
 
 def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
     """Find or read the document of a clause. Raises QueryError if it does not exist or has no words."""
-    source, form = clause.source, (lookups.sampling.length, lookups.sampling.key)
+    source, form = clause.source, (lookups.sampling.length, lookups.sampling.key, lookups.base)
     numbers = (clause.overlap, clause.probability)
     if isinstance(source, Pasted):
         target = Target("the pasted text", source.text, None, *numbers, *form)
@@ -110,6 +119,9 @@ def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Op
         reading, number = _existing(given, clause, query, lookups)
         name = f"document {_shown(reading.id)}"
         target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, *form)
+    if not target.n and target.full_size:
+        what = f"All text in {target.name} is base text, which does not count"
+        raise _error(clause, query, what, "A text with shingles that no base text of this collection contains")
     if not target.n:
         what = f"There is no word in {target.name}"
         raise _error(clause, query, what, "A text with words, since words are compared")

@@ -15,7 +15,7 @@ import numpy as np
 from neardup.collection.contract import OPERATORS, Operator, StoredRow, Totals, Value
 from neardup.collection.facts import facts, holds
 from neardup.collection.store.failures import damaged, well_formed
-from neardup.collection.store.schema import seal
+from neardup.collection.store.schema import WITH_BASE_TEXTS, seal
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
 from neardup.errors import FormatError, InputError
 from neardup.tables import Int64s, UInt8s, UInt64s
@@ -95,6 +95,17 @@ class StoreLookups:
             number, id, size, tokens, shingles, metadata, _, _ = row
             found[number] = StoredRow(number, id, json.loads(metadata), size, tokens, shingles)
         return [found[number] for number in numbers.tolist() if number in found]
+
+    def base_texts(self) -> dict[int, int]:
+        """The numbers of the base texts, each with its mark."""
+        [(version,)] = self._all("PRAGMA user_version")
+        if version < WITH_BASE_TEXTS:
+            return {}
+        found = self._all("SELECT document, mark, seal FROM base_texts")
+        for document, mark, stored in found:
+            if seal([document, mark]) != stored:
+                raise self._damaged(f"the role of document number {document} was changed")
+        return {document: mark for document, mark, _ in found}
 
     def ids(self, numbers: Int64s) -> list[str]:
         """The ids, in the order of ``numbers``."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from neardup.collection.store.log import advance, schema_cookie
-from neardup.collection.store.schema import FORMAT_VERSION
+from neardup.collection.store.schema import FORMAT_VERSION, WITH_BASE_TEXTS
 from neardup.errors import FormatError
 
 Step: TypeAlias = Callable[[sqlite3.Connection], None]
@@ -25,10 +25,11 @@ def require_current(
     """
     if found == wanted:
         return
+    more = f", and {WITH_BASE_TEXTS} if there are base texts" if wanted == FORMAT_VERSION else ""
     can = found > 0 and found < wanted and all(version in steps for version in range(found, wanted))
     raise FormatError(
         f"{where} is a collection of format version {found}",
-        f"This program reads and writes version {wanted}",
+        f"This program reads and writes version {wanted}" + more,
         "Make a copy of it, and bring it to that version with neardup compact --upgrade, or upgrade=True in Python"
         if can
         else "Use the program that wrote it, or add the documents to a new collection",

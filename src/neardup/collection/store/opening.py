@@ -118,9 +118,7 @@ def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> Colle
     """Return the settings of an opened collection. Raises FormatError for one that this version would misread."""
     if upgrade:
         migrate(connection, str(path))
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    require_current(version, str(path))
-    foreign = schema.foreign_objects(connection)
+    foreign = _foreign_objects(connection, path)
     if foreign:
         raise damaged(path, f"its tables are not those of a collection ({', '.join(map(repr, foreign[:3]))})")
     header = dict(connection.execute("SELECT key, value FROM header"))
@@ -139,6 +137,18 @@ def check(connection: sqlite3.Connection, path: Path, *, upgrade: bool) -> Colle
         return replace(settings, secret=_secret(header["secret"]))
     except (KeyError, TypeError, ValueError, SettingError) as error:
         raise damaged(path, f"its settings cannot be read ({error})") from error
+
+
+def _foreign_objects(connection: sqlite3.Connection, path: Path) -> list[str]:
+    connection.execute("BEGIN")  # one state: another process may be adding the first base text
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != schema.WITH_BASE_TEXTS:
+            require_current(version, str(path))
+        return schema.foreign_objects(connection)
+    finally:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
 
 
 def _has_log(path: Path) -> bool:

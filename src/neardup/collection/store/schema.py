@@ -18,6 +18,17 @@ FORMAT_VERSION = 2
 2: the hashes are keyed by a secret in the header. Version 1 was never released, and has no step to this one.
 """
 
+WITH_BASE_TEXTS = 3
+"""The version of a collection with base texts, which has the table ``BASE_TEXTS``, too.
+
+The first base text makes the table. A program that does not know base texts would count them: it refuses the file.
+"""
+
+BASE_TEXTS = (
+    # mark: random, so that every change of a base text is seen
+    "CREATE TABLE base_texts (document INTEGER PRIMARY KEY, mark INTEGER NOT NULL, seal INTEGER NOT NULL)"
+)
+
 # The tokenizer ``ascii`` treats every byte above 0x7F as part of a word and changes only ASCII capitals, which
 # tokens do not contain; with the low line added, it splits exactly at the spaces between tokens. Contentless: the
 # index is made from the texts, which are stored compressed. columnsize=0: no ranking by length. detail=none: the
@@ -89,6 +100,17 @@ def create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
 
 
+def make_base_texts(connection: sqlite3.Connection) -> None:
+    """Create the table of base texts, within a transaction."""
+    connection.execute(BASE_TEXTS)
+    connection.execute(f"PRAGMA user_version = {WITH_BASE_TEXTS}")
+
+
+def has_base_texts(connection: sqlite3.Connection) -> bool:
+    """Whether the table of base texts exists."""
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] >= WITH_BASE_TEXTS)
+
+
 def foreign_objects(connection: sqlite3.Connection) -> list[str]:
     """The names of tables, indexes, triggers and views that differ from those that ``create`` makes.
 
@@ -97,6 +119,8 @@ def foreign_objects(connection: sqlite3.Connection) -> list[str]:
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         create(fresh)
+        if has_base_texts(connection):
+            make_base_texts(fresh)
         wanted = _objects(fresh)
     found = _objects(connection)
     return sorted(name for _, name, _ in wanted ^ found)

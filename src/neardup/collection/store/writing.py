@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from neardup.collection.store.groups import GroupTablesWriting
 from neardup.collection.store.inserting import insert
 from neardup.collection.store.lookups import TOTALS
 from neardup.collection.store.merging import SegmentWriting, postings_of
-from neardup.collection.store.schema import seal
+from neardup.collection.store.schema import has_base_texts, make_base_texts, seal
 from neardup.collection.store.segments import MOST_NUMBER
 from neardup.errors import InputError
 from neardup.tables import Int64s, UInt64s
@@ -86,10 +87,21 @@ class SqliteWriting:
         self.flush()
         if self._segments.remove(_postings(entries, numbers)):
             raise MissingError("Postings of documents to be removed are missing")
+        if has_base_texts(self._connection):
+            of_bases = "DELETE FROM base_texts WHERE document = ?"
+            self._connection.executemany(of_bases, [(number,) for number in named])
         self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
         for table, column in (("texts", "number"), ("documents", "number")):
             self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
         self._changes -= _counts(entries)
+
+    def mark_base(self, numbers: Int64s) -> None:
+        """Make stored documents base texts; the first one makes their table."""
+        if len(numbers) and not has_base_texts(self._connection):
+            make_base_texts(self._connection)
+        marked = [(number, secrets.randbits(62)) for number in numbers.tolist()]
+        rows = [(*row, seal(row)) for row in marked]
+        self._connection.executemany("INSERT OR REPLACE INTO base_texts VALUES (?, ?, ?)", rows)
 
     def flush(self) -> None:
         """Write the pending postings, so that look-ups find them."""
