@@ -149,7 +149,7 @@ def test_of_what_overlaps_enough_at_least_the_promised_share_is_found(
     assert measured.true > 80
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("taken", ["", "c"])
 @pytest.mark.parametrize("overlap", ["0.0001", "20", "80", "100"])
 @pytest.mark.parametrize("name", SETS)

@@ -223,7 +223,7 @@ def mixture() -> list[str]:
     return texts
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("pairs", ["needed", "all"])
 @pytest.mark.parametrize(("hub", "crowd"), [(100, 1000), (2, 1000), (2, 10), (20, 20), (1, 3)])
@@ -245,7 +245,7 @@ def plain_words(text: str) -> list[str]:
     return text.lower().replace(".", " ").split()
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 @pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java", "site_policy"])

@@ -104,7 +104,7 @@ def scored(name: str) -> pa.Table:
     return pa.table({"text": texts, "score": [choose.randrange(50) for _ in texts]})
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])

@@ -78,7 +78,7 @@ def hub_ids(outcome: Outcome) -> set[int]:
     return set(outcome.run.rows.unique[outcome.run.evidence.proposed.hub].tolist())
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @SHAPED
 @REAL
 def test_the_pairs_of_real_texts(name: str, bits: int, features: str, distance: int) -> None:
@@ -166,7 +166,7 @@ def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: py
     assert pairs_of(found.found) == closed(within(true, apart(name, 64, "char:4"), 12) | joined, true) != set()
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("measure", ["vocabulary", "multiset"])
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
@@ -184,7 +184,7 @@ def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch
         assert (row["common"], row["total_a"], row["total_b"]) == tuple(vars(counts).values())
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])

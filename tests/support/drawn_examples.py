@@ -25,7 +25,8 @@ def choose_examples() -> None:
         settings.register_profile("explore", common, derandomize=False, database=failed, print_blob=True)
         settings.load_profile("explore")
         return
-    settings.register_profile("same", common, derandomize=True, database=None)
+    # the same ones each time find nothing new; scripts/explore draws twice as many new ones in each round
+    settings.register_profile("same", common, derandomize=True, database=None, max_examples=50)
     settings.load_profile("same")
     # Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
     # tests that ran before in the same process, and so would the examples.

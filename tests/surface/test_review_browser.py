@@ -14,6 +14,7 @@ from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
 from neardup.service.tokens import Tokens
 from support.browser import chromium, served, violations
+from support.command_line import Run
 from support.made_review import MadeReview
 from support.made_reviews import make_result
 
@@ -42,8 +43,12 @@ def chrome() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultDesk]:
-    folder = make_result(tmp_path_factory.mktemp("review"), TEXTS, threshold=0.3)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_result(tmp_path_factory.mktemp("review"), TEXTS, threshold=0.3)
+
+
+@pytest.fixture(scope="module")
+def desk(folder: Path) -> Iterator[ResultDesk]:
     made = ResultDesk.open(folder)
     yield made
     made.close()
@@ -93,7 +98,14 @@ def press(page: Any, desk: ResultDesk, key: str) -> Action:
     return desk.history(limit=1)[0]
 
 
-def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
+def follow(page: Any, link: str, address: str) -> None:
+    """Open a link with the keyboard."""
+    page.focus(link)
+    page.keyboard.press("Enter")
+    page.wait_for_url(address)
+
+
+def test_a_day_by_keyboard(page: Any, desk: ResultDesk, folder: Path, run: Run, tmp_path: Path) -> None:
     keys = page.keyboard
     page.goto("/")
     keys.press("/")
@@ -116,12 +128,13 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     assert page.url.partition("?")[0] != first.partition("?")[0]
     assert press(page, desk, "u").undoes == decided.number
     assert page.url.partition("?")[0] == first.partition("?")[0]  # back at the pair to decide it again
-    page.goto("/kinds?kind=numbers+only")
+    follow(page, "header.bar >> text=Kinds", "**/kinds")
+    follow(page, "main a >> text=numbers only", "**/kinds?kind=numbers*only")
     assert "6 undecided pairs" in page.inner_text("#many")
     kind = press(page, desk, "2")
     assert kind.changes == 6
     assert press(page, desk, "u").undoes == kind.number
-    page.goto("/threshold")
+    follow(page, "header.bar >> text=Threshold", "**/threshold")
     page.focus("#value")
     keys.press("Control+A")
     keys.type("0.6")
@@ -132,13 +145,24 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk) -> None:
     assert "1 of 1 labelled pair" in page.inner_text("main")
     press(page, desk, "u")
     assert "labelled pair" not in page.inner_text("main")
-    page.focus("text=Export")
-    keys.press("Enter")
-    page.wait_for_url("**/export")
+    follow(page, "header.bar >> text=Export", "**/export")
     page.focus("text=groups.csv")
     with page.expect_download() as saved:
         keys.press("Enter")
     assert "memo-1" in Path(saved.value.path()).read_text()
+    # the way back: at first one memo stays, and all of them after the decision
+    assert memos_kept(run, folder, tmp_path / "before") == 1
+    follow(page, "header.bar >> text=Kinds", "**/kinds")
+    follow(page, "main a >> text=numbers only", "**/kinds?kind=numbers*only")
+    press(page, desk, "2")
+    assert memos_kept(run, folder, tmp_path / "after") == 7
+    press(page, desk, "u")
+
+
+def memos_kept(run: Run, folder: Path, out: Path) -> int:
+    """Return the number of memos that stay after the review so far."""
+    assert run("dedup", "--from", folder, "-o", out).status == 0
+    return (out / "kept.jsonl").read_text(encoding="utf-8").count('"memo-')
 
 
 def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: ResultDesk) -> None:
@@ -193,14 +217,15 @@ def pages_of(desk: ResultDesk) -> list[str]:
     for id in ("memo-1", "letter", "ar-1", "ja-1"):
         key = key_of(desk, id)
         member = next(each.key for each in desk.group(key).members if not each.representative)
-        addresses += [f"/groups/{key}", f"/pairs/{member}/{key}", f"/pairs/{member}/{key}?view=list"]
+        addresses += [f"/pairs/{member}/{key}", f"/groups/{key}", f"/pairs/{member}/{key}?view=list"]
     return addresses
 
 
 def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: ResultDesk) -> None:
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     addresses = pages_of(desk)
-    schemes = {"light": addresses, "dark": [addresses[0], addresses[3], addresses[11], addresses[12]]}
+    whole, pairs = addresses[:13], addresses[13::3]  # of the later groups only the comparison, in other scripts
+    schemes = {"light": [*whole, *pairs], "dark": [addresses[place] for place in (0, 3, 10, 11)]}
     for scheme, chosen in schemes.items():
         context = chrome.new_context(base_url=address, color_scheme=scheme)
         page = context.new_page()

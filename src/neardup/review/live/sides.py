@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from neardup.comparison.alignment import Alignment
 from neardup.comparison.alignment.table import ROW_KINDS
 from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.body import ComparisonBody
@@ -38,7 +39,6 @@ class Sides:
     """The parts: the texts as a table or as a list of differences, sentences about them, the measures."""
 
     texts: Markup
-    differences: int
     alike: str
     common: str
     differ: str
@@ -57,10 +57,9 @@ def both_sides(pair: PairView, *, full: bool, linear: bool) -> Sides:
     lines = [MeasureLine(name, *value_of(value), kind, said) for name, value, kind, said in found.described()]
     return Sides(
         Markup("".join(parts)),
-        len(rows_that_differ(found.alignment)),
         alike_sentence(found),
         common_sentence(found),
-        differences_sentence(found.alignment),
+        differing_sentence(found.alignment),
         tuple(notes_on(found)),
         tuple(lines),
         found.proven,
@@ -74,6 +73,12 @@ def alike_sentence(found: ComparisonRecord) -> str:
         f"Resemblance {of['resemblance']}, containment {of['containment_a']} of A in B and "
         f"{of['containment_b']} of B in A"
     )
+
+
+def differing_sentence(alignment: Alignment) -> str:
+    """Return the number of rows that differ, and how, in a sentence."""
+    rows, _, kinds = differences_sentence(alignment).partition(": ")
+    return f"{rows} {'row differs' if rows == '1' else 'rows differ'} ({kinds})" if kinds else "No row differs"
 
 
 def _listed(pair: PairView) -> Iterator[str]:
