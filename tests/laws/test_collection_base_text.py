@@ -145,7 +145,8 @@ def test_near_documents_are_those_of_the_sets_left(tmp_path: Path, name: str, re
             wanted[id] = of, len(sets[id] & sets[of]), len(sets[id]), len(sets[of])
     with Collection(tmp_path / "made.neardup") as collection:
         collection.add(bases, role="base")
-        told, base_only = {}, 0
+        told: dict[str, tuple[str, int, int, int]] = {}
+        base_only = 0
         for part in (ids[:40], ids[40:]):
             done = collection.add(table({id: texts[id] for id in part}), near=Near(0.5, recall), on_near="link")
             told |= {one.id: (one.of, one.shared, one.size, one.of_size) for one in done.near}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -102,7 +103,7 @@ def require_no_groups(store: Store) -> None:
         )
 
 
-def require_same_role(store: Store, replaced: dict[str, int], role: Role) -> None:
+def require_same_role(store: Store, replaced: Mapping[str, int], role: Role) -> None:
     """Raise InputError if a document would replace one of the other role."""
     bases = store.base_texts()
     other = next((id for id, number in replaced.items() if (number in bases) != (role == "base")), None)

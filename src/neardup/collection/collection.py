@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -55,6 +55,14 @@ class Document:
 
     def __repr__(self) -> str:
         return f"Document({short_repr(self.id)}, {short_repr(self.text)}, {self.tokens} tokens)"
+
+
+class Arrival(TypedDict, total=False):
+    """How documents arrive, see :meth:`Collection.add`; by default they are compared with none."""
+
+    near: float | Near | None
+    on_near: OnNear
+    role: Role
 
 
 class Collection(GroupsAndDecisions):
@@ -109,9 +117,7 @@ class Collection(GroupsAndDecisions):
         metadata: Sequence[str] = (),
         on_duplicate: OnDuplicate = "error",
         progress: Progress | None = None,
-        near: float | Near | None = None,
-        on_near: OnNear = "keep",
-        role: Role = "document",
+        **arrival: Unpack[Arrival],
     ) -> Added:
         """Add documents of any kind that ``neardup.find`` accepts, all of them in one transaction.
 
@@ -135,6 +141,7 @@ class Collection(GroupsAndDecisions):
         """
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
+        near, on_near, role = _arrival(**arrival)
         asked = None if near is None else Near.of(near)
         adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem, role=role)
         opened = open_documents(documents, without=own_files(self.path))
@@ -359,6 +366,13 @@ class Collection(GroupsAndDecisions):
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
+
+
+def _arrival(
+    *, near: float | Near | None = None, on_near: OnNear = "keep", role: Role = "document"
+) -> tuple[float | Near | None, OnNear, Role]:
+    """Return the values of ``Arrival`` with their defaults. Raises TypeError for another name."""
+    return near, on_near, role
 
 
 def own_files(path: Path) -> tuple[Path, ...]:

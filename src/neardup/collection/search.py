@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from neardup.collection.evaluate import Counts, Evaluation
@@ -110,10 +112,10 @@ class _Ranking:
         step, counts = self.steps[best], self.counts[best]
         passage = longest_passage(step, self.lookups.text(int(self.documents[k])))
         shared, size = int(counts.shared[k]), int(counts.sizes[k])
-        target, full = step.target, (None, None)
-        if len(target.base):
-            full = target.full_size, int(counts.full_sizes[k])
-        return HitEvidence(self.clauses[best], float(self.scores[k]), shared, target.n, size, passage, *full)
+        found = HitEvidence(self.clauses[best], float(self.scores[k]), shared, step.target.n, size, passage)
+        if not len(step.target.base):
+            return found
+        return replace(found, full_size_a=step.target.full_size, full_size_b=int(counts.full_sizes[k]))
 
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:

@@ -121,8 +121,9 @@ class Desk:
             if new.on_duplicate == "error":
                 self._require_new(ids)
             left = deadline.left
-            how = {"near": new.near, "on_near": new.on_near, "role": new.role, "seconds": left}
-            added = collection.put(entries, new.on_duplicate, **how)
+            added = collection.put(
+                entries, new.on_duplicate, near=new.near, on_near=new.on_near, seconds=left, role=new.role
+            )
             counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
             return {**counts, "near": [one.as_dict() for one in added.near]}
 

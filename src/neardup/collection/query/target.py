@@ -107,18 +107,19 @@ class Target:
 
 def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
     """Find or read the document of a clause. Raises QueryError if it does not exist or has no words."""
-    source, form = clause.source, (lookups.sampling.length, lookups.sampling.key, lookups.base)
+    source, form = clause.source, (lookups.sampling.length, lookups.sampling.key)
     numbers = (clause.overlap, clause.probability)
     if isinstance(source, Pasted):
-        target = Target("the pasted text", source.text, None, *numbers, *form)
+        target = Target("the pasted text", source.text, None, *numbers, *form, base=lookups.base)
     elif isinstance(source, File):
         text = _opened(source.path, clause, query, open_file)
-        target = Target(f"the file {_shown(source.path)}", text, None, *numbers, *form)
+        target = Target(f"the file {_shown(source.path)}", text, None, *numbers, *form, base=lookups.base)
     else:
         given = (IdReading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
         reading, number = _existing(given, clause, query, lookups)
         name = f"document {_shown(reading.id)}"
-        target = Target(name, lookups.text(number), number, reading.overlap, reading.probability, *form)
+        asked = reading.overlap, reading.probability
+        target = Target(name, lookups.text(number), number, *asked, *form, base=lookups.base)
     if not target.n and target.full_size:
         what = f"All text in {target.name} is base text, which does not count"
         raise _error(clause, query, what, "A text with shingles that no base text of this collection contains")
