@@ -48,6 +48,17 @@ def test_sixty_letters_in_one_form_are_different(path: Path, tmp_path: Path) -> 
         assert made.check() == []
 
 
+def test_near_documents_are_found_whose_samples_hold_base_text_alone(path: Path) -> None:
+    """The smallest shingles of a letter are those of the form: the promise for short documents needs others."""
+    some = dict(list(LETTERS.items())[:20])
+    with Collection(path, scale=100_000) as made:
+        made.add(table({"form": FORM}), role="base")
+        made.add(table(some))
+        copies = {f"copy of {id}": text + " more" for id, text in some.items()}
+        done = made.add(table(copies), near=0.85)
+        assert [(one.id, one.of) for one in done.near] == [(f"copy of {id}", id) for id in some]
+
+
 def test_base_texts_are_documents_of_a_role(path: Path) -> None:
     with Collection(path) as made:
         made.add(table({"form": FORM}), role="base")
