@@ -13,6 +13,7 @@ import pytest
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # in containers it is small
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
