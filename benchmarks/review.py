@@ -165,9 +165,9 @@ def report(clock: Clock, groups: int, opened: tuple[float, float], load: float) 
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Make the result if it is not there, and time the pages."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description: str | None) -> argparse.Namespace:
+    """Read the arguments; make the result if it is not there, and remove its decisions."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--groups", type=int, default=100_000)
     parser.add_argument("--requests", type=int, default=60)
@@ -176,6 +176,12 @@ def main() -> None:
     if not (given.folder / "result").is_dir():
         make(given.folder, given.groups)
     (given.folder / "result" / "decisions.sqlite").unlink(missing_ok=True)
+    return given
+
+
+def main() -> None:
+    """Time the pages."""
+    given = arguments(__doc__)
     begin = monotonic()
     found = nd.load(given.folder / "result")
     loaded = monotonic()

@@ -11,7 +11,6 @@ are installed. ``--write`` puts the table into benchmarks/results/review.md.
 
 from __future__ import annotations
 
-import argparse
 import html
 import http.client
 import os
@@ -20,10 +19,9 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from time import monotonic
 
-from review import LONG, RESULTS, make, percentile95
+from review import LONG, RESULTS, arguments, percentile95
 
 HEAD = "## Over HTTP"
 ARGUMENTS = (
@@ -124,15 +122,7 @@ def first_paint(address: str) -> str:
 
 def main() -> None:
     """Serve the result, and time its pages."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--groups", type=int, default=100_000)
-    parser.add_argument("--requests", type=int, default=60)
-    parser.add_argument("--write", action="store_true")
-    given = parser.parse_args()
-    if not (given.folder / "result").is_dir():
-        make(given.folder, given.groups)
-    (given.folder / "result" / "decisions.sqlite").unlink(missing_ok=True)
+    given = arguments(__doc__)
     begin = monotonic()
     command = [sys.executable, "-m", "neardup", "review", str(given.folder / "result"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
