@@ -57,13 +57,13 @@ def add(options: AddOptions) -> int:
 def _added(options: AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection
-    from neardup.collection.base_texts import require_role
+    from neardup.collection.base_texts import role_of
     from neardup.collection.collection import own_files
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import ProblemList, access_of, creating
 
     near, on_near = _near(options)
-    require_role(options.role)
+    role = role_of(options.role)
     path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
     reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter).reading
@@ -86,7 +86,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
                     progress=progress,
                     near=near,
                     on_near=on_near,
-                    role=options.role,
+                    role=role,
                 )
             return added, len(collection)
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from neardup.collection.added import Action, NearCopy, StoredCounts
-from neardup.collection.base_texts import Role, require_no_groups, require_role, require_same_role
+from neardup.collection.base_texts import Role, require_no_groups, require_same_role, role_of
 from neardup.collection.contract import Entries, Store, Writing
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.journal import About
@@ -38,7 +38,7 @@ class Arrivals:
         deadline: Deadline = UNLIMITED,
         role: Role = "document",
     ) -> None:
-        require_role(role)
+        role_of(role)
         if role == "base":
             if near is not None:
                 raise SettingError("near was given for base texts", "Without near: base texts are near nothing")

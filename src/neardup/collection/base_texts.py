@@ -86,10 +86,12 @@ def texts_of(store: Store) -> list[str]:
         return [text.decode("utf-8", "replace") for _, text in loaded(store, numbers)]
 
 
-def require_role(role: object) -> None:
-    """Raise SettingError for an unknown role."""
-    if role not in ROLES:
-        raise SettingError(f"role is {role!r}", f"One of {', '.join(ROLES)}")
+def role_of(name: object) -> Role:
+    """Return the role of this name. Raises SettingError for an unknown one."""
+    for role in ROLES:
+        if name == role:
+            return role
+    raise SettingError(f"role is {name!r}", f"One of {', '.join(ROLES)}")
 
 
 def require_no_groups(store: Store) -> None:

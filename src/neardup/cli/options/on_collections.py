@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from neardup.cli.option import argument, option, setting
 from neardup.cli.options import shared
@@ -31,7 +30,7 @@ class AddOptions:
         "--meta", (), "Column to store with each document and to search by. May be repeated.", "COLUMN"
     )
     replace: bool = option("--replace", False, "Replace documents whose ids exist already.")
-    role: Any = option(
+    role: str = option(
         "--role", "document", "document, or base: base texts, such as templates, count in no document.", "NAME"
     )
     near: float | None = option(
