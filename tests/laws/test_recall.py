@@ -23,6 +23,7 @@ from itertools import pairwise
 import pytest
 
 import neardup as nd
+from neardup.join.band_keys import SignatureBands
 from neardup.join.lsh_candidates import candidates
 from support import reference, shared_data
 from support.made_texts import Writer, chance, edited, punctuated, resemblance
@@ -38,7 +39,8 @@ Pair = tuple[int, int]
 
 def proposed(texts: Sequence[str], sketch: str, plan: nd.Plan) -> set[Pair]:
     """Return the candidate pairs among the texts."""
-    found = candidates([nd.MinHash(sketch=sketch).sketch(list(texts))], plan, 0, 1, lambda amount: None)
+    keys = SignatureBands([nd.MinHash(sketch=sketch).sketch(list(texts))], plan)
+    found = candidates(keys, len(plan.bands), 0, 1, lambda amount: None)
     assert len(found.hub) == 0
     return set(zip(found.pairs["a"].to_pylist(), found.pairs["b"].to_pylist(), strict=True))
 

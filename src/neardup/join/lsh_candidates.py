@@ -7,18 +7,17 @@ documents*, which ``prefix_join.py`` joins exactly, so that no bucket costs quad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.band_keys import BandKeys
 from neardup.join.related import EVERYONE, Related
-from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
+from neardup.kernels.lsh.buckets import bucket_pairs
 from neardup.kernels.sorting import equal_groups
-from neardup.lsh.bands import Plan
 from neardup.runtime import Advance, ordered_map
-from neardup.tables import CANDIDATES, Bools, Int64s, UInt32s, UInt64s
+from neardup.tables import CANDIDATES, Bools, Int64s, UInt64s
 
 HUB = 100
 """A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
@@ -40,29 +39,23 @@ class Candidates:
 
 
 def candidates(
-    signatures: Sequence[UInt32s],
-    plan: Plan,
+    keys: BandKeys,
+    bands: int,
     first_new: int,
     threads: int,
     advance: Advance,
     related: Related = EVERYONE,
 ) -> Candidates:
-    """Return the candidate pairs of the documents whose signatures come in blocks uint32[m, slots].
+    """Return the candidate pairs of the documents that have these ``keys`` in the ``bands`` of a plan.
 
     Pairs of two documents below ``first_new`` are left out, and those of documents that are not ``related``.
     ``advance`` is called with 1 for each band.
     """
-    firsts = np.concatenate(([0], np.cumsum(plan.bands)))
-    n = sum(len(block) for block in signatures)
+    n = len(keys)
     everybody = np.arange(n if related.restricts else 0)
 
     def one_band(band: int) -> tuple[UInt64s, Bools, int, int]:
-        keys = np.empty(n, np.uint64)
-        at = 0
-        for block in signatures:
-            band_keys(block, firsts[band], plan.bands[band], band, keys[at : at + len(block)])
-            at += len(block)
-        order, starts, sizes = equal_groups(related.apart(keys, everybody))
+        order, starts, sizes = equal_groups(related.apart(keys.of(band), everybody))
         hub = np.zeros(n, np.bool_)
         pairs, hubs, largest = bucket_pairs(order, starts, sizes, HUB, first_new, hub)
         return _between(related, pairs), hub, hubs, largest
@@ -70,7 +63,7 @@ def candidates(
     hub = np.zeros(n, np.bool_)
     waiting: list[UInt64s] = []
     held = buckets = largest = 0
-    for pairs, members, hubs, size in ordered_map(one_band, range(len(plan.bands)), threads):
+    for pairs, members, hubs, size in ordered_map(one_band, range(bands), threads):
         hub |= members
         buckets, largest = buckets + hubs, max(largest, size)
         waiting.append(pairs)

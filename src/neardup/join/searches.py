@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.join.band_keys import SignatureBands
 from neardup.join.closing import close
 from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
@@ -42,7 +43,8 @@ class LshSearch:
         """Propose the pairs that agree in a band."""
         threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
-            proposed = candidates(sketches.signatures, self.plan, first_new, threads, advance, rows.related)
+            keys = SignatureBands(sketches.signatures, self.plan)
+            proposed = candidates(keys, len(self.plan.bands), first_new, threads, advance, rows.related)
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
