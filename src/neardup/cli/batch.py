@@ -12,6 +12,7 @@ from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
+from neardup.cli.options.on_shards import MergeOptions
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
 Options: TypeAlias = DedupOptions | GroupOptions
+Writing: TypeAlias = Options | MergeOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
 _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
@@ -41,8 +43,8 @@ def dedup(options: DedupOptions) -> int:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
         return _run("annotate" if options.annotate else "dedup", options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
-    _refuse_unusable_out(options)
-    return _tell(_final(options.stored, options), options)
+    refuse_unusable_out(options)
+    return tell(_final(options.stored, options), options)
 
 
 def group(options: GroupOptions) -> int:
@@ -63,17 +65,18 @@ def group(options: GroupOptions) -> int:
             "A threshold above that of the stored result",
             "Give --threshold NUMBER",
         )
-    _refuse_unusable_out(options)
-    return _tell(_regroup_and_save(options.stored, options), options)
+    refuse_unusable_out(options)
+    return tell(_regroup_and_save(options.stored, options), options)
 
 
 def _run(action: Action, options: Options) -> int:
     settings = options.settings.checked()
-    _refuse_unusable_out(options)
-    return _tell(_find_and_save(action, options, settings), options)
+    refuse_unusable_out(options)
+    return tell(_find_and_save(action, options, settings), options)
 
 
-def _tell(found: Found, options: Options) -> int:
+def tell(found: Found, options: Writing) -> int:
+    """Print the result, and return the exit status."""
     if options.json:
         typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
     else:
@@ -81,7 +84,7 @@ def _tell(found: Found, options: Options) -> int:
     return REJECTED if found.run["counts"]["rejected"] else DONE
 
 
-def _refuse_unusable_out(options: Options) -> None:
+def refuse_unusable_out(options: Writing) -> None:
     """Raise OutputError before the work rather than after it."""
     if options.dry_run:
         return
@@ -186,14 +189,14 @@ def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     return found
 
 
-def _files(options: Options) -> dict[str, Any]:
+def _files(options: Writing) -> dict[str, Any]:
     """Return the output folder and its files; none after a dry run."""
     if options.out is None or options.dry_run:
         return {"out": None, "files": []}
     return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
-def _show(found: Found, options: Options) -> None:
+def _show(found: Found, options: Writing) -> None:
     run, files = found.run, _files(options)
     if options.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])

@@ -125,7 +125,7 @@ def run(
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus, base = with_base(Corpus(parts_of(documents, columns, settings, against), settings), ignore, stages)
+    corpus, base = with_base(Corpus.of(parts_of(documents, columns, settings, against), settings), ignore, stages)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
     rows, sketches, base = with_common(rows, sketches, base, stages)
     keep, kept_by = settings.keep.keep, rows.extra
