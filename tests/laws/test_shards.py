@@ -19,6 +19,7 @@ from neardup.io.writers import OutputFolder
 from neardup.run.find import run
 from neardup.run.found import write_result
 from neardup.run.save import save
+from neardup.run.shards.kept import kept_of_part
 from neardup.run.shards.merge import merge, open_parts, with_settings
 from neardup.run.shards.part import save_fingerprints
 from neardup.runtime import Silent
@@ -28,7 +29,7 @@ TABLES = ("pairs", "groups", "copies", "ranks", "not_judged", "places", "located
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:
-    documents = shared_data.documents(name)
+    documents = {**shared_data.documents(name), "nothing": "", "nothing again": " . "}
     return [
         {"id": id, "text": text, "score": len(text) % 7, "lang": "ab"[len(text) % 2]}
         for id, text in documents.items()
@@ -141,3 +142,41 @@ def test_merged_parts_of_real_sets_are_one_run(name: str, tmp_path: Path) -> Non
     require_same_tables(
         merged(folders, tmp_path / "merged", **asked), in_one_run(parts, tmp_path / "one", **asked)
     )
+
+
+@pytest.mark.parametrize("case", ["lsh", "text", "columns", "kinds"])
+def test_the_kept_rows_of_all_parts_are_those_of_one_run(case: str, tmp_path: Path) -> None:
+    format, cuts, settings = CASES[case]
+    parts = split(rows_of("own"), cuts, tmp_path, format)
+    folders = fingerprinted(parts, tmp_path / "FP", **settings)
+    merged(folders, tmp_path / "merged")
+    in_one_run(parts, tmp_path / "one", **settings)
+    found, kept, counted = nd.load(tmp_path / "merged"), [], 0
+    for part in parts:
+        with OutputFolder(tmp_path / "kept" / part.name) as folder:
+            counted += kept_of_part(open_files([part]), found, "merged", folder).kept
+        kept.append(kept_rows(tmp_path / "kept" / part.name))
+    assert sorted(row for rows in kept for row in rows) == kept_rows(tmp_path / "one")
+    assert counted == found.run["counts"]["kept"]
+
+
+def kept_rows(folder: Path) -> list[bytes]:
+    """The kept rows, or the kept files with their content, sorted."""
+    kept = next(path for path in folder.iterdir() if path.name.startswith("kept"))
+    if kept.is_dir():
+        return sorted(path.read_bytes() for path in kept.rglob("*") if path.is_file())
+    return sorted(kept.read_bytes().splitlines()[1 if kept.suffix == ".csv" else 0 :])
+
+
+def test_a_part_that_is_not_merged_or_has_changed_is_named(tmp_path: Path) -> None:
+    parts = split(rows_of("own"), (100, 200), tmp_path, "jsonl")
+    folders = fingerprinted(parts, tmp_path / "FP")
+    merged(folders[:2], tmp_path / "merged")
+    found = nd.load(tmp_path / "merged")
+    with pytest.raises(nd.InputError, match=r"part-02\.jsonl is not among the parts of OUT"):
+        kept_of_part(open_files([parts[2]]), found, "OUT", None)
+    parts[1].write_text(parts[1].read_text() + '{"text": "one more"}\n')
+    with pytest.raises(nd.InputError, match=r"part-01\.jsonl has changed since"):
+        kept_of_part(open_files([parts[1]]), found, "OUT", None)
+    with pytest.raises(nd.InputError, match=r"part-01\.jsonl has changed since"):
+        merged(folders, tmp_path / "again")

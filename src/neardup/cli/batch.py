@@ -13,6 +13,7 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
+from neardup.cli.parts import dedup_part
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
@@ -26,6 +27,7 @@ Options: TypeAlias = DedupOptions | GroupOptions
 Writing: TypeAlias = Options | MergeOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
+_WITH_MERGED = frozenset({"inputs", "merged", "out", "dry_run", "json", "overwrite"})
 _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
 
 
@@ -34,10 +36,16 @@ def dedup(options: DedupOptions) -> int:
 
     At least one document of each group stays, unless people decided otherwise: with --decisions the
     groups follow the decisions of a review, and with --from a reviewed result is written as people
-    left it, without comparing again.
+    left it, without comparing again. With --merged the rows of one part are written that the merged
+    result of all parts keeps.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
+    if options.merged is not None:
+        allowed = "-o, --dry-run, --json and"
+        _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
+        refuse_unusable_out(options)
+        return dedup_part(options, options.merged)
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
@@ -136,16 +144,18 @@ def _review(options: Options) -> ReviewedResult | None:
     return reviewed(options.decisions)
 
 
-def _refuse_options_besides(explicit: frozenset[str], record: type, allowed: frozenset[str], named: str) -> None:
-    """Raise SettingError for options that are not ``allowed`` with --from; ``named`` are those for the message."""
+def _refuse_options_besides(
+    explicit: frozenset[str], record: type, allowed: frozenset[str], named: str, option: str = "--from"
+) -> None:
+    """Raise SettingError for options that are not ``allowed`` with ``option``; ``named`` are for the message."""
     known = options_of(record)
     spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
     others = [spelled for name, spelled in spelling.items() if name in explicit - allowed]
     if others:
         raise SettingError(
-            f"{', '.join(others)} cannot be given together with --from",
-            f"With --from only {named} --overwrite",
-            "Leave it out, or leave out --from and read the documents again",
+            f"{', '.join(others)} cannot be given together with {option}",
+            f"With {option} only {named} --overwrite",
+            f"Leave it out, or leave out {option} and read the documents again",
         )
 
 
