@@ -13,7 +13,7 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
-from neardup.cli.parts import dedup_part
+from neardup.cli.parts import dedup_against, dedup_part, saved_parts
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
@@ -49,7 +49,12 @@ def dedup(options: DedupOptions) -> int:
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
-        return _run("annotate" if options.annotate else "dedup", options)
+        action: Action = "annotate" if options.annotate else "dedup"
+        parts = saved_parts(options)
+        if not parts:
+            return _run(action, options)
+        refuse_unusable_out(options)
+        return tell(dedup_against(action, options, parts), options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
     refuse_unusable_out(options)
     return tell(_final(options.stored, options), options)

@@ -32,7 +32,9 @@ class DedupOptions:
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
-    against: list[str] = shared.AGAINST.field()
+    against: list[str] = replace(
+        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+    ).field()
     ignore: list[str] = shared.IGNORE.field()
     decisions: Path | None = option(
         "--decisions",
@@ -57,6 +59,13 @@ class DedupOptions:
         "Compare nothing: the input is a part whose fingerprints were merged into the result in this folder; "
         "write the documents of the part that stay. Only with -o, --dry-run, --json and --overwrite.",
         "OUT",
+    )
+    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
+    update: Path | None = option(
+        "--update",
+        None,
+        "With fingerprints in --against: add the new documents to this folder of fingerprints as another part.",
+        "FP",
     )
     annotate: bool = option(
         "--annotate",

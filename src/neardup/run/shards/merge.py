@@ -45,17 +45,28 @@ def open_parts(
     return FingerprintedDocuments(parts, secret, inputs), parts[0].settings
 
 
-def all_fingerprints(names: Sequence[str | Path]) -> bool:
-    """Return whether the names are folders of fingerprints. Raises InputError if only some of them are."""
-    found = [is_fingerprints(Path(name)) for name in names]
+def parts_in(names: Sequence[str | Path]) -> list[Path]:
+    """Return the folders of fingerprints that the names refer to: themselves, or folders that hold parts.
+
+    Empty if the names refer to documents. Raises InputError if only some of them are fingerprints.
+    """
+    found = [parts_at(Path(name)) for name in names]
     if any(found) and not all(found):
-        other = names[found.index(False)]
+        other = names[found.index([])]
         raise InputError(
-            f"{other} is not a folder of fingerprints, and {names[found.index(True)]} is one",
+            f"{other} is not a folder of fingerprints, and others of the given names are",
             "Folders of fingerprints only, or documents only",
             "Fingerprint the documents first, or name documents only",
         )
-    return any(found)
+    return [folder for folders in found for folder in folders]
+
+
+def parts_at(path: Path) -> list[Path]:
+    """Return a folder of fingerprints itself, or the parts in a folder, by name; empty for anything else."""
+    if is_fingerprints(path) or not path.is_dir():
+        return [path] if is_fingerprints(path) else []
+    below = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    return below if any(map(is_fingerprints, below)) else []
 
 
 def with_settings(shared: Settings, asked: Mapping[str, Any]) -> Settings:

@@ -18,7 +18,9 @@ from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import ReadChunk, read_chunks
 from neardup.kernels.text.keyed import Key
+from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
+from neardup.run.shards.sorting import write_sorted_bands
 from neardup.runtime import Progress, Silent
 from neardup.settings import Settings
 from neardup.sketch.documents import simhash_words
@@ -62,16 +64,15 @@ def save_fingerprints(
         made.restrict(access_of(documents))
         with (progress or Silent()).stage("fingerprint", documents.size_bytes, "bytes") as advance:
             for read in read_chunks(corpus, slots):
-                made.add(_saved(read, corpus.key))
+                made.add(saved_form(read, corpus.key))
                 documents_read, rejected = documents_read + len(read.units), rejected + len(read.problems)
                 advance(read.bytes_read)
-        made.finish(
-            _input(documents, columns, settings), places_of(documents, columns.text, columns.id, reference=False)
-        )
+        complete(made, documents, columns, settings)
     return Fingerprinted(folder, documents_read, rejected, columns.notes)
 
 
-def _saved(read: ReadChunk, key: Key) -> SavedChunk:
+def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
+    """Return the fingerprints of a chunk as they are saved: with seals in place of stream keys."""
     return SavedChunk(
         index=read.index,
         source=read.source,
@@ -91,8 +92,27 @@ def _saved(read: ReadChunk, key: Key) -> SavedChunk:
     )
 
 
-def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
+def complete(made: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:
+    """Sort the keys of all added chunks, and write the rest of the folder."""
+    if not simhash_words(settings):
+        asked = settings.search
+        write_sorted_bands(made, plan(asked.threshold, asked.recall, settings.sketch.slots))
+    made.finish(
+        _input(documents, columns, settings), places_of(documents, columns.text, columns.id, reference=False)
+    )
+
+
+def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
+    """Return the files of documents, with their names beside other parts."""
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
+    name = documents.names[0] if documents.format == "text" else ""
+    return tuple(
+        SavedSource(file.name, _full(file, documents, name), file.path, file.size, file.partition)
+        for file in sources
+    )
+
+
+def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
     used = {columns.text, columns.id, *asked_columns(settings)}
     name = documents.names[0] if documents.format == "text" else ""
     found = documents.findings
@@ -105,10 +125,7 @@ def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedIn
         id=columns.id,
         id_guessed=columns.id_guessed,
         size_bytes=documents.size_bytes,
-        sources=tuple(
-            SavedSource(file.name, _full(file, documents, name), file.path, file.size, file.partition)
-            for file in sources
-        ),
+        sources=saved_sources(documents),
         notes=columns.notes,
         aside=tuple((item.name, item.why) for item in found.aside),
         encodings={
