@@ -37,7 +37,7 @@ from neardup.io.fingerprints.records import (
 from neardup.io.fingerprints.scanning import read_seals, read_slots
 from neardup.io.fingerprints.writing import sealed_manifest
 from neardup.io.readers.base import Problem
-from neardup.io.readers.digests import digest_of_file
+from neardup.io.readers.digests import digest_of_file, open_regular
 from neardup.io.readers.manifest import read_regular
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s
@@ -142,7 +142,7 @@ class SavedFingerprints:
             try:
                 batches = [reader.get_batch(number) for reader in readers]
                 for batch in batches:
-                    batch.validate(full=not whole)
+                    batch.validate(full=True)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise self.unusable(f"chunk {number:,} cannot be used: {error}") from error
             if {batch.num_rows for batch in batches} != {described["rows"]}:
@@ -249,15 +249,33 @@ class SavedFingerprints:
             raise self.unusable(f"{name} has been changed: its size or its content is another")
         return path
 
-    def _open(self, name: str, *, whole: bool = True) -> Any:
+    def _whole(self, name: str) -> Path:
+        """Return the path of a file after comparing its digest; it is not held in memory."""
+        written, path = self.manifest.files[name], self.folder / name
         try:
-            file = pa.BufferReader(self._bytes(name)) if whole else pa.OSFile(str(self.checked(name)))
-            return pa.ipc.open_file(file)
+            with open_regular(str(path)) as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+        except OSError as error:
+            raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
+        if not same:
+            raise self.unusable(f"{name} has been changed: its SHA-256 is another")
+        return path
+
+    def _open(self, name: str, *, whole: bool = True) -> Any:
+        """Open a file batch by batch, after comparing all of it or a sample."""
+        path = self._whole(name) if whole else self.checked(name)
+        try:
+            return pa.ipc.open_file(pa.OSFile(str(path)))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self.unusable(f"{name} cannot be used: {error}") from error
 
     def _table(self, name: str) -> pa.Table:
-        return self._open(name).read_all()
+        try:
+            table = pa.ipc.open_file(pa.BufferReader(self._bytes(name))).read_all()
+            table.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self.unusable(f"{name} cannot be used: {error}") from error
+        return table
 
     def _require_schema(self, name: str, found: pa.Schema, expected: pa.Schema) -> None:
         if not found.equals(expected):
