@@ -17,12 +17,11 @@ import neardup as nd
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.writers import OutputFolder
 from neardup.run.find import run
-from neardup.run.found import Found, write_result
+from neardup.run.found import Found
 from neardup.run.save import save
 from neardup.run.shards.growing import find_against, read_documents
 from neardup.run.shards.kept import kept_of_part
-from neardup.run.shards.merge import merge, open_parts, with_settings
-from neardup.run.shards.part import save_fingerprints
+from neardup.run.shards.merge import open_parts, with_settings
 from neardup.runtime import Silent
 from support import shared_data
 
@@ -80,25 +79,21 @@ def split(rows: list[dict[str, Any]], cuts: Sequence[int], folder: Path, format:
     ]
 
 
-def fingerprinted(parts: Sequence[Path], out: Path, id: str | None = None, **settings: Any) -> list[Path]:
-    chosen = nd.Settings.of(**settings)
+def fingerprinted(parts: Sequence[Path], out: Path, **settings: Any) -> list[Path]:
     for part in reversed(parts):  # in any order
-        documents = open_files([part], reading=chosen.reading)
-        save_fingerprints(documents, choose_columns(documents, None, id), chosen, out / part.name)
+        nd.fingerprint_part(part, out / part.name, **settings)
     return [out / part.name for part in parts]
 
 
-def merged(folders: Sequence[Path], out: Path, inputs: Sequence[Path] = (), **asked: Any) -> dict[str, bytes]:
-    documents, shared = open_parts(folders, inputs=inputs)
-    with OutputFolder(out) as folder:
-        write_result(merge(documents, with_settings(shared, asked)).found, folder)
+def merged(folders: Sequence[Path], out: Path, **asked: Any) -> dict[str, bytes]:
+    nd.merge(folders, **asked).save(out)
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
-def in_one_run(parts: Sequence[Path], out: Path, id: str | None = None, **settings: Any) -> dict[str, bytes]:
+def in_one_run(parts: Sequence[Path], out: Path, **settings: Any) -> dict[str, bytes]:
     chosen = nd.Settings.of(**settings)
     documents = open_files(list(parts), reading=chosen.reading)
-    outcome = run(documents, choose_columns(documents, None, id), chosen, None, Silent(), "dedup")
+    outcome = run(documents, choose_columns(documents, None, None), chosen, None, Silent(), "dedup")
     save(outcome, out, action="dedup")
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
@@ -116,7 +111,6 @@ def require_same_tables(one: dict[str, bytes], other: dict[str, bytes]) -> None:
 CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
     "lsh": ("jsonl", (100, 101, 300), {"method": "lsh"}),
     "exact": ("parquet", (250,), {"method": "exact", "threshold": 0.5}),
-    "one part": ("parquet", (), {"threshold": 0.7}),
     "text": ("folder", (100, 333), {"threshold": 0.6, "method": "lsh"}),
     "simhash": ("csv", (77, 300), {"sketch": "simhash", "threshold": 0.7}),
     "columns": ("csv", (200,), {"keep": ("max:score", "longest"), "within": ("lang",), "threshold": 0.6}),

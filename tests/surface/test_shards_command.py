@@ -11,6 +11,7 @@ import pytest
 
 from support.command_line import Run
 from support.made_texts import Writer
+from support.paths import DOCS
 
 TEXTS = {name: " ".join(Writer(seed=number).words(90)) for number, name in enumerate(("a", "b", "c", "d"))}
 
@@ -118,3 +119,16 @@ def test_texts_that_have_moved_are_named(day: Path, run: Run) -> None:
     assert "one.jsonl of the part FP/one is not there" in " ".join(refused.err.split())
     assert run("merge", "FP", "-o", "m", "--inputs", "away").status == 0
     assert (day / "m" / "groups.parquet").read_bytes() == (day / "out" / "groups.parquet").read_bytes()
+
+
+def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    write(tmp_path / "parts" / "00.jsonl", {"a": TEXTS["a"], "b": TEXTS["b"]})
+    write(tmp_path / "parts" / "01.jsonl", {"a2": TEXTS["a"]})
+    guide = (DOCS / "howto" / "shards.md").read_text(encoding="utf-8")
+    commands = [line.partition("#")[0].split()[1:] for line in guide.split("```")[1].strip().splitlines()]
+    assert [command[0] for command in commands] == [*["fingerprint"] * 2, "merge", *["dedup"] * 2]
+    for command in commands:
+        assert run(*command).status == 0
+    assert (kept("kept/00"), kept("kept/01")) == (["a", "b"], [])

@@ -81,7 +81,7 @@ def merge(options: MergeOptions) -> int:
     from neardup.io.writers import OutputFolder, common_access
     from neardup.run.found import write_result
     from neardup.run.shards.growing import name_parts
-    from neardup.run.shards.merge import merge as merged
+    from neardup.run.shards.merge import merge_opened as merged
     from neardup.run.shards.merge import open_parts, parts_at, with_settings
 
     refuse_unusable_out(options)

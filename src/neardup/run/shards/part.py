@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from neardup.errors import SettingError
 from neardup.io.fingerprints.keys import key_file, read_secret, shared_secret
 from neardup.io.fingerprints.records import SavedChunk, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.writing import FingerprintFolder
+from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.places import places_of
@@ -30,12 +33,38 @@ from neardup.text.sealing import sealed
 
 @dataclass(frozen=True)
 class Fingerprinted:
-    """A part whose fingerprints were saved: its folder, and the numbers of its documents."""
+    """A part whose fingerprints were saved: its folder, the numbers of its rows, and remarks of its reader."""
 
     folder: Path
     documents: int
     rejected: int
     notes: tuple[str, ...]
+
+
+def fingerprint_part(
+    inputs: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    key: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Fingerprinted:
+    """Fingerprint files, one part of the documents of a run, into the folder ``out`` for :func:`merge`.
+
+    ``text`` and ``id`` name columns. ``key`` is the key file that all parts share; by default one beside the
+    folder, which the first part makes. ``settings`` are those of :data:`neardup.settings.FIELDS`. Raises
+    InputError, OutputError and SettingError.
+    """
+    chosen = Settings.of(**settings)
+    names = [inputs] if isinstance(inputs, str | Path) else list(inputs)
+    documents = open_files(names, reading=chosen.reading)
+    columns, file = choose_columns(documents, text, id), None if key is None else Path(key)
+    return save_fingerprints(
+        documents, columns, chosen, Path(out), key=file, overwrite=overwrite, progress=progress
+    )
 
 
 def save_fingerprints(
