@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.readers.base import Chunk, Documents
+from neardup.io.writers.scratch import Scratch
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map
@@ -73,7 +74,7 @@ class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
     ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
-    do not count.
+    do not count. ``scratch`` is the room on disk of a run with a memory limit.
     """
 
     parts: tuple[Part, ...]
@@ -81,6 +82,7 @@ class Corpus:
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
+    scratch: Scratch | None = None
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
         """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.

@@ -17,12 +17,14 @@ from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
+from neardup.join.band_keys import SpilledBands, keys_of
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, most_held, sets_at
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
+from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
@@ -31,13 +33,15 @@ from neardup.sketch.documents import ShingleSets, sign, simhash_rows, simhash_wo
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 
 
-def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, Sketches]:
+def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | None = None) -> tuple[Rows, Sketches]:
     """Fingerprint every row; of exact copies only the first has a sketch.
 
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
-    too. If common shingles are left out later, the shingle sets are kept, as long as they fit.
+    too. Under a memory limit the keys of the bands of ``plan`` go to working files instead of the signatures. If
+    common shingles are left out later, the signatures are needed, and the shingle sets are kept, too, as long as
+    they fit.
     """
-    growing = _Growing(corpus)
+    growing = _Growing(corpus, plan if slots else None)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
     items = (
         (number, chunk)
@@ -45,14 +49,14 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, S
         for chunk in part.documents.chunks(None, part.columns)
     )
     with progress.stage("fingerprint", total, "bytes") as advance:
-        work = partial(_read_and_fingerprint, corpus, slots, growing.sets)
+        work = partial(_read_and_fingerprint, corpus, slots, growing)
         for read in ordered_map(work, items, corpus.settings.work.threads):
             growing.add(read)
             advance(read.bytes_read)
     return growing.finish(corpus)
 
 
-def _read_and_fingerprint(corpus: Corpus, slots: int, keeping: _KeptSets, item: tuple[int, Chunk]) -> _Read:
+def _read_and_fingerprint(corpus: Corpus, slots: int, growing: _Growing, item: tuple[int, Chunk]) -> _Read:
     number, chunk = item
     part, settings = corpus.parts[number], corpus.settings
     rows = chunk.read(part.columns)
@@ -73,7 +77,8 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, keeping: _KeptSets, item: 
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
-    sets = corpus.sets_of(texts, np.arange(len(texts))) if keeping.open else None
+    sets = corpus.sets_of(texts, np.arange(len(texts))) if growing.sets.open else None
+    spilled = growing.spilled
     return _Read(
         part=number,
         chunk=chunk,
@@ -82,7 +87,8 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, keeping: _KeptSets, item: 
         attachments=carried,
         units=units,
         keys=keys,
-        signatures=signatures,
+        signatures=signatures if spilled is None else signatures[:0],
+        bands=None if spilled is None else keys_of(signatures, spilled.plan),
         left=left,
         simhashes=simhashes,
         bytes=_lengths(texts),
@@ -134,7 +140,8 @@ class _Read:
     attachments: dict[int, tuple[Attachment, ...]]
     units: Int64s
     keys: UInt64s
-    signatures: UInt32s
+    signatures: UInt32s  # none if the keys of the ``bands`` are wanted instead
+    bands: UInt64s | None
     left: Int64s | None
     simhashes: UInt64s
     bytes: Int64s
@@ -189,8 +196,11 @@ class _KeptSets:
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, plan: Plan | None) -> None:
         self.sets = _KeptSets(corpus.settings)
+        self.spilled: SpilledBands | None = None
+        if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
+            self.spilled = SpilledBands(plan, corpus.scratch)
         self._pieces: list[CorpusChunk] = []
         self._one_empty = corpus.settings.keep.empty == "one"
         self._measure = corpus.settings.search.measure
@@ -222,7 +232,10 @@ class _Growing:
             self._left.append(read.left)
         if read.sets is not None:
             self.sets.add(read.sets, np.flatnonzero(stands), int(read.units[stands].sum()))
-        self._signatures.append(read.signatures[stands])
+        if self.spilled is None or read.bands is None:
+            self._signatures.append(read.signatures[stands])
+        else:
+            self.spilled.add(read.bands, np.flatnonzero(stands))
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
         self._columns.append((read.units, read.bytes))
@@ -272,12 +285,13 @@ class _Growing:
         simhashes, sets = np.concatenate([no_words, *self._simhashes]), self.sets.finish()
         if sets is not None:
             rows.sets("shingles").adopt(sets)
-        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets)
+        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets, keys=self.spilled)
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._keys):
             return
         size = max(rows, 2 * len(self._keys))
+        self._table = np.empty(0, np.int64)  # frees the old one
         keys, copy_of = np.empty((size, 2), np.uint64), np.empty(size, np.int64)
         keys[: self._rows], copy_of[: self._rows] = self._keys[: self._rows], self._copy_of[: self._rows]
         self._keys, self._copy_of = keys, copy_of
