@@ -117,7 +117,8 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
             with working_in(folder.target.parent):
-                outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
+                asked = (documents, columns, settings, against, progress, action)
+                outcome = run(*asked, ignore=ignore, review=review)
             found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
 
