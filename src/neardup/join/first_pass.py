@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
+from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.labels import digests, require_labels
@@ -18,7 +18,7 @@ from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.band_keys import SpilledBands, keys_of
-from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array
+from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, most_held, sets_at
@@ -31,6 +31,7 @@ from neardup.settings import Settings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
 from neardup.sketch.documents import ShingleSets, sign, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.text.sealing import sealed
 
 
 def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | None = None) -> tuple[Rows, Sketches]:
@@ -43,22 +44,68 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | Non
     """
     growing = _Growing(corpus, plan if slots else None)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
-    items = (
-        (number, chunk)
-        for number, part in enumerate(corpus.parts)
-        for chunk in part.documents.chunks(None, part.columns)
-    )
     with progress.stage("fingerprint", total, "bytes") as advance:
-        work = partial(_read_and_fingerprint, corpus, slots, growing)
-        for read in ordered_map(work, items, corpus.settings.work.threads):
+        for read in read_chunks(corpus, slots, growing.sets, growing.plan):
             growing.add(read)
             advance(read.bytes_read)
     return growing.finish(corpus)
 
 
-def _read_and_fingerprint(corpus: Corpus, slots: int, growing: _Growing, item: tuple[int, Chunk]) -> _Read:
+def read_chunks(
+    corpus: Corpus, slots: int, keeping: KeptSets | None = None, plan: Plan | None = None
+) -> Iterator[ReadChunk]:
+    """Yield the fingerprints of all chunks in order; documents with saved fingerprints are not read.
+
+    ``keeping`` says whether the shingle sets are wanted, too. With a ``plan``, the keys of its bands come instead
+    of signatures.
+    """
+    items = ((number, chunk) for number, part in enumerate(corpus.parts) for chunk in _chunks_of(part))
+    if corpus.has_saved and keeping is not None:
+        keeping.open = False  # the sets of the saved documents are not known
+
+    def work(item: tuple[int, Chunk | SavedChunk]) -> ReadChunk:
+        read = _read_and_fingerprint(corpus, slots, keeping, item)
+        return read if plan is None else read.with_bands(plan)
+
+    return ordered_map(work, items, corpus.settings.work.threads)
+
+
+def _chunks_of(part: Part) -> Iterator[Chunk | SavedChunk]:
+    saved = saved_in(part.documents)
+    return part.documents.chunks(None, part.columns) if saved is None else saved.fingerprints()
+
+
+def _recalled(number: int, part: Part, chunk: SavedChunk, slots: int) -> ReadChunk:
+    """The fingerprints of a saved chunk."""
+    return ReadChunk(
+        part=number,
+        index=chunk.index,
+        source=chunk.source,
+        row_numbers=chunk.row_numbers,
+        problems=chunk.problems,
+        attachments=chunk.attachments,
+        units=chunk.units,
+        keys=chunk.keys,
+        signatures=chunk.signatures[:, :slots],
+        left=None,
+        simhashes=chunk.simhashes,
+        bytes=chunk.bytes,
+        invalid=chunk.invalid,
+        nulls=chunk.nulls,
+        ids=chunk.ids if part.id else None,
+        extra={name: values for name, values in chunk.extra.items() if name in part.extra},
+        related=chunk.related,
+        sets=None,
+    )
+
+
+def _read_and_fingerprint(
+    corpus: Corpus, slots: int, keeping: KeptSets | None, item: tuple[int, Chunk | SavedChunk]
+) -> ReadChunk:
     number, chunk = item
     part, settings = corpus.parts[number], corpus.settings
+    if isinstance(chunk, SavedChunk):
+        return _recalled(number, part, chunk, slots)
     rows = chunk.read(part.columns)
     texts = one_array(rows.table.column(part.text))
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
@@ -74,21 +121,22 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, growing: _Growing, item: t
     for told in related:
         if len(told):
             keys ^= told
+    if corpus.has_saved:
+        keys = sealed(keys, corpus.key)
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
-    sets = corpus.sets_of(texts, np.arange(len(texts))) if growing.sets.open else None
-    spilled = growing.spilled
-    return _Read(
+    sets = corpus.sets_of(texts, np.arange(len(texts))) if keeping is not None and keeping.open else None
+    return ReadChunk(
         part=number,
-        chunk=chunk,
+        index=chunk.index,
+        source=chunk.source,
         row_numbers=rows.row_numbers,
         problems=rows.problems,
         attachments=carried,
         units=units,
         keys=keys,
-        signatures=signatures if spilled is None else signatures[:0],
-        bands=None if spilled is None else keys_of(signatures, spilled.plan),
+        signatures=signatures,
         left=left,
         simhashes=simhashes,
         bytes=_lengths(texts),
@@ -130,18 +178,18 @@ def something_left(left: Int64s, measure: str) -> Bools:
 
 
 @dataclass(frozen=True)
-class _Read:
+class ReadChunk:
     """One chunk, read and fingerprinted."""
 
     part: int
-    chunk: Chunk
+    index: int
+    source: str
     row_numbers: Int64s
     problems: Sequence[Problem]
     attachments: dict[int, tuple[Attachment, ...]]
     units: Int64s
     keys: UInt64s
     signatures: UInt32s  # none if the keys of the ``bands`` are wanted instead
-    bands: UInt64s | None
     left: Int64s | None
     simhashes: UInt64s
     bytes: Int64s
@@ -151,13 +199,19 @@ class _Read:
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
     sets: ShingleSets | None
+    bands: UInt64s | None = None
 
     @property
     def bytes_read(self) -> int:
+        """The size of the texts."""
         return int(self.bytes.sum())
 
+    def with_bands(self, plan: Plan) -> ReadChunk:
+        """The same with the keys of the bands of ``plan`` instead of signatures."""
+        return replace(self, signatures=self.signatures[:0], bands=keys_of(self.signatures, plan))
 
-class _KeptSets:
+
+class KeptSets:
     """The shingle sets of the documents read so far, while they fit; ``open`` says whether they do."""
 
     def __init__(self, settings: Settings) -> None:
@@ -197,10 +251,11 @@ class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
     def __init__(self, corpus: Corpus, plan: Plan | None) -> None:
-        self.sets = _KeptSets(corpus.settings)
+        self.sets = KeptSets(corpus.settings)
         self.spilled: SpilledBands | None = None
         if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
             self.spilled = SpilledBands(plan, corpus.scratch)
+        self.plan = None if self.spilled is None else plan
         self._pieces: list[CorpusChunk] = []
         self._one_empty = corpus.settings.keep.empty == "one"
         self._measure = corpus.settings.search.measure
@@ -220,7 +275,7 @@ class _Growing:
         self._columns: list[tuple[Int64s, Int64s]] = []
         self._invalid = self._nulls = self._rows = 0
 
-    def add(self, read: _Read) -> None:
+    def add(self, read: ReadChunk) -> None:
         """Add one chunk."""
         first, until = self._rows, self._rows + len(read.units)
         self._make_room(until)
@@ -239,7 +294,7 @@ class _Growing:
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
         self._columns.append((read.units, read.bytes))
-        self._pieces.append(CorpusChunk(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
+        self._pieces.append(CorpusChunk(read.part, read.index, read.source, first, read.row_numbers))
         if read.ids is not None:
             self._ids[read.part].append(read.ids)
         for name, values in read.extra.items():
@@ -252,7 +307,7 @@ class _Growing:
         self._nulls += read.nulls
         self._rows = until
 
-    def _take_problems(self, read: _Read) -> None:
+    def _take_problems(self, read: ReadChunk) -> None:
         if isinstance(read.problems, LineProblems):  # these are lines, never whole files
             self._problems.add(read.problems)
             return

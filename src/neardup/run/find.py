@@ -21,9 +21,8 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers import access_of
-from neardup.io.writers.scratch import Scratch
 from neardup.join.base_documents import BaseDocuments, open_base
-from neardup.join.corpus import Corpus, Part
+from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.evidence import Evidence
 from neardup.join.first_pass import fingerprint
@@ -125,9 +124,11 @@ def run(
     where ``scratch.working_in`` says.
     """
     stages = Stages(progress)
+    if settings.search.limit is not None:
+        return_large_arrays()
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus, base = with_base(_corpus(parts_of(documents, columns, settings, against), settings), ignore, stages)
+    corpus, base = with_base(Corpus.of(parts_of(documents, columns, settings, against), settings), ignore, stages)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages, bands)
     rows, sketches, base = with_common(rows, sketches, base, stages)
     keep, kept_by = settings.keep.keep, rows.extra
@@ -167,14 +168,6 @@ def run(
     access = access_of(documents, against, None if ignore is None else ignore.documents)
     tables = (pairs, of_groups, copies, told, rows.problems, missed, ranks, aside)
     return Outcome(Found(*tables, access, base.common, InputTexts(rows.corpus)), done)
-
-
-def _corpus(parts: tuple[Part, ...], settings: Settings) -> Corpus:
-    """The corpus, with room on disk if the memory is limited."""
-    if settings.search.limit is None:
-        return Corpus(parts, settings)
-    return_large_arrays()
-    return Corpus(parts, settings, scratch=Scratch())
 
 
 def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
