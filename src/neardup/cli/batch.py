@@ -114,6 +114,7 @@ def refuse_unusable_out(options: Writing) -> None:
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.scratch import working_in
     from neardup.join.base_documents import open_base
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
@@ -131,7 +132,9 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
+            with working_in(folder.target.parent):
+                asked = (documents, columns, settings, against, progress, action)
+                outcome = run(*asked, ignore=ignore, review=review)
             found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents
+from neardup.io.writers.scratch import Scratch
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map
@@ -90,7 +91,7 @@ class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
     ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
-    do not count.
+    do not count. ``scratch`` is the room on disk of a run with a memory limit.
     """
 
     parts: tuple[Part, ...]
@@ -98,12 +99,17 @@ class Corpus:
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
+    scratch: Scratch | None = None
 
     @classmethod
     def of(cls, parts: tuple[Part, ...], settings: Settings) -> Corpus:
-        """Return the corpus of these inputs, under the key of their saved fingerprints or a new one."""
+        """Return the corpus of these inputs, under the key of their saved fingerprints or a new one.
+
+        With a memory limit it has room on disk.
+        """
         saved = next(filter(None, (saved_in(part.documents) for part in parts)), None)
-        return cls(parts, settings) if saved is None else cls(parts, settings, saved.key)
+        scratch = None if settings.search.limit is None else Scratch()
+        return cls(parts, settings, new_key() if saved is None else saved.key, scratch=scratch)
 
     @property
     def has_saved(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,14 @@ from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
+from neardup.join.band_keys import SpilledBands, keys_of
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, most_held, sets_at
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
+from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import Settings
@@ -33,30 +34,39 @@ from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sealing import sealed
 
 
-def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, Sketches]:
+def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | None = None) -> tuple[Rows, Sketches]:
     """Fingerprint every row; of exact copies only the first has a sketch.
 
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
-    too. If common shingles are left out later, the shingle sets are kept, as long as they fit.
+    too. Under a memory limit the keys of the bands of ``plan`` go to working files instead of the signatures. If
+    common shingles are left out later, the signatures are needed, and the shingle sets are kept, too, as long as
+    they fit.
     """
-    growing = _Growing(corpus)
+    growing = _Growing(corpus, plan if slots else None)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
     with progress.stage("fingerprint", total, "bytes") as advance:
-        for read in read_chunks(corpus, slots, growing.sets):
+        for read in read_chunks(corpus, slots, growing.sets, growing.plan):
             growing.add(read)
             advance(read.bytes_read)
     return growing.finish(corpus)
 
 
-def read_chunks(corpus: Corpus, slots: int, keeping: KeptSets | None = None) -> Iterator[ReadChunk]:
+def read_chunks(
+    corpus: Corpus, slots: int, keeping: KeptSets | None = None, plan: Plan | None = None
+) -> Iterator[ReadChunk]:
     """Yield the fingerprints of all chunks in order; documents with saved fingerprints are not read.
 
-    ``keeping`` says whether the shingle sets are wanted, too.
+    ``keeping`` says whether the shingle sets are wanted, too. With a ``plan``, the keys of its bands come instead
+    of signatures.
     """
     items = ((number, chunk) for number, part in enumerate(corpus.parts) for chunk in _chunks_of(part))
     if corpus.has_saved and keeping is not None:
         keeping.open = False  # the sets of the saved documents are not known
-    work = partial(_read_and_fingerprint, corpus, slots, keeping)
+
+    def work(item: tuple[int, Chunk | SavedChunk]) -> ReadChunk:
+        read = _read_and_fingerprint(corpus, slots, keeping, item)
+        return read if plan is None else read.with_bands(plan)
+
     return ordered_map(work, items, corpus.settings.work.threads)
 
 
@@ -179,7 +189,7 @@ class ReadChunk:
     attachments: dict[int, tuple[Attachment, ...]]
     units: Int64s
     keys: UInt64s
-    signatures: UInt32s
+    signatures: UInt32s  # none if the keys of the ``bands`` are wanted instead
     left: Int64s | None
     simhashes: UInt64s
     bytes: Int64s
@@ -189,11 +199,16 @@ class ReadChunk:
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
     sets: ShingleSets | None
+    bands: UInt64s | None = None
 
     @property
     def bytes_read(self) -> int:
         """The size of the texts."""
         return int(self.bytes.sum())
+
+    def with_bands(self, plan: Plan) -> ReadChunk:
+        """The same with the keys of the bands of ``plan`` instead of signatures."""
+        return replace(self, signatures=self.signatures[:0], bands=keys_of(self.signatures, plan))
 
 
 class KeptSets:
@@ -235,8 +250,12 @@ class KeptSets:
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, plan: Plan | None) -> None:
         self.sets = KeptSets(corpus.settings)
+        self.spilled: SpilledBands | None = None
+        if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
+            self.spilled = SpilledBands(plan, corpus.scratch)
+        self.plan = None if self.spilled is None else plan
         self._pieces: list[CorpusChunk] = []
         self._one_empty = corpus.settings.keep.empty == "one"
         self._measure = corpus.settings.search.measure
@@ -268,7 +287,10 @@ class _Growing:
             self._left.append(read.left)
         if read.sets is not None:
             self.sets.add(read.sets, np.flatnonzero(stands), int(read.units[stands].sum()))
-        self._signatures.append(read.signatures[stands])
+        if self.spilled is None or read.bands is None:
+            self._signatures.append(read.signatures[stands])
+        else:
+            self.spilled.add(read.bands, np.flatnonzero(stands))
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
         self._columns.append((read.units, read.bytes))
@@ -318,12 +340,13 @@ class _Growing:
         simhashes, sets = np.concatenate([no_words, *self._simhashes]), self.sets.finish()
         if sets is not None:
             rows.sets("shingles").adopt(sets)
-        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets)
+        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets, keys=self.spilled)
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._keys):
             return
         size = max(rows, 2 * len(self._keys))
+        self._table = np.empty(0, np.int64)  # frees the old one
         keys, copy_of = np.empty((size, 2), np.uint64), np.empty(size, np.int64)
         keys[: self._rows], copy_of[: self._rows] = self._keys[: self._rows], self._copy_of[: self._rows]
         self._keys, self._copy_of = keys, copy_of

@@ -92,8 +92,8 @@ def choose(search: SearchSettings, shingles: int) -> Choice:
         return choice
     if not MEASURES[search.measure].by_lsh:
         return replace(choice, method="exact", why=f"LSH finds no pairs by their {search.measure}")
-    needed, allowed = size(choice.memory), size(round(search.memory * 1e9))
-    if choice.memory <= search.memory * 1e9:
+    needed, allowed = size(choice.memory), size(search.join_bytes)
+    if choice.memory <= search.join_bytes:
         return replace(choice, method="exact", why=f"an exact join takes {needed} at most, {allowed} are allowed")
     return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
 

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.join.band_keys import SignatureBands
 from neardup.join.closing import close
 from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
@@ -17,6 +16,7 @@ from neardup.join.exact_candidates import join_everything
 from neardup.join.lsh_candidates import candidates
 from neardup.join.method import Choice
 from neardup.join.missing import missing_outside
+from neardup.join.portions import bands_at_once, merged_pairs
 from neardup.join.prefix_join import Joined, joined
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets
@@ -41,10 +41,12 @@ class LshSearch:
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose the pairs that agree in a band."""
-        threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
-            keys = SignatureBands(sketches.signatures, self.plan)
-            proposed = candidates(keys, len(self.plan.bands), first_new, threads, advance, rows.related)
+            keys, bands = sketches.bands(self.plan), len(self.plan.bands)
+            threads, parts = bands_at_once(len(keys), rows.settings)
+            most = merged_pairs(rows.settings)
+            first_new = rows.first_new_document
+            proposed = candidates(keys, bands, first_new, threads, advance, rows.related, parts, most)
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
