@@ -110,6 +110,7 @@ def require_same_tables(one: dict[str, bytes], other: dict[str, bytes]) -> None:
 
 CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
     "lsh": ("jsonl", (100, 101, 300), {"method": "lsh"}),
+    "limit": ("jsonl", (200,), {"method": "lsh", "memory": 0.05, "threshold": 0.6}),
     "exact": ("parquet", (250,), {"method": "exact", "threshold": 0.5}),
     "text": ("folder", (100, 333), {"threshold": 0.6, "method": "lsh"}),
     "simhash": ("csv", (77, 300), {"sketch": "simhash", "threshold": 0.7}),

@@ -79,6 +79,7 @@ def merge(options: MergeOptions) -> int:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.scratch import working_in
     from neardup.run.found import write_result
     from neardup.run.shards.growing import name_parts
     from neardup.run.shards.merge import merge_opened as merged
@@ -93,7 +94,8 @@ def merge(options: MergeOptions) -> int:
             return tell(merged(documents, settings, progress).found, options)
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(folders))
-            outcome = merged(documents, settings, progress)
+            with working_in(folder.target.parent):
+                outcome = merged(documents, settings, progress)
             found = outcome.found
             write_result(found, folder, store_texts=options.store_texts)
         if options.name_groups:

@@ -105,9 +105,9 @@ class ReadDocuments:
         """Yield the chunks of the documents."""
         return self.documents.chunks(wanted, columns)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open the writer of kept rows."""
-        return self.documents.sink(folder, extra)
+        return self.documents.sink(folder, extra, threads)
 
 
 def read_documents(
