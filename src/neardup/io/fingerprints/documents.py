@@ -319,13 +319,20 @@ class _Part:
             "Fingerprint this part again, and merge again",
         )
 
+    @cached_property
+    def _places_now(self) -> dict[str, list[str]]:
+        """The paths of the named inputs, by their names and by the last parts of these."""
+        found: dict[str, list[str]] = {}
+        for source in find_files(self._inputs).sources:
+            for name in {source.name, os.path.basename(source.name)}:
+                found.setdefault(name, []).append(source.path)
+        return found
+
     def _moved(self, source: Source) -> str:
-        places = find_files(self._inputs).sources
         last = os.path.basename(source.name)
-        same = [found for found in places if found.name == source.name]
-        same = same or [found for found in places if os.path.basename(found.name) == last]
+        same = self._places_now.get(source.name) or self._places_now.get(last, [])
         if len(same) == 1:
-            return same[0].path
+            return same[0]
         if not same:  # the other parts may be among the named places, this one where it was
             return source.path
         raise InputError(
