@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.io.writers.scratch import Scratch
 from neardup.join.band_keys import SignatureBands
 from neardup.join.closing import close
 from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
 from neardup.join.exact_candidates import join_everything
+from neardup.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.join.lsh_candidates import candidates
-from neardup.join.method import Choice
+from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
 from neardup.join.prefix_join import Joined, joined
 from neardup.join.rows import Rows, Sketches
@@ -83,8 +85,10 @@ class ExactSearch:
     plan: Plan
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
-        """Propose no pairs, and prepare the exact join of all documents."""
+        """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
+        if surely_exact(rows.settings.search) and self.choice.memory > join_room(rows.settings.search):
+            return Proposal(self.choice, self.plan, everything, parts=_in_parts(rows, progress))
         made, sets = _joined(everything.hub, rows, progress)
         if made is None:
             return Proposal(self.choice, self.plan, everything)
@@ -99,6 +103,7 @@ class ExactSearch:
             VERIFIED.empty_table(),
             proposal.index,
             proposal.sets,
+            parts=proposal.parts,
         )
 
 
@@ -161,6 +166,21 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         in_buckets=proposed.hub,
         held=verified,
     )
+
+
+def _in_parts(rows: Rows, progress: Progress) -> ExactParts:
+    """The exact join of all documents in parts."""
+    settings = rows.settings
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    asked = Join(
+        criterion_of(settings.search),
+        rows.related,
+        rows.first_new_document,
+        join_room(settings.search),
+        settings.work.threads,
+    )
+    with progress.stage("join", 2 * store.documents, "documents") as advance:
+        return exact_parts(store, asked, Scratch(), advance)
 
 
 def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[Joined | None, DocumentSets | None]:
