@@ -10,17 +10,17 @@ larger than the room is joined alone, in as much memory as it takes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.criterion import takes_any_subset
+from neardup.join.filed_sets import FiledSets
 from neardup.join.method import BYTES_A_SHINGLE
 from neardup.join.prefix_join import Prefixes, Repeats, joined_sets, no_marks, prefixes_of, with_hosts
 from neardup.join.related import Related
-from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.families import Outlines, PrefixLists, unite_met
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -29,6 +29,7 @@ from neardup.kernels.sets import Criterion
 from neardup.kernels.sorting import equal_groups
 from neardup.kernels.union_find import best_of_tree
 from neardup.runtime import Advance
+from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int32s, Int64s, UInt64s
 
 _ENTRY_BYTES = 64
@@ -62,64 +63,55 @@ class Join:
 class ExactParts:
     """All documents of a join that may have a partner, ``parts`` by part: ascending numbers, whole families.
 
-    ``held`` keeps the sets open for the stages that ask for an index.
+    The ``sets`` of all documents are in a working file.
     """
 
     asked: Join
-    store: ShingleStore
+    sets: FiledSets
     parts: tuple[Int64s, ...]
-    held: ExitStack = field(default_factory=ExitStack)
 
     def indexes(self) -> Iterator[tuple[Int64s, PrefixIndex]]:
         """Yield the documents of each part, and their index, which numbers them from 0."""
         for documents in self.parts:
-            sets = self.store.get(documents).only(documents).sets
             alone, related = np.arange(len(documents)), self.asked.related.of(documents)
-            found = DocumentSets(alone, sets)
-            del sets
+            found = DocumentSets(alone, self.sets.load(documents).sets)
             made = joined_sets(alone, len(alone), found, self.asked.criterion, self.asked.threads, related)
             del found
             yield documents, made.hubs
 
 
-def exact_parts(store: ShingleStore, asked: Join, scratch: Scratch, advance: Advance) -> ExactParts:
-    """Find the families of all documents of ``store``, and share them out in parts that fit the room.
+def exact_parts(sets: FiledSets, asked: Join, scratch: Scratch, advance: Advance) -> ExactParts:
+    """Find the families of all documents, and share them out in parts that fit the room.
 
     ``advance`` is called with numbers of documents, twice for each. ``scratch`` holds the entries of prefixes.
     """
-    held = ExitStack()
-    held.enter_context(store.hold(np.arange(store.documents)))
-    repeats, sizes = _counted(store, asked, advance)
-    listed = _Listed(store, asked, sizes, scratch)
+    repeats, sizes = _counted(sets, asked, advance), np.diff(sets.offsets)
+    listed = _Listed(sets, asked, scratch)
     listed.fill(repeats, advance)
     del repeats
-    parent = np.arange(store.documents)
+    parent = np.arange(len(sets))
     most = max(1, asked.room // _ENTRY_BYTES)
     for lists in listed.lists(most):
         unite_met(lists, listed.outlines, asked.criterion, asked.first_new, _MOST_TRIES, parent)
-    family: Int64s = best_of_tree(parent, np.arange(store.documents))
-    return ExactParts(asked, store, tuple(_shared_out(family, sizes, asked.room // BYTES_A_SHINGLE)), held)
+    family: Int64s = best_of_tree(parent, np.arange(len(sets)))
+    return ExactParts(asked, sets, tuple(_shared_out(family, sizes, asked.room // BYTES_A_SHINGLE)))
 
 
-def _counted(store: ShingleStore, asked: Join, advance: Advance) -> tuple[Repeats, Int64s]:
-    """How often shingles occur again, and the size of each set."""
-    total = int(store.bound(np.arange(store.documents)).sum())
+def _counted(filed: FiledSets, asked: Join, advance: Advance) -> Repeats:
+    """How often shingles occur again."""
     most = max(16, (asked.room // (2 * _CELL_BYTES)).bit_length() - 1)
-    repeats = Repeats(min(most, max(16, total.bit_length())), asked.threads)
-    sizes = [np.empty(0, np.int64)]
-    for block in _blocks(store, asked):
-        sets = store.get(block).only(block).sets
+    repeats = Repeats(min(most, max(16, int(filed.offsets[-1]).bit_length())), asked.threads)
+    for _, sets in filed.ranges(_at_once(asked)):
         repeats.add(sets.hashes, sets.offsets[:-1], sets.sizes)
-        sizes.append(sets.sizes)
-        advance(len(block))
-    return repeats, np.concatenate(sizes)
+        advance(len(sets.sizes))
+    return repeats
 
 
 class _Listed:
     """Documents under the shingles of their prefixes, in working files by hash; and their outlines."""
 
-    def __init__(self, store: ShingleStore, asked: Join, sizes: Int64s, scratch: Scratch) -> None:
-        self._store, self._asked = store, asked
+    def __init__(self, sets: FiledSets, asked: Join, scratch: Scratch) -> None:
+        self._sets, self._asked, sizes = sets, asked, np.diff(sets.offsets)
         begin, across = parity_words(sizes), asked.related.across
         largest, words = np.zeros(len(sizes), np.int64), np.zeros(begin[-1], np.uint64)
         self.outlines = Outlines(sizes, largest, words, begin, across)
@@ -133,12 +125,11 @@ class _Listed:
         any_subset = takes_any_subset(self._asked.criterion.measure)
         marked = no_marks(int(self.outlines.sizes.sum()) >> 2) if any_subset else None
         if marked is not None:
-            for block in _blocks(self._store, self._asked):
-                kernels.mark_entries(self._prefixes(block, repeats, None)[0].entries, marked)
-        for block in _blocks(self._store, self._asked):
-            prefixes, reach = self._prefixes(block, repeats, marked)
-            self._write(prefixes, reach, int(block[0]))
-            advance(len(block))
+            for first, sets in self._sets.ranges(_at_once(self._asked)):
+                kernels.mark_entries(self._prefixes(first, sets, repeats, None)[0].entries, marked)
+        for first, sets in self._sets.ranges(_at_once(self._asked)):
+            self._write(*self._prefixes(first, sets, repeats, marked), first)
+            advance(len(sets.sizes))
 
     def lists(self, most: int) -> Iterator[PrefixLists]:
         """Yield the lists of shingles that several documents share, of at most ``most`` entries at a time."""
@@ -152,11 +143,15 @@ class _Listed:
                 waiting = []
                 yield _lists_of(entries, self._number)
 
-    def _prefixes(self, block: Int64s, repeats: Repeats, marked: UInt64s | None) -> tuple[Prefixes, Int32s]:
-        """The prefixes of a block, owners numbered from 0, and the reach of each entry; fill its outlines."""
-        sets, asked = self._store.get(block).only(block).sets, self._asked
-        starts, sizes, first = sets.offsets[:-1], sets.sizes, int(block[0])
-        outlines, until = self.outlines, first + len(block)
+    def _prefixes(
+        self, first: int, sets: ShingleSets, repeats: Repeats, marked: UInt64s | None
+    ) -> tuple[Prefixes, Int32s]:
+        """The prefixes of documents from ``first`` on, owners numbered from 0, and the reach of each entry.
+
+        Fills the outlines of these documents.
+        """
+        starts, sizes, asked = sets.offsets[:-1], sets.sizes, self._asked
+        outlines, until = self.outlines, first + len(sizes)
         found = prefixes_of(sets.hashes, starts, sizes, repeats.cells, asked.criterion, asked.threads)
         prefixes, reach, outlines.largest[first:until] = found
         if marked is not None:
@@ -196,12 +191,9 @@ def _lists_of(entries: Entries, number: Int32s) -> PrefixLists:
     return PrefixLists(np.ascontiguousarray(chosen["owner"]), np.abs(reach), inside, first)
 
 
-def _blocks(store: ShingleStore, asked: Join) -> Iterator[Int64s]:
-    """Yield all documents in ranges whose sets take about an eighth of the room."""
-    most = max(1, asked.room // (8 * 8))
-    block = np.cumsum(store.bound(np.arange(store.documents))) // most
-    if len(block):
-        yield from np.split(np.arange(store.documents), np.flatnonzero(np.diff(block)) + 1)
+def _at_once(asked: Join) -> int:
+    """The shingles that are read at a time: an eighth of the room."""
+    return max(1, asked.room // (8 * 8))
 
 
 def _shared_out(family: Int64s, sizes: Int64s, most: int) -> Iterator[Int64s]:

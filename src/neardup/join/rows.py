@@ -13,6 +13,7 @@ from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
 from neardup.join.corpus import Corpus
+from neardup.join.filed_sets import FiledSets
 from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.text.keyed import Key
@@ -27,13 +28,14 @@ class Sketches:
 
     They are apart from the rows, because verification needs their memory: whoever holds them drops them. ``again``
     makes other signatures when they are needed. ``sets`` are the shingle sets of all documents, if a later stage
-    needs them and they fit.
+    needs them and they fit; ``filed`` are these sets in a working file if an exact join needs them and they do not.
     """
 
     blocks: tuple[UInt32s, ...]  # [m, slots]
     simhashes: UInt64s  # [documents, words]
     again: Callable[[], UInt32s] | None = None
     sets: DocumentSets | None = None
+    filed: FiledSets | None = None
 
     @property
     def signatures(self) -> tuple[UInt32s, ...]:

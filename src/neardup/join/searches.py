@@ -16,6 +16,7 @@ from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
 from neardup.join.exact_candidates import join_everything
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
+from neardup.join.filed_sets import FiledSets
 from neardup.join.lsh_candidates import candidates
 from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
@@ -88,7 +89,7 @@ class ExactSearch:
         """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
         if surely_exact(rows.settings.search) and self.choice.memory > join_room(rows.settings.search):
-            return Proposal(self.choice, self.plan, everything, parts=_in_parts(rows, progress))
+            return Proposal(self.choice, self.plan, everything, parts=_in_parts(rows, sketches.filed, progress))
         made, sets = _joined(everything.hub, rows, progress)
         if made is None:
             return Proposal(self.choice, self.plan, everything)
@@ -168,8 +169,8 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     )
 
 
-def _in_parts(rows: Rows, progress: Progress) -> ExactParts:
-    """The exact join of all documents in parts."""
+def _in_parts(rows: Rows, filed: FiledSets | None, progress: Progress) -> ExactParts:
+    """The exact join of all documents in parts; ``filed`` are their sets, if the first pass has made them."""
     settings = rows.settings
     store = rows.sets(MEASURES[settings.search.measure].features)
     asked = Join(
@@ -179,8 +180,11 @@ def _in_parts(rows: Rows, progress: Progress) -> ExactParts:
         join_room(settings.search),
         settings.work.threads,
     )
+    scratch = Scratch()
+    with progress.stage("shingles", store.documents, "documents"):
+        sets = FiledSets.of_store(store, scratch) if filed is None else filed
     with progress.stage("join", 2 * store.documents, "documents") as advance:
-        return exact_parts(store, asked, Scratch(), advance)
+        return exact_parts(sets, asked, scratch, advance)
 
 
 def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[Joined | None, DocumentSets | None]:

@@ -81,6 +81,10 @@ class ShingleStore:
         """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
         self._alive.append(ref(sets))
 
+    def passing(self, documents: Int64s) -> Iterator[ShingleSets]:
+        """Yield the sets of ``documents`` (ascending) chunk by chunk, in one pass over the texts; none are kept."""
+        return self._corpus.with_shingle_sets(self._unique[documents], lambda _, sets: sets, self._features)
+
     def bound(self, documents: Int64s) -> Int64s:
         """Upper bound for the number of shingles (or words, or tokens) of each of ``documents``."""
         return self._units[self._unique[documents]]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from hypothesis import strategies as st
 from neardup.errors import OutputError
 from neardup.io.writers.scratch import Scratch
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
+from neardup.join.filed_sets import FiledSets
 from neardup.join.prefix_join import HubSearch, pairs_of
 from neardup.join.related import EVERYONE
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
@@ -25,7 +24,6 @@ from neardup.kernels.join.prefix_index import FARTHEST
 from neardup.kernels.parities import differ_in_more, fill_parities, parity_words
 from neardup.kernels.sets import least_shared
 from neardup.kernels.union_find import best_of_tree
-from neardup.tables import Int64s
 from support import made_sets, reference_join
 
 MEASURES = {
@@ -38,31 +36,18 @@ ROOMS = st.sampled_from([64, 1000, 20_000, 10**8])
 Rows = list[tuple[int, ...]]
 
 
-class Store(made_sets.MadeStore):
-    """A store that counts how many documents it was asked for at a time."""
-
-    def __init__(self, sets: Sequence[set[int]]) -> None:
-        super().__init__(sets)
-        self.asked: list[int] = []
-
-    @property
-    def documents(self) -> int:
-        return len(self.sets.documents)
-
-    def bound(self, documents: Int64s) -> Int64s:
-        return self.sets.sets.sizes[documents]
-
-    def hold(self, documents: Int64s) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def get(self, documents: Int64s) -> Any:
-        self.asked.append(len(documents))
-        return super().get(documents)
+def filed(sets: Sequence[set[int]], scratch: Scratch) -> FiledSets:
+    """Return the sets in a file, written in two portions."""
+    made = FiledSets(scratch)
+    for part in (sets[: len(sets) // 2], sets[len(sets) // 2 :]):
+        hashes, _, sizes = made_sets.laid_out(part)
+        made.add(hashes, sizes)
+    return made
 
 
-def split(sets: Sequence[set[int]], join: Join) -> tuple[ExactParts, Store]:
-    store = Store(sets)
-    return exact_parts(store, join, Scratch(), lambda done: None), store  # type: ignore[arg-type]
+def split(sets: Sequence[set[int]], join: Join) -> ExactParts:
+    scratch = Scratch()
+    return exact_parts(filed(sets, scratch), join, scratch, lambda done: None)
 
 
 def joined(threshold: Fraction, measure: int = RESEMBLANCE, room: int = 64, first_new: int = 0) -> Join:
@@ -86,7 +71,7 @@ def pairs_in(parts: ExactParts) -> Rows:
 @given(sets=made_sets.collections(), threshold=st.sampled_from(made_sets.THRESHOLDS), room=ROOMS)
 @settings(deadline=None, max_examples=20)
 def test_the_parts_have_all_pairs(measure: int, sets: list[set[int]], threshold: Fraction, room: int) -> None:
-    parts, _ = split(sets, joined(threshold, measure, room))
+    parts = split(sets, joined(threshold, measure, room))
     inside = [int(document) for part in parts.parts for document in part]
     assert len(inside) == len(set(inside))
     assert all((np.diff(part) > 0).all() for part in parts.parts)
@@ -97,7 +82,7 @@ def test_the_parts_have_all_pairs(measure: int, sets: list[set[int]], threshold:
 @given(made_sets.collections(), st.integers(0, 8))
 @settings(deadline=None, max_examples=20)
 def test_pairs_of_two_reference_documents_are_left_out(sets: list[set[int]], first_new: int) -> None:
-    parts, _ = split(sets, joined(Fraction(1, 2), first_new=first_new))
+    parts = split(sets, joined(Fraction(1, 2), first_new=first_new))
     expected = reference_join.join(reference_join.sets_of_numbers(sets), MEASURES[RESEMBLANCE](Fraction(1, 2)))
     assert pairs_in(parts) == [row for row in expected.rows() if row[1] >= first_new]
 
@@ -105,10 +90,9 @@ def test_pairs_of_two_reference_documents_are_left_out(sets: list[set[int]], fir
 def test_documents_without_a_partner_are_in_no_part_and_parts_are_small() -> None:
     strangers = [set(range(1000 * k, 1000 * k + 20)) for k in range(50)]
     sets = [{hash_of(value) for value in values} for values in [*strangers, *strangers[:20]]]
-    parts, store = split(sets, joined(Fraction(4, 5), room=4000))
+    parts = split(sets, joined(Fraction(4, 5), room=4000))
     assert sorted(int(document) for part in parts.parts for document in part) == [*range(20), *range(50, 70)]
     assert len(parts.parts) > 2
-    assert max(store.asked) < 10  # blocks of documents, never all of them
     assert max(map(len, parts.parts)) <= 4000 // 16 // 20
 
 
@@ -163,4 +147,26 @@ def test_the_kernel_connects_as_its_twin_does(sets: list[set[int]], data: st.Dat
 
 def test_a_folder_without_room_for_working_files_is_named(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="missing"):
-        exact_parts(Store([{1, 2}]), joined(Fraction(1, 2)), Scratch(tmp_path / "missing"), lambda done: None)  # type: ignore[arg-type]
+        FiledSets(Scratch(tmp_path / "missing"))
+
+
+@given(made_sets.collections(), st.data())
+@settings(deadline=None, max_examples=30)
+def test_sets_in_a_file_are_the_same_sets(sets: list[set[int]], data: st.DataObject) -> None:
+    made = filed(sets, Scratch())
+    assert len(made) == len(sets)
+    wanted = [d for d in range(len(sets)) if data.draw(st.booleans())]
+    found = made.load(np.array(wanted, np.int64))
+    assert [set(part.tolist()) for part in np.split(found.sets.hashes, found.sets.offsets[1:-1])][: len(wanted)] == [
+        sets[d] for d in wanted
+    ]
+    most = data.draw(st.integers(1, 60))
+    following = 0
+    for first, part in made.ranges(most):
+        assert first == following
+        assert len(part.hashes) <= most or len(part.sizes) == 1
+        following += len(part.sizes)
+        for k, size in enumerate(part.sizes.tolist()):
+            begin = int(part.offsets[k])
+            assert set(part.hashes[begin : begin + size].tolist()) == sets[first + k]
+    assert following == len(sets)
