@@ -12,6 +12,8 @@ from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
+from neardup.cli.options.on_shards import MergeOptions
+from neardup.cli.parts import dedup_part
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
 Options: TypeAlias = DedupOptions | GroupOptions
+Writing: TypeAlias = Options | MergeOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
+_WITH_MERGED = frozenset({"inputs", "merged", "out", "dry_run", "json", "overwrite"})
 _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
 
 
@@ -32,17 +36,23 @@ def dedup(options: DedupOptions) -> int:
 
     At least one document of each group stays, unless people decided otherwise: with --decisions the
     groups follow the decisions of a review, and with --from a reviewed result is written as people
-    left it, without comparing again.
+    left it, without comparing again. With --merged the rows of one part are written that the merged
+    result of all parts keeps.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
+    if options.merged is not None:
+        allowed = "-o, --dry-run, --json and"
+        _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
+        refuse_unusable_out(options)
+        return dedup_part(options, options.merged)
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
         return _run("annotate" if options.annotate else "dedup", options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
-    _refuse_unusable_out(options)
-    return _tell(_final(options.stored, options), options)
+    refuse_unusable_out(options)
+    return tell(_final(options.stored, options), options)
 
 
 def group(options: GroupOptions) -> int:
@@ -63,17 +73,18 @@ def group(options: GroupOptions) -> int:
             "A threshold above that of the stored result",
             "Give --threshold NUMBER",
         )
-    _refuse_unusable_out(options)
-    return _tell(_regroup_and_save(options.stored, options), options)
+    refuse_unusable_out(options)
+    return tell(_regroup_and_save(options.stored, options), options)
 
 
 def _run(action: Action, options: Options) -> int:
     settings = options.settings.checked()
-    _refuse_unusable_out(options)
-    return _tell(_find_and_save(action, options, settings), options)
+    refuse_unusable_out(options)
+    return tell(_find_and_save(action, options, settings), options)
 
 
-def _tell(found: Found, options: Options) -> int:
+def tell(found: Found, options: Writing) -> int:
+    """Print the result, and return the exit status."""
     if options.json:
         typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
     else:
@@ -81,7 +92,7 @@ def _tell(found: Found, options: Options) -> int:
     return REJECTED if found.run["counts"]["rejected"] else DONE
 
 
-def _refuse_unusable_out(options: Options) -> None:
+def refuse_unusable_out(options: Writing) -> None:
     """Raise OutputError before the work rather than after it."""
     if options.dry_run:
         return
@@ -98,6 +109,7 @@ def _refuse_unusable_out(options: Options) -> None:
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.scratch import working_in
     from neardup.join.base_documents import open_base
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
@@ -115,7 +127,9 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
+            with working_in(folder.target.parent):
+                asked = (documents, columns, settings, against, progress, action)
+                outcome = run(*asked, ignore=ignore, review=review)
             found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
     return found
 
@@ -133,16 +147,18 @@ def _review(options: Options) -> ReviewedResult | None:
     return reviewed(options.decisions)
 
 
-def _refuse_options_besides(explicit: frozenset[str], record: type, allowed: frozenset[str], named: str) -> None:
-    """Raise SettingError for options that are not ``allowed`` with --from; ``named`` are those for the message."""
+def _refuse_options_besides(
+    explicit: frozenset[str], record: type, allowed: frozenset[str], named: str, option: str = "--from"
+) -> None:
+    """Raise SettingError for options that are not ``allowed`` with ``option``; ``named`` are for the message."""
     known = options_of(record)
     spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
     others = [spelled for name, spelled in spelling.items() if name in explicit - allowed]
     if others:
         raise SettingError(
-            f"{', '.join(others)} cannot be given together with --from",
-            f"With --from only {named} --overwrite",
-            "Leave it out, or leave out --from and read the documents again",
+            f"{', '.join(others)} cannot be given together with {option}",
+            f"With {option} only {named} --overwrite",
+            f"Leave it out, or leave out {option} and read the documents again",
         )
 
 
@@ -186,14 +202,14 @@ def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     return found
 
 
-def _files(options: Options) -> dict[str, Any]:
+def _files(options: Writing) -> dict[str, Any]:
     """Return the output folder and its files; none after a dry run."""
     if options.out is None or options.dry_run:
         return {"out": None, "files": []}
     return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
-def _show(found: Found, options: Options) -> None:
+def _show(found: Found, options: Writing) -> None:
     run, files = found.run, _files(options)
     if options.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])

@@ -16,11 +16,10 @@ import numpy as np
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.criterion import takes_any_subset
-from neardup.join.filed_sets import FiledSets
 from neardup.join.method import BYTES_A_SHINGLE
 from neardup.join.prefix_join import Prefixes, Repeats, joined_sets, no_marks, prefixes_of, with_hosts
 from neardup.join.related import Related
-from neardup.join.shingle_store import DocumentSets
+from neardup.join.shingle_store import DocumentSets, SpilledSets
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.families import Outlines, PrefixLists, unite_met
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -67,7 +66,7 @@ class ExactParts:
     """
 
     asked: Join
-    sets: FiledSets
+    sets: SpilledSets
     parts: tuple[Int64s, ...]
 
     def indexes(self) -> Iterator[tuple[Int64s, PrefixIndex]]:
@@ -80,7 +79,7 @@ class ExactParts:
             yield documents, made.hubs
 
 
-def exact_parts(sets: FiledSets, asked: Join, scratch: Scratch, advance: Advance) -> ExactParts:
+def exact_parts(sets: SpilledSets, asked: Join, scratch: Scratch, advance: Advance) -> ExactParts:
     """Find the families of all documents, and share them out in parts that fit the room.
 
     ``advance`` is called with numbers of documents, twice for each. ``scratch`` holds the entries of prefixes.
@@ -97,7 +96,7 @@ def exact_parts(sets: FiledSets, asked: Join, scratch: Scratch, advance: Advance
     return ExactParts(asked, sets, tuple(_shared_out(family, sizes, asked.room // BYTES_A_SHINGLE)))
 
 
-def _counted(filed: FiledSets, asked: Join, advance: Advance) -> Repeats:
+def _counted(filed: SpilledSets, asked: Join, advance: Advance) -> Repeats:
     """How often shingles occur again."""
     most = max(16, (asked.room // (2 * _CELL_BYTES)).bit_length() - 1)
     repeats = Repeats(min(most, max(16, int(filed.offsets[-1]).bit_length())), asked.threads)
@@ -110,7 +109,7 @@ def _counted(filed: FiledSets, asked: Join, advance: Advance) -> Repeats:
 class _Listed:
     """Documents under the shingles of their prefixes, in working files by hash; and their outlines."""
 
-    def __init__(self, sets: FiledSets, asked: Join, scratch: Scratch) -> None:
+    def __init__(self, sets: SpilledSets, asked: Join, scratch: Scratch) -> None:
         self._sets, self._asked, sizes = sets, asked, np.diff(sets.offsets)
         begin, across = parity_words(sizes), asked.related.across
         largest, words = np.zeros(len(sizes), np.int64), np.zeros(begin[-1], np.uint64)

@@ -76,10 +76,10 @@ def surely_exact(search: SearchSettings) -> bool:
 def join_room(search: SearchSettings) -> int:
     """The bytes that an exact join uses at most; a join that needs more is made in parts (``exact_parts.py``).
 
-    >>> join_room(SearchSettings(memory=2.0))
-    1200000000
+    >>> join_room(SearchSettings(memory=2.0)), join_room(SearchSettings())
+    (1200000000, 1000000000)
     """
-    return round(JOIN_SHARE * search.memory * 1e9)
+    return search.join_bytes if search.limit is None else round(JOIN_SHARE * search.limit)
 
 
 def by_simhash(settings: Settings, shingles: int) -> Choice:
@@ -104,8 +104,8 @@ def choose(search: SearchSettings, shingles: int) -> Choice:
         return choice
     if not MEASURES[search.measure].by_lsh:
         return replace(choice, method="exact", why=f"LSH finds no pairs by their {search.measure}")
-    needed, allowed = size(choice.memory), size(round(search.memory * 1e9))
-    if choice.memory <= search.memory * 1e9:
+    needed, allowed = size(choice.memory), size(search.join_bytes)
+    if choice.memory <= search.join_bytes:
         return replace(choice, method="exact", why=f"an exact join takes {needed} at most, {allowed} are allowed")
     return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.shingle_store import HELD_SHINGLES, DocumentSets, ShingleStore
+from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.runtime import Advance, ordered_map
 from neardup.tables import VERIFIED, Int64s, column, verified_table
@@ -52,11 +52,11 @@ def _verify_block(
 
 
 def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
-    """Yield the indexes of the pairs of each pair of blocks; a block has about half of HELD_SHINGLES."""
+    """Yield the indexes of the pairs of each pair of blocks; a block has about half of the shingles to hold."""
     involved = np.union1d(a, b)
     if len(involved) == 0:
         return
-    block = np.cumsum(store.bound(involved)) // (HELD_SHINGLES // 2)
+    block = np.cumsum(store.bound(involved)) // (store.held_shingles // 2)
     if block[-1] < 2:
         yield np.arange(len(a))
         return

@@ -107,9 +107,9 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
     stays[run.decisions.gone] = annotate
     added = added_to(run, documents.format, annotate=annotate)
     lost, known = Lost(), _Known(outcome, part)
-    with open_kept(folder, documents, added.schema if added else None) as writer:
+    threads = run.settings.work.threads
+    with open_kept(folder, documents, added.schema if added else None, threads) as writer:
         chunks = documents.chunks(pieces.keys(), None)
-        threads = run.settings.work.threads
         for index, native in ordered_map(_native, chunks, threads):
             lost.problems += known.without(native.problems)
             lost.kept += _write_piece(writer, pieces[index], native, stays, added)

@@ -97,8 +97,8 @@ def sign_with_sets(
 ) -> tuple[Int64s, Int64s, ShingleSets]:
     """Write the stream keys of n texts as :func:`sign` does, and make their sets as :func:`shingle_sets` does.
 
-    ``features`` are shingles or occurrences. Needs two thirds of the time of both. Returns the units and the invalid
-    UTF-8 sequences of each text, and the sets. Releases the GIL while it computes.
+    ``features`` are shingles or occurrences. Needs two thirds of the time of both. Returns the units and the
+    invalid UTF-8 sequences of each text, and the sets. Releases the GIL while it computes.
     """
     unit, length, _ = form_of(settings)
     content = {"shingles": kernels.DISTINCT, "occurrences": kernels.NUMBERED}[features]

@@ -16,8 +16,8 @@ from neardup.io.writers import scratch
 from neardup.join import method as room
 from neardup.join import searches
 from neardup.join.exact_parts import ExactParts
-from neardup.join.filed_sets import FiledSets
 from neardup.join.method import BYTES_A_SHINGLE, choose, reconsider
+from neardup.join.shingle_store import SpilledSets
 from neardup.settings import SearchSettings
 from support import shared_data
 
@@ -95,7 +95,7 @@ def test_a_file_for_the_shingles_changes_nothing(monkeypatch: pytest.MonkeyPatch
     used = []
     real = searches.exact_parts
 
-    def noted(sets: FiledSets, *more: Any) -> ExactParts:
+    def noted(sets: SpilledSets, *more: Any) -> ExactParts:
         used.append(len(sets))
         return real(sets, *more)
 

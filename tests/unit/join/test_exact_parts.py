@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from neardup.errors import OutputError
 from neardup.io.writers.scratch import Scratch
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
-from neardup.join.filed_sets import FiledSets
 from neardup.join.prefix_join import HubSearch, pairs_of
 from neardup.join.related import EVERYONE
+from neardup.join.shingle_store import SpilledSets
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.families import Outlines, PrefixLists, unite_met
 from neardup.kernels.join.prefix_index import FARTHEST
 from neardup.kernels.parities import differ_in_more, fill_parities, parity_words
 from neardup.kernels.sets import least_shared
 from neardup.kernels.union_find import best_of_tree
+from neardup.sketch.documents import ShingleSets
 from support import made_sets, reference_join
 
 MEASURES = {
@@ -36,12 +37,12 @@ ROOMS = st.sampled_from([64, 1000, 20_000, 10**8])
 Rows = list[tuple[int, ...]]
 
 
-def filed(sets: Sequence[set[int]], scratch: Scratch) -> FiledSets:
+def filed(sets: Sequence[set[int]], scratch: Scratch) -> SpilledSets:
     """Return the sets in a file, written in two portions."""
-    made = FiledSets(scratch)
+    made = SpilledSets(np.arange(len(sets)), scratch.numbers())
     for part in (sets[: len(sets) // 2], sets[len(sets) // 2 :]):
-        hashes, _, sizes = made_sets.laid_out(part)
-        made.add(hashes, sizes)
+        hashes, starts, sizes = made_sets.laid_out(part)
+        made.add(ShingleSets(hashes, np.append(starts, sizes.sum())))
     return made
 
 
@@ -147,7 +148,7 @@ def test_the_kernel_connects_as_its_twin_does(sets: list[set[int]], data: st.Dat
 
 def test_a_folder_without_room_for_working_files_is_named(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="missing"):
-        FiledSets(Scratch(tmp_path / "missing"))
+        Scratch(tmp_path / "missing").numbers()
 
 
 @given(made_sets.collections(), st.data())
@@ -157,9 +158,8 @@ def test_sets_in_a_file_are_the_same_sets(sets: list[set[int]], data: st.DataObj
     assert len(made) == len(sets)
     wanted = [d for d in range(len(sets)) if data.draw(st.booleans())]
     found = made.load(np.array(wanted, np.int64))
-    assert [set(part.tolist()) for part in np.split(found.sets.hashes, found.sets.offsets[1:-1])][: len(wanted)] == [
-        sets[d] for d in wanted
-    ]
+    parts = np.split(found.sets.hashes, found.sets.offsets[1:-1])[: len(wanted)]
+    assert [set(part.tolist()) for part in parts] == [sets[d] for d in wanted]
     most = data.draw(st.integers(1, 60))
     following = 0
     for first, part in made.ranges(most):

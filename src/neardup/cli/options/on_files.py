@@ -51,6 +51,13 @@ class DedupOptions:
     moved: list[str] = replace(
         shared.MOVED, help="With --from: the input where it is now, if it has moved. May be repeated."
     ).field()
+    merged: Path | None = option(
+        "--merged",
+        None,
+        "Compare nothing: the input is a part whose fingerprints were merged into the result in this folder; "
+        "write the documents of the part that stay. Only with -o, --dry-run, --json and --overwrite.",
+        "OUT",
+    )
     annotate: bool = option(
         "--annotate",
         False,

@@ -182,10 +182,10 @@ class Documents(Protocol):
         decoded in one pass (CSV, huge Parquet row groups) decode no others.
         """
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open a file (or folder) ``kept`` in ``folder`` for native rows, in the format of the input.
 
-        ``extra`` is the schema of the columns added to every row, or None.
+        ``extra`` is the schema of the columns added to every row, or None. At most ``threads`` threads encode.
         """
 
 

@@ -47,11 +47,11 @@ class ParquetDocuments(TableDocuments):
         self.metadata = self.read_heads(self._read_footer, "a Parquet file", "A whole Parquet file")
         self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.parquet``, laid out like the first file."""
         more = [*(extra.names if extra is not None else ()), *self.partition_names]
         layout = layout_of(self.footers[min(self.footers)], more)
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), layout)
+        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), layout, threads)
 
     def _read_footer(self, position: int) -> Any:
         with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:

@@ -16,7 +16,7 @@ from neardup.errors import OutputError
 from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable, Sink
 from neardup.io.writers.background import Background
 from neardup.io.writers.outputs import OutputFolder
-from neardup.runtime import is_memory_failure
+from neardup.runtime import is_memory_failure, worker_count
 
 
 class KeptWriter:
@@ -76,15 +76,15 @@ class KeptWriter:
                 self._sink.close()
 
 
-def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None) -> KeptWriter:
+def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None, threads: int = 0) -> KeptWriter:
     """Return the writer of the kept documents.
 
-    ``extra`` is the schema of the columns added to every row.
+    ``extra`` is the schema of the columns added to every row. ``threads`` threads encode (0: one per core).
     """
     if extra is not None:
         check_extra(documents, extra.names)
     try:
-        return KeptWriter(documents.sink(folder.path(), extra), documents.size_bytes or 0)
+        return KeptWriter(documents.sink(folder.path(), extra, worker_count(threads)), documents.size_bytes or 0)
     except (OSError, pa.ArrowException) as error:
         raise _failed(folder.target / "kept", error) from error
 

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from threading import Lock
@@ -59,15 +60,31 @@ def _take_room(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
+_PLACE: ContextVar[Path | None] = ContextVar("_PLACE", default=None)
+
+
+@contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """Make working files in ``folder`` within the block, instead of the system's folder for temporary files.
+
+    The file system of an output is usually the larger one, and never memory.
+    """
+    before = _PLACE.set(folder)
+    try:
+        yield
+    finally:
+        _PLACE.reset(before)
+
+
 class Scratch:
-    """Room on disk for the working files of a run: unnamed files in ``folder`` (default: that of the system).
+    """Room on disk for the working files of a run: unnamed files in ``folder`` (default: see ``working_in``).
 
     They disappear with their last user, at the latest when the process ends, however it ends. ``most`` is the
     largest number of bytes that they took so far.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or Path(gettempdir())
+        self.folder = folder or _PLACE.get() or Path(gettempdir())
         self.most = self._used = 0
         self._lock = Lock()
 
@@ -108,7 +125,7 @@ class NumberFile:
 
     def append(self, numbers: npt.NDArray[Any]) -> None:
         """Write ``numbers`` behind those written before. Raises OutputError if there is no room."""
-        data = memoryview(np.ascontiguousarray(numbers, self.kind)).cast("B") if len(numbers) else memoryview(b"")  # type: ignore[arg-type]
+        data = memoryview(np.ascontiguousarray(numbers, self.kind).view(np.uint8).data)
         with self._lock, self._scratch.failing_in_words(len(data)):
             self._file.seek(self._length * self.kind.itemsize)
             written = 0
@@ -126,7 +143,7 @@ class NumberFile:
 
     def read_into(self, found: npt.NDArray[Any], first: int) -> None:
         """Fill ``found`` with the numbers from ``first`` on."""
-        view, at = memoryview(found).cast("B"), 0  # type: ignore[arg-type]
+        view, at = memoryview(found.view(np.uint8).data), 0
         with self._lock, self._scratch.failing_in_words(0):
             self._file.seek(first * self.kind.itemsize)
             while at < len(view):
