@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as notation
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,6 +21,9 @@ from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.io.readers.base import Documents
+    from neardup.io.readers.columns import Chosen
+    from neardup.io.writers.journal import Journal
     from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
@@ -109,6 +114,7 @@ def refuse_unusable_out(options: Writing) -> None:
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.journal import discard
     from neardup.io.writers.scratch import working_in
     from neardup.join.base_documents import open_base
     from neardup.run.find import run
@@ -127,11 +133,34 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            with working_in(folder.target.parent):
-                asked = (documents, columns, settings, against, progress, action)
-                outcome = run(*asked, ignore=ignore, review=review)
-            found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+            inputs = {"input": documents, "against": against, "ignore": ignore.documents if ignore else None}
+            with _journal(action, options, settings, columns, inputs) as journal:
+                with working_in(folder.target.parent, journal):
+                    asked = (documents, columns, settings, against, progress, action)
+                    outcome = run(*asked, ignore=ignore, review=review)
+                found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+        discard(options.out)
     return found
+
+
+@contextmanager
+def _journal(
+    action: Action, options: Options, settings: Settings, columns: Chosen, inputs: Mapping[str, Documents | None]
+) -> Iterator[Journal | None]:
+    """Open the journal of a run that may go on later; None without --resume."""
+    if not options.resume or options.out is None:
+        yield None
+        return
+    from neardup.run.resuming import open_journal
+
+    decisions = options.decisions if isinstance(options, DedupOptions) else None
+    journal = open_journal(options.out, action, settings, columns, inputs, decisions)
+    if len(journal):
+        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
+    try:
+        yield journal
+    finally:
+        journal.close()
 
 
 def _review(options: Options) -> ReviewedResult | None:

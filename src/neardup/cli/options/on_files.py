@@ -64,6 +64,7 @@ class DedupOptions:
         "Remove nothing: write every document, with the columns group, representative and similarity.",
     )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -89,6 +90,7 @@ class GroupOptions:
         "DIR",
     )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
