@@ -100,7 +100,7 @@ class FingerprintedDocuments:
             tables.append(table)
         return pa.concat_tables(tables)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Refuse: the rows of parts are written part by part."""
         raise NotImplementedError("the rows of saved parts are written part by part")
 
