@@ -16,6 +16,7 @@ from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
 from neardup.cli.parts import dedup_part
+from neardup.cli.predicted import only_predict, opened, say_after, say_before
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
@@ -84,6 +85,8 @@ def group(options: GroupOptions) -> int:
 
 def _run(action: Action, options: Options) -> int:
     settings = options.settings.checked()
+    if options.predict:
+        return only_predict(options, settings)
     refuse_unusable_out(options)
     return tell(_find_and_save(action, options, settings), options)
 
@@ -112,7 +115,6 @@ def refuse_unusable_out(options: Writing) -> None:
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
-    from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
     from neardup.io.writers.journal import discard
     from neardup.io.writers.scratch import working_in
@@ -120,13 +122,12 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
 
-    documents = open_files(options.inputs, reading=settings.reading)
-    columns = choose_columns(documents, options.text, options.id)
-    against = open_files(options.against, reading=settings.reading) if options.against else None
+    documents, columns, against = opened(options, settings)
     ignore = open_base(options.ignore, columns, settings)
     review = _review(options)
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
+    say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
             return run(documents, columns, settings, against, progress, action, ignore=ignore, review=review).found
@@ -140,6 +141,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
                     outcome = run(*asked, ignore=ignore, review=review)
                 found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
         discard(options.out)
+    say_after(found, outcome)
     return found
 
 

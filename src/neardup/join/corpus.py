@@ -21,7 +21,7 @@ from neardup.io.writers.journal import Journal
 from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
-from neardup.runtime import ordered_map
+from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import Relations, Settings
 from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
@@ -110,7 +110,10 @@ class Corpus:
         With a memory limit it has room on disk. The finished parts of the run go to the journal of this context.
         """
         saved = next(filter(None, (saved_in(part.documents) for part in parts)), None)
-        scratch, journal = None if settings.search.limit is None else Scratch(), journal_here()
+        scratch, journal = None, journal_here()
+        if settings.search.limit is not None:
+            return_large_arrays()
+            scratch = Scratch()
         key = saved.key if saved is not None else new_key() if journal is None else key_of(journal.secret)
         return cls(parts, settings, key, scratch=scratch, journal=journal)
 
