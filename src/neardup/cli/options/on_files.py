@@ -73,6 +73,8 @@ class DedupOptions:
         "Remove nothing: write every document, with the columns group, representative and similarity.",
     )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
+    predict: bool = shared.PREDICT.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -98,6 +100,8 @@ class GroupOptions:
         "DIR",
     )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
+    predict: bool = shared.PREDICT.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()

@@ -105,7 +105,7 @@ class ReadDocuments:
         """Yield the chunks of the documents."""
         return self.documents.chunks(wanted, columns)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open the writer of kept rows."""
         return self.documents.sink(folder, extra)
 
