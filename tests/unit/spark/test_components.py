@@ -1,9 +1,10 @@
-"""Components by contraction and by stars, on batches as a cluster hands them over; its own tests are of engines."""
+"""Components by contraction and by stars, on batches as a cluster hands them over."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,8 @@ def batches(edges: Edges, size: int) -> Iterator[pa.RecordBatch]:
 
 
 def edges_of(made: Iterator[pa.RecordBatch]) -> Edges:
-    return [pair for batch in made for pair in zip(whole(batch, "a").tolist(), whole(batch, "b").tolist(), strict=True)]
+    ends = ((whole(batch, "a").tolist(), whole(batch, "b").tolist()) for batch in made)
+    return [pair for a, b in ends for pair in zip(a, b, strict=True)]
 
 
 def by_hand(edges: Edges) -> dict[int, int]:
@@ -45,7 +47,7 @@ def by_hand(edges: Edges) -> dict[int, int]:
 def shapes() -> dict[str, Edges]:
     draw = random.Random(5)
     places = draw.sample(range(1 << 60), 400)
-    path = list(zip(places, places[1:], strict=False))
+    path = list(pairwise(places))
     return {
         "a path in any order": path,
         "a star": [(7, k) for k in range(8, 200)],

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Stages:
-    """What all stages of a job share.
+class Job:
+    """The parts that all stages share.
 
     ``key`` hashes the features that are counted; it is broadcast, and never part of a plan or a log. Rows below
     ``first_new`` belong to the reference set. ``work`` is a folder that all machines can write to: stages are kept
@@ -40,6 +40,7 @@ class Stages:
         from pyspark import StorageLevel
 
         began = monotonic()
+        self.spark.sparkContext.setJobDescription(f"neardup: {name}")
         if self.work is None:
             stored = table.persist(StorageLevel.DISK_ONLY)
             self._kept.append(stored)
@@ -48,6 +49,7 @@ class Stages:
             table.write.mode("overwrite").parquet(place)
             stored = self.spark.read.schema(table.schema).parquet(place)
         self.rows[name] = stored.count()
+        self.spark.sparkContext.setJobDescription("neardup")
         self.seconds[name] = monotonic() - began
         return stored
 
