@@ -36,7 +36,7 @@ def candidates(documents: DataFrame, job: Job) -> tuple[DataFrame, DataFrame]:
     keys = documents.select("row", "bands").mapInArrow(spread_keys, _KEYS)
     sorted_keys = keys.repartition("key").sortWithinPartitions("key", "row")
     met = sorted_keys.mapInArrow(partial(_meet, job.first_new), EDGES).distinct()
-    met = job.keep(met, "candidates")
+    met = job.keep(met, "candidates", counted=True)
     return met.where("a < b"), met.where("a = b").selectExpr("a as row")
 
 

@@ -33,7 +33,7 @@ _AT_ONCE = 1 << 22
 
 def components(edges: DataFrame, job: Job, name: str) -> DataFrame:
     """(row, part): the smallest row that is connected with each row of the ``edges`` (a, b)."""
-    left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted")
+    left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted", counted=True)
     if job.rows[f"{name}-contracted"] <= IN_DRIVER:
         forest = pa.Table.from_batches(contract(iter(left.toArrow().to_batches())), _schema())
         found = job.spark.createDataFrame(forest)

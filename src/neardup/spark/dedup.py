@@ -214,7 +214,7 @@ def _result(
     gone = tables["groups"].where("not kept").select("id")
     if job.settings.keep.empty == "drop":
         gone = gone.union(made.where(f"row >= {job.first_new} and units = 0").select("id"))
-    gone = job.keep(gone, "removed")
+    gone = job.keep(gone, "removed", counted=True)
     kind = gone.schema["id"].dataType.simpleString()
     kept = df.join(gone.withColumnRenamed("id", "gone"), df[id].cast(kind) == functions.col("gone"), "left_anti")
     numbers = decided.selectExpr(

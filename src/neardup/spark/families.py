@@ -61,7 +61,7 @@ def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: Job) -
     joined = hub.union(members.join(fitting, "part").select("row")).distinct()
     small = of_family.where(f"not {is_large} and size > 2").select("part")
     closed = members.join(small, "part").select("row")
-    return Families(part, job.keep(joined, "joined"), closed, held + more, left_out)
+    return Families(part, job.keep(joined, "joined", counted=True), closed, held + more, left_out)
 
 
 def _fitting(large: DataFrame, room: float, job: Job) -> tuple[DataFrame, int, int]:

@@ -35,8 +35,8 @@ class Job:
     rows: dict[str, int] = field(default_factory=dict)
     _kept: list[DataFrame] = field(default_factory=list)
 
-    def keep(self, table: DataFrame, name: str) -> DataFrame:
-        """Compute a table once and return it as it is stored; ``rows`` and ``seconds`` then know its name."""
+    def keep(self, table: DataFrame, name: str, counted: bool = False) -> DataFrame:
+        """Compute a table once and return it as it is stored; ``rows`` has its size if it is ``counted``."""
         from pyspark import StorageLevel
 
         began = monotonic()
@@ -44,11 +44,13 @@ class Job:
         if self.work is None:
             stored = table.persist(StorageLevel.DISK_ONLY)
             self._kept.append(stored)
+            self.rows[name] = stored.count()
         else:
             place = f"{self.work.rstrip('/')}/{name}"
             table.write.mode("overwrite").parquet(place)
             stored = self.spark.read.schema(table.schema).parquet(place)
-        self.rows[name] = stored.count()
+            if counted:
+                self.rows[name] = stored.count()
         self.spark.sparkContext.setJobDescription("neardup")
         self.seconds[name] = monotonic() - began
         return stored

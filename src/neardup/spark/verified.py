@@ -27,7 +27,7 @@ def verified(pairs: DataFrame, sets: DataFrame, job: Job) -> DataFrame:
     of_b = sets.selectExpr("row as b", "shingles as set_b")
     joined = pairs.join(of_a, "a").join(of_b, "b")
     work = partial(_verify, criterion_of(job.settings.search))
-    return job.keep(joined.mapInArrow(work, PAIRS), "verified")
+    return job.keep(joined.mapInArrow(work, PAIRS), "verified", counted=True)
 
 
 def _verify(criterion: Criterion, batches: Batches) -> Iterator[pa.RecordBatch]:
