@@ -52,6 +52,12 @@ def dedup(options: DedupOptions) -> int:
         _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
         refuse_unusable_out(options)
         return dedup_part(options, options.merged)
+    if options.engine == "spark":
+        from neardup.cli.on_spark import dedup_on_spark
+
+        return dedup_on_spark(options)
+    if options.engine != "local" or options.master is not None:
+        raise SettingError(f"engine is {options.engine!r}", "local, or spark, which --master goes with")
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
