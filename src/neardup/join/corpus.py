@@ -18,15 +18,16 @@ from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents
-from neardup.io.writers.scratch import Scratch
+from neardup.io.writers.journal import Journal
+from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
-from neardup.runtime import ordered_map
+from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import Relations, Settings
 from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
-from neardup.text.keys import new_key
+from neardup.text.keys import key_of, new_key
 
 Result = TypeVar("Result")
 
@@ -101,16 +102,21 @@ class Corpus:
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
     scratch: Scratch | None = None
+    journal: Journal | None = None
 
     @classmethod
     def of(cls, parts: tuple[Part, ...], settings: Settings) -> Corpus:
         """Return the corpus of these inputs, under the key of their saved fingerprints or a new one.
 
-        With a memory limit it has room on disk.
+        With a memory limit it has room on disk. The finished parts of the run go to the journal of this context.
         """
         saved = next(filter(None, (saved_in(part.documents) for part in parts)), None)
-        scratch = None if settings.search.limit is None else Scratch()
-        return cls(parts, settings, new_key() if saved is None else saved.key, scratch=scratch)
+        scratch, journal = None, journal_here()
+        if settings.search.limit is not None:
+            return_large_arrays()
+            scratch = Scratch()
+        key = saved.key if saved is not None else new_key() if journal is None else key_of(journal.secret)
+        return cls(parts, settings, key, scratch=scratch, journal=journal)
 
     @property
     def lacks_texts(self) -> bool:

@@ -72,7 +72,19 @@ class DedupOptions:
         False,
         "Remove nothing: write every document, with the columns group, representative and similarity.",
     )
+    engine: str = option(
+        "--engine",
+        "local",
+        "local: this machine; spark: a cluster, which needs neardup[spark] and reads and writes Parquet or JSONL "
+        "on the file systems of Spark. The answer is the same.",
+        "NAME",
+    )
+    master: str | None = option(
+        "--master", None, "With --engine spark: the cluster, such as spark://HOST:7077, yarn or local[4].", "URL"
+    )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
+    predict: bool = shared.PREDICT.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -98,6 +110,8 @@ class GroupOptions:
         "DIR",
     )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
+    predict: bool = shared.PREDICT.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()

@@ -51,6 +51,17 @@ STORE_TEXTS = Declared(
     "Also store the texts of all documents in pairs and copies, compressed, to show and compare them without "
     "the input.",
 )
+RESUME = Declared(
+    ("--resume",),
+    False,
+    "Keep the finished parts of the work in a hidden folder beside the output until the run has ended, and go on "
+    "from those of a run that was killed. Inputs, settings and version must be the same.",
+)
+PREDICT = Declared(
+    ("--predict",),
+    False,
+    "Fingerprint the first documents, print the memory, disk space and time that the run will take, and stop.",
+)
 LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.")
 COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
 NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")

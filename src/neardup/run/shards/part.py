@@ -19,7 +19,8 @@ from neardup.io.readers.places import places_of
 from neardup.io.readers.sources import Source
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
-from neardup.join.first_pass import ReadChunk, read_chunks
+from neardup.join.first_pass import read_chunks
+from neardup.join.read_chunk import ReadChunk
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
