@@ -119,10 +119,12 @@ CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
     "across": ("jsonl", (200,), {"across": "lang", "threshold": 0.6, "count": True, "sources": "lang"}),
     "chars": ("jsonl", (400,), {"unit": "char", "measure": "containment", "threshold": 0.8}),
     "common": ("jsonl", (200,), {"ignore_common": 0.05, "threshold": 0.6}),
+    "dropped": ("csv", (200,), {"keep": ("max:score", "longest"), "threshold": 0.6, "empty": "drop"}),
     "kinds": ("jsonl", (200,), {"kinds": True, "threshold": 0.6, "empty": "drop"}),
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("case", CASES)
 def test_merged_parts_are_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]
@@ -142,7 +144,7 @@ def test_merged_parts_of_real_sets_are_one_run(name: str, tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.parametrize("case", ["lsh", "text", "columns", "kinds"])
+@pytest.mark.parametrize("case", ["lsh", "text", "dropped"])
 def test_the_kept_rows_of_all_parts_are_those_of_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]
     parts = split(rows_of("own"), cuts, tmp_path, format)
@@ -189,6 +191,7 @@ def dedup_against(new: Path, folders: Sequence[Path], **settings: Any) -> Found:
     return find_against(read, columns, chosen, against, Silent())[0].found
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("planned", [0.7, 0.9], ids=["sorted bands", "scanned bands"])
 @pytest.mark.parametrize("format", ["jsonl", "folder"])
 def test_saved_fingerprints_are_a_reference_set(format: str, planned: float, tmp_path: Path) -> None:

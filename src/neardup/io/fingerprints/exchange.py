@@ -27,7 +27,7 @@ _ABOUT, _SEAL = b"neardup", b"neardup seal"
 REQUEST, ANSWER = "request 1", "answer 1"
 
 
-class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class ExchangeKind(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The kind of file, the features asked for, and the part of an answer by the seal of its manifest."""
 
     kind: str
@@ -78,7 +78,7 @@ def write_request(
     parts = [part for part, rows in request.rows.items() for _ in range(len(rows))]
     rows = np.concatenate([np.empty(0, np.int64), *request.rows.values()])
     table = pa.table({"part": pa.array(parts, pa.string()), "row": pa.array(rows)})
-    _write(path, table, About(REQUEST, request.features), secret, overwrite, access)
+    _write(path, table, ExchangeKind(REQUEST, request.features), secret, overwrite, access)
 
 
 def write_answer(path: Path, answer: Answer, secret: bytes, *, overwrite: bool, access: int = EVERYBODY) -> None:
@@ -86,7 +86,7 @@ def write_answer(path: Path, answer: Answer, secret: bytes, *, overwrite: bool, 
     columns = {"row": pa.array(answer.rows)}
     for name, (hashes, offsets) in answer.sets.items():
         columns[name] = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(hashes))
-    about = About(ANSWER, tuple(answer.sets), answer.part)
+    about = ExchangeKind(ANSWER, tuple(answer.sets), answer.part)
     _write(path, pa.table(columns), about, secret, overwrite, access)
 
 
@@ -110,20 +110,20 @@ def read_answer(path: Path, secret: bytes) -> Answer:
     return Answer(about.part, table["row"].to_numpy(), sets)
 
 
-def _write(path: Path, table: pa.Table, about: About, secret: bytes, overwrite: bool, access: int) -> None:
+def _write(path: Path, table: pa.Table, about: ExchangeKind, secret: bytes, overwrite: bool, access: int) -> None:
     told = msgspec.json.encode(about)
     sealed = table.replace_schema_metadata({_ABOUT: told, _SEAL: seal_of(told + _digest(table), secret)})
     with ExchangeFile(path, overwrite=overwrite, access=access) as file:
         file.write(sealed)
 
 
-def _read(path: Path, secret: bytes, kind: str) -> tuple[About, pa.Table]:
+def _read(path: Path, secret: bytes, kind: str) -> tuple[ExchangeKind, pa.Table]:
     try:
         table = pa.ipc.open_file(pa.BufferReader(read_regular(path, path.lstat().st_size))).read_all()
         table.validate(full=True)
         told = (table.schema.metadata or {})[_ABOUT]
         seal = table.schema.metadata[_SEAL].decode("ascii")
-        about = msgspec.json.decode(told, type=About)
+        about = msgspec.json.decode(told, type=ExchangeKind)
     except (OSError, pa.ArrowException, ValueError, KeyError, msgspec.MsgspecError) as error:
         raise _unusable(path, kind, f"it is another file ({str(error).partition(chr(10))[0]})") from error
     if seal_of(told + _digest(table), secret) != seal:

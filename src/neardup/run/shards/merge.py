@@ -21,7 +21,7 @@ from neardup.settings import FIELDS, Settings
 
 _OF_FINGERPRINTS = ("shingles", "sketch", "relations", "reading")
 _MADE_BY = ("bits", "features")
-"""The records, and further settings, that decide what fingerprints are; all others may be chosen at the merge."""
+"""The records and further settings on which fingerprints depend; all others may be chosen at the merge."""
 
 
 def fixed_settings() -> tuple[str, ...]:
