@@ -20,6 +20,7 @@ from support.paths import ROOT, TESTS
 
 LOOPBACK = "127.0.0.1"
 _PATIENCE = 120.0
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def missing() -> str:
@@ -84,6 +85,12 @@ def session(master: str, folder: Path, **conf: Any) -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
+        # for small data it costs more to compile queries, and to plan them again, than to run them
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": _QUICK,
+        "spark.executor.extraJavaOptions": _QUICK,
         "spark.driver.memory": "700m",
         "spark.executor.memory": "700m",
         "spark.driver.host": LOOPBACK,
@@ -109,7 +116,13 @@ def _start(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         "SPARK_LOCAL_DIRS": str(folder / f"{name}-local"),
         "SPARK_LOCAL_IP": LOOPBACK,
     }
-    environment = {**os.environ, **places, "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": sys.executable}
+    environment = {
+        **os.environ,
+        **places,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": _QUICK,
+        "PYSPARK_PYTHON": sys.executable,
+    }
     with (folder / f"{name}.log").open("wb") as log:
         return subprocess.Popen(
             [str(home / "bin" / "spark-class"), *arguments], env=environment, stdout=log, stderr=subprocess.STDOUT

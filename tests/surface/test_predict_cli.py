@@ -1,4 +1,4 @@
-"""``--predict`` prints the cost of a run and stops; a run with ``--memory`` says it before, and the truth after."""
+"""``--predict`` prints the cost of a run and stops; ``--memory`` prints it before a run, and the truth after."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
-from neardup.cli.parts import dedup_part
+from neardup.cli.parts import dedup_against, dedup_part, saved_parts
 from neardup.cli.predicted import only_predict, opened, say_after, say_before
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
@@ -52,10 +52,21 @@ def dedup(options: DedupOptions) -> int:
         _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
         refuse_unusable_out(options)
         return dedup_part(options, options.merged)
+    if options.engine == "spark":
+        from neardup.cli.on_spark import dedup_on_spark
+
+        return dedup_on_spark(options)
+    if options.engine != "local" or options.master is not None:
+        raise SettingError(f"engine is {options.engine!r}", "local, or spark, which --master goes with")
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
-        return _run("annotate" if options.annotate else "dedup", options)
+        action: Action = "annotate" if options.annotate else "dedup"
+        parts = saved_parts(options)
+        if not parts:
+            return _run(action, options)
+        refuse_unusable_out(options)
+        return tell(dedup_against(action, options, parts), options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
     refuse_unusable_out(options)
     return tell(_final(options.stored, options), options)

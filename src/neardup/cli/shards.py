@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as notation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,9 +12,9 @@ from neardup import display
 from neardup.cli.batch import refuse_unusable_out, tell
 from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions
+from neardup.cli.parts import given_settings
 from neardup.cli.shown import watcher
 from neardup.errors import InputError, OutputError
-from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
     from neardup.run.shards.part import Fingerprinted
@@ -80,23 +80,22 @@ def merge(options: MergeOptions) -> int:
     """
     from neardup.io.writers import OutputFolder, common_access
     from neardup.run.found import write_result
-    from neardup.run.shards.merge import merge as merged
-    from neardup.run.shards.merge import open_parts, with_settings
+    from neardup.run.shards.growing import name_parts
+    from neardup.run.shards.merge import merge_opened as merged
+    from neardup.run.shards.merge import open_parts, parts_at, with_settings
 
     refuse_unusable_out(options)
-    folders = [Path(name) for name in options.parts]
+    folders = [part for name in options.parts for part in parts_at(Path(name)) or [Path(name)]]
     documents, shared = open_parts(folders, key=options.key, inputs=options.moved)
-    settings = with_settings(shared, _asked(options))
+    settings = with_settings(shared, given_settings(options.settings, options.explicit))
     with watcher() as progress:
         if options.out is None or options.dry_run:
             return tell(merged(documents, settings, progress).found, options)
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(folders))
-            found = merged(documents, settings, progress).found
+            outcome = merged(documents, settings, progress)
+            found = outcome.found
             write_result(found, folder, store_texts=options.store_texts)
+        if options.name_groups:
+            name_parts(outcome, documents)
     return tell(found, options)
-
-
-def _asked(options: MergeOptions) -> dict[str, Any]:
-    """Return the settings that were given."""
-    return {name: getattr(options.settings, name) for name in FIELDS if name in options.explicit}

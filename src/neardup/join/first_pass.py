@@ -19,18 +19,17 @@ from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.band_keys import SpilledBands
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
+from neardup.join.kept_sets import KeptSets
 from neardup.join.read_chunk import ReadChunk, chunk_of, table_of
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
-from neardup.join.shingle_store import DocumentSets, most_held, sets_at
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
-from neardup.settings import Settings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
-from neardup.sketch.documents import ShingleSets, sign, simhash_rows, simhash_words
+from neardup.sketch.documents import sign, sign_with_sets, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sealing import sealed
 
@@ -39,9 +38,9 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | Non
     """Fingerprint every row; of exact copies only the first has a sketch.
 
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
-    too. Under a memory limit the keys of the bands of ``plan`` go to working files instead of the signatures. If
-    common shingles are left out later, the signatures are needed, and the shingle sets are kept, too, as long as
-    they fit.
+    too. Under a memory limit the keys of the bands of ``plan`` go to working files instead of the signatures. For
+    an exact join the sets are made in the same pass. If common shingles are left out later, the signatures are
+    needed, and the shingle sets are kept, too, as long as they fit.
     """
     growing = _Growing(corpus, plan if slots else None)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
@@ -119,7 +118,10 @@ def _read_and_fingerprint(
     texts = one_array(rows.table.column(part.text))
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
     base, left = corpus.base, None
-    if base is None:
+    kept, sets = None if keeping is None or not keeping.open else keeping.features, None
+    if kept is not None and slots == 0 and base is None and len(corpus.key.tokens):
+        units, invalid, sets = sign_with_sets(texts, settings, keys, corpus.key, kept)
+    elif base is None:
         units, invalid = sign(texts, settings, signatures, keys, corpus.key)
     else:
         units, invalid = sign(texts, settings, signatures[:, :0], keys, corpus.key)
@@ -135,7 +137,8 @@ def _read_and_fingerprint(
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
-    sets = corpus.sets_of(texts, np.arange(len(texts))) if keeping is not None and keeping.open else None
+    if sets is None and kept is not None:
+        sets = corpus.sets_of(texts, np.arange(len(texts)), kept)
     return ReadChunk(
         part=number,
         index=chunk.index,
@@ -186,47 +189,11 @@ def something_left(left: Int64s, measure: str) -> Bools:
     return something
 
 
-class KeptSets:
-    """The shingle sets of the documents read so far, while they fit; ``open`` says whether they do."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._most = most_held(settings)
-        self.open = settings.base.ignore_common > 0
-        self._hashes = np.empty(0, np.uint64)  # only the part written to uses memory
-        self._used = self._bound = 0
-        self._sizes = [np.empty(0, np.int64)]
-
-    def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
-        """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
-        self._bound += units
-        if self._bound > self._most:
-            self.open, self._hashes = False, np.empty(0, np.uint64)
-        if not self.open:
-            return
-        if len(wanted) < len(sets.sizes):
-            sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
-        until = self._used + len(sets.hashes)
-        if until > len(self._hashes):
-            larger = np.empty(2 * until, np.uint64)
-            larger[: self._used] = self._hashes[: self._used]
-            self._hashes = larger
-        self._hashes[self._used : until] = sets.hashes
-        self._used = until
-        self._sizes.append(sets.sizes)
-
-    def finish(self) -> DocumentSets | None:
-        """Return the sets of all documents."""
-        if not self.open:
-            return None
-        offsets = np.concatenate(([0], np.cumsum(np.concatenate(self._sizes))))
-        return DocumentSets(np.arange(len(offsets) - 1), ShingleSets(self._hashes[: self._used], offsets))
-
-
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
     def __init__(self, corpus: Corpus, plan: Plan | None) -> None:
-        self.sets = KeptSets(corpus.settings)
+        self.sets = KeptSets(corpus)
         self.spilled: SpilledBands | None = None
         if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
             self.spilled = SpilledBands(plan, corpus.scratch)
@@ -313,9 +280,10 @@ class _Growing:
         )
         no_words = np.empty((0, simhash_words(corpus.settings)), np.uint64)
         simhashes, sets = np.concatenate([no_words, *self._simhashes]), self.sets.finish()
-        if sets is not None:
-            rows.sets("shingles").adopt(sets)
-        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets, keys=self.spilled)
+        if sets is not None and self.sets.features is not None:
+            rows.sets(self.sets.features).adopt(sets)
+        made = tuple(self._signatures), simhashes
+        return rows, Sketches(*made, sets=sets, filed=self.sets.filed, keys=self.spilled)
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._keys):

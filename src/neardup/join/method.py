@@ -21,6 +21,9 @@ from neardup.settings import SearchSettings, Settings
 BYTES_A_SHINGLE = 16
 """Upper bound for an exact join: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""
 
+JOIN_SHARE = 0.6
+"""The share of the memory of a run that an exact join may use; the rest is for everything else."""
+
 FREE_LOOKUPS = 10_000_000
 """This many look-ups take about half a second: not worth missing a pair for."""
 
@@ -68,6 +71,15 @@ def surely_exact(search: SearchSettings) -> bool:
     (True, False)
     """
     return search.method == "exact" or not MEASURES[search.measure].by_lsh
+
+
+def join_room(search: SearchSettings) -> int:
+    """The bytes that an exact join uses at most; a join that needs more is made in parts (``exact_parts.py``).
+
+    >>> join_room(SearchSettings(memory=2.0)), join_room(SearchSettings())
+    (1200000000, 1000000000)
+    """
+    return search.join_bytes if search.limit is None else round(JOIN_SHARE * search.limit)
 
 
 def by_simhash(settings: Settings, shingles: int) -> Choice:

@@ -15,7 +15,7 @@ from neardup.io.readers.problems import Problems
 from neardup.join.band_keys import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
 from neardup.join.related import EVERYONE, Related
-from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.join.shingle_store import DocumentSets, ShingleStore, SpilledSets
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import Features
@@ -29,13 +29,15 @@ class Sketches:
 
     They are apart from the rows, because verification needs their memory: whoever holds them drops them. ``again``
     makes other signatures when they are needed. Under a memory limit there are the ``keys`` of the bands instead.
-    ``sets`` are the shingle sets of all documents, if a later stage needs them and they fit.
+    ``sets`` are the shingle sets of all documents, if a later stage needs them and they fit; ``filed``
+    are these sets in a working file if an exact join needs them and they do not.
     """
 
     blocks: tuple[UInt32s, ...]  # [m, slots]
     simhashes: UInt64s  # [documents, words]
     again: Callable[[], UInt32s] | None = None
     sets: DocumentSets | None = None
+    filed: SpilledSets | None = None
     keys: BandKeys | None = None
 
     def bands(self, plan: Plan) -> BandKeys:

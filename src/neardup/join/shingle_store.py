@@ -14,7 +14,7 @@ from weakref import ref
 import numpy as np
 
 from neardup.io.writers.journal import Journal
-from neardup.io.writers.scratch import NumberFile, scratch_array
+from neardup.io.writers.scratch import NumberFile, Scratch, scratch_array
 from neardup.join.corpus import Corpus
 from neardup.join.portions import held_shingles
 from neardup.measures import Features
@@ -52,12 +52,35 @@ class DocumentSets:
 
 
 class SpilledSets:
-    """The shingle sets of ``documents`` (ascending) in a working ``file``: 16 bytes a document in memory."""
+    """The shingle sets of ``documents`` (ascending) in a working ``file``: 16 bytes a document in memory.
+
+    ``len`` is the number of sets. While sets are appended, ``documents`` may be unknown.
+    """
 
     def __init__(self, documents: Int64s, file: NumberFile) -> None:
         self.documents, self._file = documents, file
         self._sizes: list[Int64s] = []
         self._offsets = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def offsets(self) -> Int64s:
+        """int64[documents + 1]: set k is ``offsets[k]`` … ``offsets[k + 1]`` − 1 of the file."""
+        if self._sizes:
+            further = self._offsets[-1] + np.cumsum(np.concatenate(self._sizes))
+            self._offsets, self._sizes = np.concatenate((self._offsets, further)), []
+        return self._offsets
+
+    def ranges(self, most: int) -> Iterator[tuple[int, ShingleSets]]:
+        """Yield the first set and all sets of ranges with at most ``most`` shingles, or of one set."""
+        offsets, first = self.offsets, 0
+        while first < len(self):
+            until = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
+            hashes = self._file.read(int(offsets[first]), int(offsets[until]))
+            yield first, ShingleSets(hashes, offsets[first : until + 1] - offsets[first])
+            first = until
 
     def add(self, sets: ShingleSets) -> None:
         """Append the next sets."""
@@ -66,11 +89,8 @@ class SpilledSets:
 
     def load(self, documents: Int64s) -> DocumentSets:
         """Read the sets of some of the documents (ascending)."""
-        if self._sizes:
-            further = self._offsets[-1] + np.cumsum(np.concatenate(self._sizes))
-            self._offsets, self._sizes = np.concatenate((self._offsets, further)), []
         at = np.searchsorted(self.documents, documents)
-        starts, sizes = self._offsets[at], self._offsets[at + 1] - self._offsets[at]
+        starts, sizes = self.offsets[at], self.offsets[at + 1] - self.offsets[at]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         hashes = np.empty(offsets[-1], np.uint64)
         # neighbours in the file are read together; what lies between them is at most a window
@@ -129,10 +149,7 @@ class ShingleStore:
         if scratch is None or self.features == "tokens" or self._of_spilled(documents) is not None:
             yield None
             return
-        spilled = SpilledSets(documents, scratch.numbers())
-        rows = self._unique[documents]
-        for made in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
-            spilled.add(made)
+        spilled = self.spilled(documents, scratch)
         self._spilled.append(spilled)
         try:
             yield None
@@ -153,6 +170,13 @@ class ShingleStore:
     def adopt(self, sets: DocumentSets) -> None:
         """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
         self._alive.append(ref(sets))
+
+    def spilled(self, documents: Int64s, scratch: Scratch) -> SpilledSets:
+        """Read the sets of ``documents`` (ascending) from the texts into a working file."""
+        spilled, rows = SpilledSets(documents, scratch.numbers()), self._unique[documents]
+        for made in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
+            spilled.add(made)
+        return spilled
 
     def bound(self, documents: Int64s) -> Int64s:
         """Upper bound for the number of shingles (or words, or tokens) of each of ``documents``."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.decide import CopyClasses, Decisions, classes, decide_at, heads_of, leader_pairs, settle
+from neardup.group.in_parts import group_parts
 from neardup.group.keep import keep_rank, never_listed
 from neardup.group.leaders import Grouped, group, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost
@@ -143,7 +144,7 @@ def run(
     counted_copies = _represented(made.decisions, rows) if settings.keep.count else None
     decisions = made.decisions.all_kept() if action == "group" else _with_passages(made, rows, stages)
     del made
-    evidence = replace(evidence, held=None)  # the next stages need the memory
+    evidence = replace(evidence, held=None, parts=None)  # the next stages need the memory
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
     with stages.stage("tables", None, "rows"):
@@ -234,7 +235,10 @@ def _decide(
     applied = None
     with stages.stage("group", None, "documents"):
         documents = classes(rows, row_rank)
-        groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
+        if evidence.parts is not None:
+            groups = group_parts(evidence.parts, documents.rank, first_new, criterion, settings)
+        else:
+            groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
         heads = heads_of(rows, documents, row_rank, groups.leader)
         if review is not None:
             applied = applied_to(review, rows, Ids(rows), documents)

@@ -107,7 +107,7 @@ def _widened(
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """Rows in order, numbered from 0; what the stages of a run ask of them (``group.decide.Streams``)."""
+    """Rows in order, numbered from 0; with all that the stages of a run ask of them (``group.decide.Streams``)."""
 
     settings: Settings
     units: Int64s

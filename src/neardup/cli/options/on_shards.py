@@ -10,12 +10,8 @@ from pathlib import Path
 from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, option
 from neardup.cli.options import shared
 
-PARTS = Declared((), REQUIRED, "Folders of fingerprints, in the order of the documents.", "FP")
-KEY = Declared(
-    ("--key",),
-    None,
-    "Key file that all parts share. Default: one beside the folder of fingerprints, made by the first part.",
-    "FILE",
+PARTS = Declared(
+    (), REQUIRED, "Folders of fingerprints, or a folder of them, in the order of the documents.", "FP"
 )
 
 
@@ -30,7 +26,7 @@ class FingerprintOptions:
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
-    key: Path | None = KEY.field()
+    key: Path | None = shared.KEY.field()
     new_key: Path | None = option(
         "--new-key", None, "Only make a key file, for parts on machines that share no folder.", "FILE"
     )
@@ -46,10 +42,15 @@ class MergeOptions:
     parts: list[str] = PARTS.field()
     out: Path | None = shared.OUT.field()
     settings: SettingOptions = all_settings()
-    key: Path | None = KEY.field()
+    key: Path | None = shared.KEY.field()
     moved: list[str] = replace(
         shared.MOVED, help="The texts of the parts where they are now, if they have moved. May be repeated."
     ).field()
+    name_groups: bool = option(
+        "--name-groups",
+        False,
+        "Store the names of the groups beside the fingerprints, so that dedup --update keeps them.",
+    )
     store_texts: bool = shared.STORE_TEXTS.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()

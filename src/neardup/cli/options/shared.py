@@ -36,6 +36,12 @@ IGNORE = Declared(
     "Base texts: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
     "FILE",
 )
+KEY = Declared(
+    ("--key",),
+    None,
+    "Key file that all parts share. Default: one beside the folder of fingerprints, made by the first part.",
+    "FILE",
+)
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")

@@ -75,6 +75,13 @@ class NativeTable:
 
 
 @dataclass(frozen=True, eq=False)
+class NativeWithoutText(NativeTable):
+    """The good rows of a Parquet chunk of the file ``position``, with all columns but the text."""
+
+    position: int = -1
+
+
+@dataclass(frozen=True, eq=False)
 class NativeLines:
     """The good rows of a JSONL chunk: ``data[starts[i]:ends[i]]`` is line i with its line end."""
 
