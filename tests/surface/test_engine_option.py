@@ -15,7 +15,7 @@ from support.command_line import ROWS, Run, write_rows
         (("--engine", "ray"), "engine is 'ray'"),
         (("--master", "local[2]"), "--master"),
         (("--engine", "spark", "--dry-run"), "--dry-run"),
-        (("--engine", "spark", "--ignore", "x.txt", "--store-texts"), "--ignore, --store-texts"),
+        (("--engine", "spark", "--ignore", "x.txt", "--resume"), "--ignore, --resume"),
         (("--engine", "spark", "--annotate"), "one machine"),
         (("--engine", "spark", "--decisions", "x"), "--decisions"),
     ],
