@@ -161,6 +161,10 @@ _IF_LIMITED = ("could not find/load shared object file", "error return without e
 """Messages that report lack of memory only if the process has a limit: LLVM, and an interpreter without memory."""
 
 
+_MMAP_THRESHOLD = -3
+"""M_MMAP_THRESHOLD of malloc.h."""
+
+
 STATUS = Path("/proc/self/status")
 
 
@@ -176,6 +180,16 @@ def release_memory() -> None:
     # not every platform has glibc, and Windows cannot load a library without a name
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def return_large_arrays() -> None:
+    """Make every array of a megabyte or more go back to the system at once when it is freed, with glibc.
+
+    Otherwise the C library keeps ever larger ones for later, which a memory limit leaves no room for.
+    """
+    # not every platform has glibc, and Windows cannot load a library without a name
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
 
 
 def is_memory_failure(error: BaseException | None, limited: bool = False) -> bool:

@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
+    sys.meta_path.insert(0, _WithoutPandas())
     try:
         from neardup.cli.app import app
     except KeyboardInterrupt:  # the imports take long enough for an interrupt
@@ -18,6 +19,17 @@ def main() -> None:
         sys.stderr.write("error: Not enough memory to load neardup\n       Try: Allow it more (ulimit -v)\n")
         sys.exit(2)
     app(prog_name="neardup")
+
+
+class _WithoutPandas:
+    """Hides pandas from Arrow, which imports it to convert its first value, if it is installed.
+
+    No command uses pandas, and its import takes as long as reading hundreds of megabytes.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
 
 
 def _is_of_memory(error: BaseException) -> bool:

@@ -75,6 +75,13 @@ class NativeTable:
 
 
 @dataclass(frozen=True, eq=False)
+class NativeWithoutText(NativeTable):
+    """The good rows of a Parquet chunk of the file ``position``, with all columns but the text."""
+
+    position: int = -1
+
+
+@dataclass(frozen=True, eq=False)
 class NativeLines:
     """The good rows of a JSONL chunk: ``data[starts[i]:ends[i]]`` is line i with its line end."""
 
@@ -182,10 +189,10 @@ class Documents(Protocol):
         decoded in one pass (CSV, huge Parquet row groups) decode no others.
         """
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open a file (or folder) ``kept`` in ``folder`` for native rows, in the format of the input.
 
-        ``extra`` is the schema of the columns added to every row, or None.
+        ``extra`` is the schema of the columns added to every row, or None. At most ``threads`` threads encode.
         """
 
 

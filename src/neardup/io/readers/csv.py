@@ -138,7 +138,7 @@ class CsvDocuments(StreamDocuments):
                 return tuple(Column(name, _kind(table[name])) for name in self.header)
         return tuple(Column(name, "text") for name in self.header)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.csv`` or ``kept.tsv``, compressed like the input."""
         return CsvSink(folder, extended(self.schema, extra), self.delimiter, self.compression)
 

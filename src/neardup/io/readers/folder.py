@@ -92,7 +92,7 @@ class TextDocuments:
         """Return the digest of a file, made when it was first read; None if it was not read."""
         return self._known.digests.get(position)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Make the folder ``kept``, for copies of the files."""
         return FilesSink(folder / "kept", self.sources)
 

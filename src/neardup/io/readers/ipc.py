@@ -41,7 +41,7 @@ class IpcDocuments(TableDocuments):
         first = next(i for i in range(len(self.sources)) if i not in self.failures)
         return not _has_index(self.sources[first])
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.arrow``, a stream if the first file is one."""
         return ArrowSink(folder / "kept.arrow", extended(self.schema, extra), stream=self.is_stream)
 

@@ -67,7 +67,7 @@ class JsonlDocuments(StreamDocuments):
         """Reject lines without a text that is a string or null, or with an id of another type."""
         self.parser = Parser(self.columns, text, id)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.jsonl``, compressed like the input."""
         return LinesSink(folder / "kept.jsonl", self.compression)
 

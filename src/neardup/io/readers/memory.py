@@ -53,9 +53,9 @@ class ArrowDocuments:
             if chosen is None or index in chosen:
                 yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema)
 
-    def sink(self, folder: Path, extra: Any) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.parquet``."""
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra))
+        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), threads=threads)
 
 
 def _size(table: Any) -> int:

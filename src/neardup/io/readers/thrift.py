@@ -12,6 +12,9 @@ import pyarrow as pa
 Fields: TypeAlias = dict[int, Any]
 """The fields of a struct by number: numbers, bools, bytes, lists and structs."""
 
+RawFields: TypeAlias = dict[int, tuple[int, bytes]]
+"""The fields of a struct by number as they are stored: the type of each and its bytes, to be written again."""
+
 _TRUE, _FALSE, _BYTE, _INTS, _DOUBLE, _BINARY, _LISTS, _STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
 _DEEPEST = 40
 
@@ -36,6 +39,38 @@ def struct_at(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
             fields[number] = kind == _TRUE
         else:
             fields[number], at = _value(data, at, kind, depth)
+
+
+def raw_struct_at(data: bytes, at: int) -> tuple[RawFields, int]:
+    """Return the struct at a place with its fields as stored, and its end. Raises as ``struct_at``."""
+    fields: RawFields = {}
+    number = 0
+    while True:
+        head = data[at]
+        at += 1
+        if not head:
+            return fields, at
+        step, kind = head >> 4, head & 15
+        if step:
+            number += step
+        else:
+            number, at = _zigzag(data, at)
+        begin = at
+        if kind not in (_TRUE, _FALSE):
+            at = _value(data, at, kind, 0)[1]
+        fields[number] = kind, data[begin:at]
+
+
+def raw_structs(data: bytes) -> list[RawFields]:
+    """Return the structs of a stored list."""
+    count, at = data[0] >> 4, 1
+    if count == 15:
+        count, at = _varint(data, at)
+    found = []
+    for _ in range(count):
+        fields, at = raw_struct_at(data, at)
+        found.append(fields)
+    return found
 
 
 def struct_of(value: Any) -> Fields:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from neardup.io.readers.base import NativeTable
 from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
+from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
-_GROUP_BYTES = 64 << 20
+GROUP_BYTES = 64 << 20
 
 # Writers abandon a dictionary beyond a limit (1 MB of values in most of them) and continue with plain values. The
 # footer does not record this, but the size shows it: indices take at most 4 bytes a value, texts more.
 _DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
 
 _DEFAULT_ROWS = 1 << 20
+
+# Each holds a row group; the reader of a file with one big row group, a single thread, decodes no faster.
+_ENCODERS = 4
 
 
 @dataclass(frozen=True)
@@ -40,20 +46,23 @@ IN_MEMORY = Layout()
 
 
 class ParquetSink:
-    """Collects kept rows into row groups and writes them."""
+    """Collects kept rows into row groups, encodes these in threads and writes them in order."""
 
-    def __init__(self, path: Path, schema: Any, layout: Layout = IN_MEMORY) -> None:
+    def __init__(self, path: Path, schema: Any, layout: Layout = IN_MEMORY, threads: int = 1) -> None:
         self.path = path
         self._rows = layout.rows
         self._schema = schema
-        self._file = pq.ParquetWriter(
-            path,
-            schema,
+        self._encode = partial(
+            encoded,
             compression=layout.compression,
             compression_level=layout.level,
             use_dictionary=layout.dictionary,
             write_statistics=layout.statistics,
         )
+        self._file = PartsWriter(path, self._encode(schema.empty_table()))
+        self._threads = min(threads, _ENCODERS)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="neardup-encoder")
+        self._encoding: deque[Future[EncodedFile]] = deque()
         self._held: list[Any] = []
         self._held_rows = self._held_bytes = 0
 
@@ -66,16 +75,20 @@ class ParquetSink:
         self._held.append(item)
         self._held_rows += item.num_rows
         self._held_bytes += item.nbytes
-        if self._held_rows >= self._rows or self._held_bytes >= _GROUP_BYTES:
+        if self._held_rows >= self._rows or self._held_bytes >= GROUP_BYTES:
             self._write_groups()
 
     def close(self) -> None:
         """Write the remaining rows and the footer."""
-        if self._held_rows:
-            self._write_groups()
+        try:
             if self._held_rows:
-                self._write_table(self._take())
-        self._file.close()
+                self._write_groups()
+                if self._held_rows:
+                    self._write_table(self._take())
+            self._add_groups(until=0)
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+            self._file.close()
 
     def _write_groups(self) -> None:
         """Write full row groups; the remaining rows start the next."""
@@ -94,7 +107,14 @@ class ParquetSink:
     def _write_table(self, table: Any) -> None:
         if not table.schema.equals(self._schema):
             table = table.cast(self._schema)
-        self._file.write_table(table, row_group_size=self._rows)
+        for first in range(0, table.num_rows, self._rows):
+            self._add_groups(until=self._threads)
+            self._encoding.append(self._pool.submit(self._encode, table.slice(first, self._rows)))
+
+    def _add_groups(self, until: int) -> None:
+        """Write row groups until only this many are being encoded."""
+        while len(self._encoding) > until:
+            add_group(self._file, self._encoding.popleft().result())
 
 
 def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
