@@ -6,8 +6,9 @@ be read, numbered from 0 over both inputs, reference first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TypeVar
 
@@ -126,26 +127,41 @@ class Corpus:
         return chain.from_iterable(self.with_chunks(rows, of_chunk))
 
     def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
-        """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
+        """Yield ``work(rows, their places among some texts, these texts)`` for all rows, in input order.
+
+        The texts are those of a chunk, or only of the rows themselves if the input can be read so.
+        """
+
+        def of_texts(item: tuple[Int64s, Int64s, Callable[[], pa.Array]]) -> Result:
+            mine, places, load = item
+            return work(mine, places, load())
+
+        return ordered_map(of_texts, self._texts(rows), self.settings.work.threads)
+
+    def _texts(self, rows: Int64s) -> Iterator[tuple[Int64s, Int64s, Callable[[], pa.Array]]]:
+        """Yield some of the rows, their places among some texts, and a function that reads the texts."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
-        parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
-        wanted = {k: part for k, part in enumerate(parts) if len(part)}
-
-        def of_chunk(item: tuple[int, Chunk]) -> Result:
-            piece, chunk = item
-            part = self.parts[self.pieces[piece].part]
-            texts = one_array(chunk.read([part.text]).table.column(0))
-            return work(wanted[piece], wanted[piece] - firsts[piece], texts)
-
-        return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
-
-    def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
-        """(piece number, chunk) of the wanted pieces, with the text column only."""
+        wanted = dict(enumerate(np.split(rows, np.searchsorted(rows, firsts[1:]))))
         for number, part in enumerate(self.parts):
-            of_part = {self.pieces[k].chunk: k for k in wanted if self.pieces[k].part == number}
-            if of_part:
-                for chunk in part.documents.chunks(of_part.keys(), [part.text]):
-                    yield of_part[chunk.index], chunk
+            pieces = [k for k, mine in wanted.items() if len(mine) and self.pieces[k].part == number]
+            if not pieces:
+                continue
+            places = {self.pieces[k].chunk: wanted[k] - firsts[k] for k in pieces}
+            numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
+            some, begin = part.documents.some_texts(numbers), 0
+            if some is None:
+                mine = {self.pieces[k].chunk: wanted[k] for k in pieces}
+                for chunk in part.documents.chunks(mine.keys(), [part.text]):
+                    yield mine[chunk.index], places[chunk.index], partial(_texts_of, chunk, part.text)
+                continue
+            of_part = np.concatenate([wanted[k] for k in pieces])
+            for count, load in some:
+                yield of_part[begin : begin + count], np.arange(count), load
+                begin += count
+
+
+def _texts_of(chunk: Chunk, column: str) -> pa.Array:
+    return one_array(chunk.read([column]).table.column(0))
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

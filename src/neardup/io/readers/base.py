@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
@@ -187,6 +187,13 @@ class Documents(Protocol):
         With ``wanted``, yields only those chunks and skips the others as cheaply as the format allows. ``columns``
         names the columns that ``read`` will request (None: all, and ``read_native``); formats that can only be
         decoded in one pass (CSV, huge Parquet row groups) decode no others.
+        """
+
+    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+        """Yield, for some rows, how many texts follow, and a function that reads these in any thread.
+
+        ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
+        order. None: this input decodes whole chunks, with ``chunks``.
         """
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:

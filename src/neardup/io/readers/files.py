@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.base import Chunk, Column, FailedChunk, Format, NativeRows, Problem, failure_text
+from neardup.io.readers.base import (
+    Chunk,
+    Column,
+    FailedChunk,
+    Format,
+    NativeRows,
+    Problem,
+    RowNumbers,
+    failure_text,
+)
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source, Stamp, require_same
 
@@ -45,6 +56,14 @@ class FileDocuments(ABC):
 
     def require(self, text: str, id: str | None) -> None:  # noqa: B027 - only JSONL has a choice here
         """Accept any row: columns of this format have types."""
+
+    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+        """See ``Documents.some_texts``: most formats decode whole chunks."""
+        return None
+
+    def file_of(self, chunk: int) -> int:
+        """Return the position of the file of a chunk, after a pass over all files."""
+        return int(np.searchsorted(np.cumsum([count or 0 for count in self._counts]), chunk, side="right"))
 
     def stretches(self, position: int) -> list[tuple[int, int]]:
         """Return places in a file to start reading from: (row number, offset in bytes), ascending."""
