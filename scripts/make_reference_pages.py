@@ -21,6 +21,7 @@ from neardup.cli import (
     review,
     search,
     serve,
+    shards,
     show,
     warm,
 )
@@ -32,6 +33,8 @@ PAGES = Path(__file__).parents[1] / "docs" / "reference"
 FUNCTIONS = {
     "dedup": batch.dedup,
     "group": batch.group,
+    "fingerprint": shards.fingerprint,
+    "merge": shards.merge,
     "compare": compare.compare,
     "show": show.show,
     "report": report.report,

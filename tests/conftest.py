@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support.drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
-
-FULL = "NEARDUP_FULL"
-"""Variable: all cases of all grids run."""
+from support.drawn_examples import choose_examples, limit_examples, pytest_runtest_setup  # noqa: F401 - a hook
+from support.full_run import FULL
 
 # of one user, for whoever runs the tests as another one could not write to it
 _user = os.getuid() if hasattr(os, "getuid") else 0
@@ -37,7 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out cases of large grids. Along the diagonals of a grid each value of each parameter stays."""
-    if FULL in os.environ or any("::" in asked for asked in config.args):
+    limit_examples(items)
+    if FULL or any("::" in asked for asked in config.args):
         return
     values: dict[tuple[str, str], list[str]] = {}
     taken, out = [], []

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from neardup.review.report.page import report_page
     from neardup.run.find import find
     from neardup.run.found import Found, load
+    from neardup.run.shards.merge import merge
+    from neardup.run.shards.part import fingerprint_part
     from neardup.sketch.bucketed import BucketMinHash
     from neardup.sketch.minhash import MinHash
     from neardup.sketch.sampled import BottomK, SampledShingles
@@ -80,10 +82,12 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "compare",
     "explain",
     "find",
+    "fingerprint_part",
     "from_datasketch",
     "hamming_pairs",
     "hamming_plan",
     "load",
+    "merge",
     "plan",
     "read_signatures",
     "report_page",
@@ -115,10 +119,12 @@ _LAZY = {
     "compare": "neardup.comparison.compare",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
+    "fingerprint_part": "neardup.run.shards.part",
     "from_datasketch": "neardup.sketch.stored",
     "hamming_pairs": "neardup.lsh.hamming.pairs",
     "hamming_plan": "neardup.lsh.hamming.tables",
     "load": "neardup.run.found",
+    "merge": "neardup.run.shards.merge",
     "read_signatures": "neardup.sketch.stored",
     "report_page": "neardup.review.report.page",
     "write_signatures": "neardup.sketch.stored",

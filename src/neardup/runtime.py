@@ -8,9 +8,10 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -43,6 +44,17 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+@cache
+def installed_version(package: str) -> str | None:
+    """Return the version of an installed package, None without it; its metadata are parsed once."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 def worker_count(threads: int) -> int:
     """Return ``threads``, or, if it is 0, the number of cores available to this process."""
     if threads:
@@ -54,8 +66,12 @@ def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: 
     """Yield ``work(item)`` for every item, computed in worker threads, in the order of the items.
 
     At most ``threads + 2`` items are read ahead of the consumer, so a slow consumer bounds the memory. The first
-    error of an item is raised when its turn comes; no further item is started after it.
+    error of an item is raised when its turn comes; no further item is started after it. A single item needs no
+    other thread.
     """
+    if isinstance(items, Sized) and len(items) < 2:
+        yield from map(work, items)
+        return
     workers = worker_count(threads)
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="neardup") as pool:
@@ -145,6 +161,10 @@ _IF_LIMITED = ("could not find/load shared object file", "error return without e
 """Messages that report lack of memory only if the process has a limit: LLVM, and an interpreter without memory."""
 
 
+_MMAP_THRESHOLD = -3
+"""M_MMAP_THRESHOLD of malloc.h."""
+
+
 STATUS = Path("/proc/self/status")
 
 
@@ -160,6 +180,16 @@ def release_memory() -> None:
     # not every platform has glibc, and Windows cannot load a library without a name
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def return_large_arrays() -> None:
+    """Make every array of a megabyte or more go back to the system at once when it is freed, with glibc.
+
+    Otherwise the C library keeps ever larger ones for later, which a memory limit leaves no room for.
+    """
+    # not every platform has glibc, and Windows cannot load a library without a name
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
 
 
 def is_memory_failure(error: BaseException | None, limited: bool = False) -> bool:

@@ -17,7 +17,7 @@ LAYERS = (
     ("join", "comparison", "walkthrough"),
     ("group", "collection"),
     ("run", "service"),
-    ("advice", "review"),
+    ("advice", "review", "spark"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

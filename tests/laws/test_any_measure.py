@@ -42,7 +42,7 @@ def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, ma
     shingles = shared_sizes(name)
     for threshold in (0.3, 0.6, 0.8, 1.0):
         least = Fraction(repr(threshold))
-        expected = {pair: counts for pair, counts in everything.items() if counts.value(measure) >= least}
+        expected = {pair: counts for pair, counts in everything.items() if counts.reaches(measure, least)}
         found = nd.find(different(name), measure=measure, matching=matching, threshold=threshold, pairs="all")
         assert pairs_of(found) == set(expected)
         for row in found.pairs.to_pylist():
@@ -137,16 +137,20 @@ def test_groups_of_real_texts_are_those_of_the_definition(
     name: str, how: str, measure: str, matching: str
 ) -> None:
     everything = counted_pairs(name, kind_of(measure, matching))
-    values = {pair: counts.value(measure) for pair, counts in everything.items()}
     found = nd.find(different(name), measure=measure, matching=matching, threshold=0.6, groups=how)
-    least = {pair: value for pair, value in values.items() if value >= Fraction(3, 5)}
+    least = {
+        pair: counts.value(measure)
+        for pair, counts in everything.items()
+        if counts.reaches(measure, Fraction(3, 5))
+    }
     rank = rank_of(list(map(len, different_tokens(name))))
     assert groups_of(found) == expected_groups(how, least, rank)
     words = f"{measure} by information" if matching == "information" else measure
     for row in found.groups.to_pylist():
         if not row["representative"]:
             pair = min(row["id"], row["group"]), max(row["id"], row["group"])
-            assert row["similarity"] == float(values.get(pair, 0))
+            counts = everything.get(pair)
+            assert row["similarity"] == (0 if counts is None else float(counts.value(measure)))
             assert row["reason"].startswith(f"near copy of {row['group']}: {words} ")
 
 
@@ -313,4 +317,4 @@ def test_the_real_sets_have_pairs_of_every_kind() -> None:
     """So that the laws above are about something."""
     for measure, matching in MEASURES:
         values = counted_pairs("own", kind_of(measure, matching)).values()
-        assert sum(counts.value(measure) >= Fraction(4, 5) for counts in values) > 20
+        assert sum(counts.reaches(measure, Fraction(4, 5)) for counts in values) > 20

@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 
 import pytest
 
@@ -183,31 +183,34 @@ class Trial:
     document: int
 
 
-@lru_cache(2)  # half a gigabyte for both seeds
-def trials(overlap: int, seed: str) -> tuple[MemoryCollection, list[Trial]]:
-    """Of each document a passage, continued by other text, so that the overlap is just enough.
+def long_texts() -> list[tuple[list[str], Shingles]]:
+    names = [shared_data.or_own(name) for name in ("django_docs", "license_texts")]
+    return [both for name in names for both in zip(shared_data.tokens(name), shared_data.sets(name), strict=True)]
 
-    Every document has a suffix of its own, so that the trials are independent.
-    """
+
+@cache
+def independent(seed: str) -> MemoryCollection:
+    """The documents, each with a suffix of its own, so that a query overlaps one only."""
+    documents = MemoryCollection(scale=16, floor=8)
+    documents.add_all({str(k): seeded(tokens, f"{seed}{k}") for k, (tokens, _) in enumerate(long_texts())})
+    return documents
+
+
+def trials(overlap: int, seed: str) -> list[Trial]:
+    """Of each document a passage, continued by other text, so that the overlap is just enough."""
     others = [token for of_text in shared_data.tokens(shared_data.or_own("law_de")) for token in of_text]
-    drawn = random.Random(f"{overlap} {seed}")
-    documents, found = MemoryCollection(scale=16, floor=8), []
-    for k, tokens in enumerate(
-        shared_data.tokens(shared_data.or_own("django_docs"))
-        + shared_data.tokens(shared_data.or_own("license_texts"))
-    ):
-        own = f"{seed}{k}"
-        documents.add(str(k), seeded(tokens, own))
+    drawn, found = random.Random(f"{overlap} {seed}"), []
+    for k, (tokens, whole) in enumerate(long_texts()):
         length = drawn.randrange(50, 800)
         begin = drawn.randrange(max(1, len(tokens) - length))
         passage = tokens[begin : begin + length]
         start = drawn.randrange(len(others) - 20_000)
         words = passage + others[start : start + int(len(passage) * (95 / overlap - 1))]
-        shingles = {tuple(words[j : j + 5]) for j in range(len(words) - 4)}
-        shared = len(shingles & {tuple(tokens[j : j + 5]) for j in range(len(tokens) - 4)})
+        shingles = frozenset(tuple(words[j : j + 5]) for j in range(len(words) - 4))
+        shared = len(shingles & whole)
         if len(shingles) > 160 and overlap <= 100 * shared / len(shingles) < 1.1 * overlap:
-            found.append(Trial(Asked(None, seeded(words, own), {k: shared}, len(shingles)), k))
-    return documents, found
+            found.append(Trial(Asked(None, seeded(words, f"{seed}{k}"), {k: shared}, len(shingles)), k))
+    return found
 
 
 @pytest.mark.part(2)
@@ -218,8 +221,8 @@ def test_just_above_the_overlap_as_many_are_found_as_the_formula_says(overlap: i
     hits = n = 0
     expected = variance = 0.0
     for seed in ("k", "m"):
-        documents, of_seed = trials(overlap, seed)
-        for trial in of_seed:
+        documents = independent(seed)
+        for trial in trials(overlap, seed):
             query = trial.query
             found, planned = search(documents, query, str(overlap), probability)
             assert found <= {trial.document}

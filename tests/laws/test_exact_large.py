@@ -58,9 +58,9 @@ def corpus(request: pytest.FixtureRequest) -> Counted:
     number: dict[tuple[str, ...], int] = {}
     first = [number.setdefault(tuple(of_text), k) for k, of_text in enumerate(units)]
     sets = reference_join.naive_sets([u if first[k] == k else [] for k, u in enumerate(units)], length)
-    pairs = reference_join.join(sets, reference_join.resemblance(LOWEST))
-    contained = reference_join.join(sets, reference_join.overlap(Fraction(1, 2)))
-    return Counted(name, length, texts, units, first, pairs, contained)
+    alike, within = reference_join.resemblance(LOWEST), reference_join.overlap(Fraction(1, 2))
+    either = reference_join.join(sets, lambda *counts: alike(*counts) | within(*counts))
+    return Counted(name, length, texts, units, first, either.meeting(alike), either.meeting(within))
 
 
 @pytest.mark.part(3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from textwrap import wrap
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.cli import main
 from neardup.io.formats import extract
 from neardup.text.normalise import tokens
 from support import shared_data
@@ -62,7 +62,11 @@ def write_in_every_format(folder: Path, name: str, text: str) -> None:
 
 def neardup(*arguments: object) -> int:
     """The exit status of the command."""
-    return subprocess.run([sys.executable, "-m", "neardup", *map(str, arguments)], check=False).returncode
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    return int(stopped.value.code or 0)
 
 
 def latin(text: str) -> str:

@@ -54,11 +54,12 @@ def resemblance(a: Sequence[str], b: Sequence[str]) -> float:
 
 def edited(words: Sequence[str], least: float, writer: Writer) -> list[str]:
     """Return the words with random ones replaced, as many as the resemblance allows without passing ``least``."""
-    changed = list(words)
+    changed, whole = list(words), shingles(words)
     while True:
         before = list(changed)
         changed[writer.random.randrange(len(changed))] = writer.random.choice(WORDS)
-        if resemblance(words, changed) < least:
+        now = shingles(changed)
+        if len(whole & now) / len(whole | now) < least:
             return before
 
 

@@ -61,17 +61,25 @@ def nfkc_casefold(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(map(nfkc_cf, text)))
 
 
+@cache
+def state_of(char: str) -> tuple[str, bool]:
+    """Return the state of the scan that a character asks for, and whether it continues any token."""
+    category = unicodedata.category(char)
+    if not (category[0] in "LMN" or category == "Pc"):
+        return "none", False
+    own_state = "single" if SPACELESS.match(char) else "word-run"
+    return own_state, category[0] == "M" and bool(EXTENDS.match(char))
+
+
 def tokens(text: str) -> list[str]:
     """Return the tokens of the normalised text by the scan rule of the definition."""
     found: list[str] = []
     state = "none"
     for char in nfkc_casefold(text):
-        category = unicodedata.category(char)
-        if not (category[0] in "LMN" or category == "Pc"):
+        own_state, continues = state_of(char)
+        if own_state == "none":
             state = "none"
             continue
-        own_state = "single" if SPACELESS.match(char) else "word-run"
-        continues = category[0] == "M" and EXTENDS.match(char)
         if state != "none" and (continues or own_state == state == "word-run"):
             found[-1] += char
         else:
@@ -88,7 +96,10 @@ def characters(text: str) -> list[str]:
 
 def shingle_set(text: str, length: int, unit: str) -> set[tuple[str, ...]]:
     """Return the set of shingles; fewer than ``length`` units make one shingle, none make none."""
-    units = tokens(text) if unit == "word" else characters(text)
+    return shingles_of(tokens(text) if unit == "word" else characters(text), length)
+
+
+def shingles_of(units: list[str], length: int) -> set[tuple[str, ...]]:
     if 0 < len(units) < length:
         return {tuple(units)}
     return {tuple(units[i : i + length]) for i in range(len(units) - length + 1)}

@@ -23,7 +23,7 @@ class Naive:
         self.texts, self.unit, self.length = texts, unit, length
         cut = reference.tokens if unit == "word" else reference.characters
         self.units = [cut(text) for text in texts]
-        self.sets = [frozenset(reference.shingle_set(text, length, unit)) for text in texts]
+        self.sets = [frozenset(reference.shingles_of(units, length)) for units in self.units]
         first: dict[tuple[str, ...], int] = {}
         self.firsts = [first.setdefault(tuple(units), k) for k, units in enumerate(self.units)]
         self.unique = [k for k, at in enumerate(self.firsts) if at == k and self.sets[k]]

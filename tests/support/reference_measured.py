@@ -43,12 +43,18 @@ class Integers:
     total_b: int
 
     def value(self, measure: str) -> Fraction:
+        return Fraction(*self.share(measure))
+
+    def share(self, measure: str) -> tuple[int, int]:
         if measure == "lcs":
-            return Fraction(2 * self.common, self.total_a + self.total_b)
-        whole = max(self.total_a, self.total_b)
-        if measure != "chunk-longest":
-            whole = self.total_a + self.total_b - self.common
-        return Fraction(self.common, whole)
+            return 2 * self.common, self.total_a + self.total_b
+        if measure == "chunk-longest":
+            return self.common, max(self.total_a, self.total_b)
+        return self.common, self.total_a + self.total_b - self.common
+
+    def reaches(self, measure: str, least: Fraction) -> bool:
+        part, whole = self.share(measure)
+        return part * least.denominator >= least.numerator * whole
 
 
 def key_in_compare(measure: str, matching: str) -> str:
@@ -94,11 +100,14 @@ def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
         counters = [Counter(set(tokens)) for tokens in documents]
     else:
         counters = [Counter(reference_shingles(tokens)) for tokens in documents]
-    keys = [counter.keys() for counter in counters]
+    keys = [frozenset(counter) for counter in counters]
     totals = [counter.total() for counter in counters]
     found = {}
     for a, b in combinations(range(len(documents)), 2):
-        common = sum(min(counters[a][key], counters[b][key]) for key in keys[a] & keys[b])
+        both = keys[a] & keys[b]
+        common = len(both)
+        if kind != "vocabulary":
+            common = sum(min(counters[a][key], counters[b][key]) for key in both)
         if common:
             found[a, b] = Integers(common, totals[a], totals[b])
     return found

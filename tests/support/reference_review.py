@@ -60,7 +60,7 @@ def _described(
         "size": len(rows),
         "copies": len(rows) - 1 - len(own),
         "similarity": min(values) if values else math.nan,
-        "stake": sum(_lost_bytes(row, texts) for row in gone),
+        "stake": sum({first[row["id"]]: _lost_bytes(row, texts) for row in reversed(gone)}.values()),
         "lost": sum(row["lost_shingles"] or 0 for row in gone),
         "decided": "yes" if len(verdicts) == len(near) else "partly" if verdicts else "no",
         "near": len(near),
@@ -85,10 +85,8 @@ def near_of(ids: list[str], head: str, first: Mapping[str, str]) -> list[str]:
 
 
 def _lost_bytes(row: Mapping[str, Any], texts: Mapping[str, str]) -> int:
-    size = len(texts[row["id"]].encode())
-    if row["lost_shingles"] is None:
-        return size
-    return math.ceil(min(row["lost_shingles"], row["shingles"] or 0) / max(row["shingles"] or 0, 1) * size)
+    lost, shingles = row["lost_shingles"] or 0, row["shingles"] or 0
+    return round(len(texts[row["id"]].encode()) * (lost / shingles)) if lost else 0
 
 
 def holds(node: Node, group: Group) -> bool:

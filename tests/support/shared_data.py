@@ -142,7 +142,7 @@ def tokens(name: str) -> list[list[str]]:
 @cache
 def sets(name: str) -> list[frozenset[tuple[str, ...]]]:
     """Return the reference 5-word shingle set of every text of a set."""
-    return [frozenset(reference.shingle_set(text, 5, "word")) for text in documents(name).values()]
+    return [frozenset(reference.shingles_of(of_text, 5)) for of_text in tokens(name)]
 
 
 @cache

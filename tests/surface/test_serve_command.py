@@ -23,13 +23,13 @@ from support.serve_command import Server, ask, serving
 TOKEN = "t" * 24
 TEXT = "the harbour office {0} is closed on friday {0} and nobody {0} answers the telephone {0} until monday"
 WRITERS = 4
-LARGE = 50_000_000
+LARGE = 20_000_000
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(
-        tmp_path_factory.mktemp("serve") / "mail.neardup", "--largest-body", 60, "--seconds", 120
+        tmp_path_factory.mktemp("serve") / "mail.neardup", "--largest-body", 30, "--seconds", 120
     ) as made:
         yield made
 
@@ -134,12 +134,12 @@ def require_what_was_acknowledged(path: Path, writers: list[Writing]) -> None:
         assert len(collection) <= WRITERS * 40
 
 
-@pytest.mark.parametrize(("sign", "status"), [(signal.SIGTERM, 0), (signal.SIGKILL, -9)])
-def test_stopped_while_many_write_it_has_lost_nothing(tmp_path: Path, sign: signal.Signals, status: int) -> None:
+def test_stopped_while_many_write_it_has_lost_nothing(tmp_path: Path) -> None:
+    """Killed first: the next one starts with the file as it was left."""
     path = tmp_path / "mail.neardup"
     everyone: list[Writing] = []
-    draw = random.Random(sign)
-    for turn in range(2):
+    draw = random.Random(3)
+    for turn, (sign, status) in enumerate([(signal.SIGKILL, -9), (signal.SIGTERM, 0)]):
         with serving(path) as served:
             writers = [Writing(served, f"{turn}.{number}") for number in range(WRITERS)]
             for writer in writers:
@@ -231,13 +231,13 @@ def test_what_is_no_http_is_refused_in_json(server: Server, said: bytes) -> None
         assert json.loads(answer.read())["error"]["code"]
 
 
-def test_a_document_of_fifty_megabytes(server: Server) -> None:
+def test_a_document_of_twenty_megabytes(server: Server) -> None:
     passage = " ".join(f"w{number:03d}" for number in range(100))
     large = " ".join([passage, *(f"{number:04x}" * 1000 for number in range(LARGE // 4001))])
-    assert 49_900_000 < len(large) <= LARGE
+    assert 19_900_000 < len(large) <= LARGE
     with socket.create_connection((server.host, server.port)) as client:
         head = "PUT /v1/documents/large HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        client.sendall(f"{head}Content-Length: 60000001\r\n\r\n".encode())
+        client.sendall(f"{head}Content-Length: 30000001\r\n\r\n".encode())
         assert client.recv(100).startswith(b"HTTP/1.1 413 ")
     status, said = server.ask("PUT", "/v1/documents/large", {"text": large})
     assert (status, said.get("added")) == (200, 1)

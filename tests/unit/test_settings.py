@@ -39,7 +39,7 @@ ALLOWED: dict[str, list[Any]] = {
     "matching": ["literal", "information"],
     "threshold": [0.000001, 0.5, 0.8, 0.999999, 1.0, 1],
     "recall": [0.5, 0.99, 0.999999],
-    "memory": [0.001, 1, 2.0, 1_000_000],
+    "memory": [0, 0.001, 1, 2.0, 1_000_000],
     "audit": [0, 1, 2000, 1_000_000],
     "groups": ["principal", "components", "complete"],
     "pairs": ["needed", "all"],
@@ -73,7 +73,7 @@ REFUSED: dict[str, list[Any]] = {
     "matching": ["", "Literal", "both", 1, None],
     "threshold": [0, 0.0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "0.8", True, None],
     "recall": [0, 0.49, 1, 1.0, float("nan"), "0.9", True],
-    "memory": [0, 0.0009, -1, 1_000_001, float("nan"), float("inf"), "2", True],
+    "memory": [0.0009, -1, 1_000_001, float("nan"), float("inf"), "2G B", "GB", "0.5MB", "-2", "1e3", True],
     "audit": [-1, 1_000_001, 0.5, "10", True, None],
     "groups": ["center", "", None],
     "pairs": ["some", "", 1],
@@ -184,8 +184,17 @@ def test_an_alias_meets_the_rules_of_its_measure() -> None:
         Settings.of(measure="Jaccard")
 
 
+def test_a_size_may_have_a_unit() -> None:
+    sizes = {"2": 2.0, "2GB": 2.0, "500 mb": 0.5, "1.5 GB": 1.5, "2000000KB": 2.0, "1TB": 1000.0}
+    assert {text: Settings.of(memory=text).search.memory for text in sizes} == sizes
+    assert Settings.of(memory="2GB").search.limit == Settings.of(memory=2).search.join_bytes == 2 * 10**9
+    assert Settings.of().search.limit is None
+    assert Settings.of().search.join_bytes == 10**9
+
+
 def test_bounds_are_shown_as_people_write_them() -> None:
-    assert FIELDS["memory"].rule.allowed == "a number from 0.001 to 1,000,000 GB"
+    allowed = "a size such as 500MB or 2GB, or a number from 0.001 to 1,000,000 (GB), or 0"
+    assert FIELDS["memory"].rule.allowed == allowed
     assert FIELDS["threads"].rule.allowed == "a number from 0 to 1,024"
 
 

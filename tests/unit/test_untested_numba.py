@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -49,6 +50,7 @@ else:
 print(compiled.KEEPS, four_times.spelled, *(f"{what}:{name}" for what, name in told))
 print(*compile_cache.folders().notes)
 """
+TRIAL = "from neardup.kernels import trial; trial.main()\n"
 PLAIN = "False __main__:four_times started:four_times started:twice ready:four_times"
 
 
@@ -116,9 +118,11 @@ def test_plain_kernels_of_neardup_give_the_same_results(kept: Path) -> None:
         "rows = [np.arange(at, 400, at + 1, dtype=np.uint64) for at in range(6)]\n"
         "hashes, ends = np.concatenate(rows), np.cumsum([0, *map(len, rows)])\n"
         "runs = list(zip(ends[:-1], ends[1:]))\n"
-        "print([shared_at_least(hashes, *a, *b, c) for a in runs for b in runs for c in (1, 20, 90)])\n"
+        "counts = [int(shared_at_least(hashes, *a, *b, c)) for a in runs for b in runs for c in (1, 20, 90)]\n"
     )
-    assert lines_of(WITHOUT, call) == lines_of(call)
+    here: dict[str, Any] = {}
+    exec(call, here)
+    assert lines_of(WITHOUT, call, "print(counts)") == [str(here["counts"])]
 
 
 def test_a_newer_numba_is_tried_once_and_used(kept: Path) -> None:
@@ -133,13 +137,18 @@ def test_a_newer_numba_is_tried_once_and_used(kept: Path) -> None:
 @pytest.mark.parametrize(
     "outcome",
     [
-        "return subprocess.CompletedProcess(line, 1)",
         "return subprocess.CompletedProcess(line, -11)",  # wrong machine code
         "raise subprocess.TimeoutExpired(line, 1)",
     ],
 )
-def test_a_newer_numba_that_fails_its_trial_compiles_plainly(kept: Path, outcome: str) -> None:
+def test_a_newer_numba_that_fails_its_trial_is_a_verdict(kept: Path, outcome: str) -> None:
     fails = f"import subprocess\ndef run(line, **_):\n    {outcome}\nwhole, subprocess.run = subprocess.run, run\n"
+    assert lines_of(NEWER, fails, "from neardup.kernels import compiled; print(compiled.KEEPS)") == ["False"]
+    assert verdicts(kept) == [b"failed"]
+
+
+def test_a_newer_numba_that_failed_its_trial_compiles_plainly(kept: Path) -> None:
+    fails = "import subprocess\nsubprocess.run = lambda line, **_: subprocess.CompletedProcess(line, 1)\n"
     assert lines_of(NEWER, fails, KERNELS)[0] == PLAIN
     assert verdicts(kept) == [b"failed"]
     assert lines_of(NEWER, "import subprocess; subprocess.run = None\n", KERNELS)[0] == PLAIN
@@ -164,9 +173,11 @@ def test_a_trial_that_cannot_begin_is_no_verdict(kept: Path) -> None:
     ],
 )
 def test_the_trial_notices_another_inside(change: str) -> None:
-    trial = "from neardup.kernels import trial; trial.main()\n"
-    assert run(change, trial).returncode != 0
-    assert run(trial).returncode == 0
+    assert run(change, TRIAL).returncode != 0
+
+
+def test_the_trial_passes_with_this_numba() -> None:
+    assert run(TRIAL).returncode == 0
 
 
 def test_warm_says_that_nothing_can_be_kept_with_this_numba(kept: Path) -> None:

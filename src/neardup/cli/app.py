@@ -18,12 +18,13 @@ from neardup.cli.exporting import export, import_tags
 from neardup.cli.groups import decide, groups
 from neardup.cli.messages import guarded
 from neardup.cli.option import with_options
-from neardup.cli.options import RECORDS, on_collections, on_files
+from neardup.cli.options import RECORDS, on_collections, on_files, on_shards
 from neardup.cli.plan import plan
 from neardup.cli.report import report
 from neardup.cli.review import review
 from neardup.cli.search import search
 from neardup.cli.serve import serve
+from neardup.cli.shards import fingerprint, merge
 from neardup.cli.show import show
 from neardup.cli.warm import warm
 
@@ -72,6 +73,8 @@ def _add(command: Callable[[T], int], record: type[T], name: str = "") -> None:
 
 _add(dedup, on_files.DedupOptions)
 _add(group, on_files.GroupOptions)
+_add(fingerprint, on_shards.FingerprintOptions)
+_add(merge, on_shards.MergeOptions)
 _add(compare, on_files.CompareOptions)
 _add(show, on_files.ShowOptions)
 _add(report, on_files.ReportOptions)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as notation
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,18 +14,26 @@ from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
+from neardup.cli.options.on_shards import MergeOptions
+from neardup.cli.parts import dedup_against, dedup_part, saved_parts
+from neardup.cli.predicted import only_predict, opened, say_after, say_before
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.io.readers.base import Documents
+    from neardup.io.readers.columns import Chosen
+    from neardup.io.writers.journal import Journal
     from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
 Options: TypeAlias = DedupOptions | GroupOptions
+Writing: TypeAlias = Options | MergeOptions
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
+_WITH_MERGED = frozenset({"inputs", "merged", "out", "dry_run", "json", "overwrite"})
 _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
 
 
@@ -32,17 +42,34 @@ def dedup(options: DedupOptions) -> int:
 
     At least one document of each group stays, unless people decided otherwise: with --decisions the
     groups follow the decisions of a review, and with --from a reviewed result is written as people
-    left it, without comparing again.
+    left it, without comparing again. With --merged the rows of one part are written that the merged
+    result of all parts keeps.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
+    if options.merged is not None:
+        allowed = "-o, --dry-run, --json and"
+        _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
+        refuse_unusable_out(options)
+        return dedup_part(options, options.merged)
+    if options.engine == "spark":
+        from neardup.cli.on_spark import dedup_on_spark
+
+        return dedup_on_spark(options)
+    if options.engine != "local" or options.master is not None:
+        raise SettingError(f"engine is {options.engine!r}", "local, or spark, which --master goes with")
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
-        return _run("annotate" if options.annotate else "dedup", options)
+        action: Action = "annotate" if options.annotate else "dedup"
+        parts = saved_parts(options)
+        if not parts:
+            return _run(action, options)
+        refuse_unusable_out(options)
+        return tell(dedup_against(action, options, parts), options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
-    _refuse_unusable_out(options)
-    return _tell(_final(options.stored, options), options)
+    refuse_unusable_out(options)
+    return tell(_final(options.stored, options), options)
 
 
 def group(options: GroupOptions) -> int:
@@ -63,17 +90,20 @@ def group(options: GroupOptions) -> int:
             "A threshold above that of the stored result",
             "Give --threshold NUMBER",
         )
-    _refuse_unusable_out(options)
-    return _tell(_regroup_and_save(options.stored, options), options)
+    refuse_unusable_out(options)
+    return tell(_regroup_and_save(options.stored, options), options)
 
 
 def _run(action: Action, options: Options) -> int:
     settings = options.settings.checked()
-    _refuse_unusable_out(options)
-    return _tell(_find_and_save(action, options, settings), options)
+    if options.predict:
+        return only_predict(options, settings)
+    refuse_unusable_out(options)
+    return tell(_find_and_save(action, options, settings), options)
 
 
-def _tell(found: Found, options: Options) -> int:
+def tell(found: Found, options: Writing) -> int:
+    """Print the result, and return the exit status."""
     if options.json:
         typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
     else:
@@ -81,7 +111,7 @@ def _tell(found: Found, options: Options) -> int:
     return REJECTED if found.run["counts"]["rejected"] else DONE
 
 
-def _refuse_unusable_out(options: Options) -> None:
+def refuse_unusable_out(options: Writing) -> None:
     """Raise OutputError before the work rather than after it."""
     if options.dry_run:
         return
@@ -96,28 +126,54 @@ def _refuse_unusable_out(options: Options) -> None:
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
-    from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.journal import discard
+    from neardup.io.writers.scratch import working_in
     from neardup.join.base_documents import open_base
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
 
-    documents = open_files(options.inputs, reading=settings.reading)
-    columns = choose_columns(documents, options.text, options.id)
-    against = open_files(options.against, reading=settings.reading) if options.against else None
+    documents, columns, against = opened(options, settings)
     ignore = open_base(options.ignore, columns, settings)
     review = _review(options)
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
+    say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
             return run(documents, columns, settings, against, progress, action, ignore=ignore, review=review).found
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
-            found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+            inputs = {"input": documents, "against": against, "ignore": ignore.documents if ignore else None}
+            with _journal(action, options, settings, columns, inputs) as journal:
+                with working_in(folder.target.parent, journal):
+                    asked = (documents, columns, settings, against, progress, action)
+                    outcome = run(*asked, ignore=ignore, review=review)
+                found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+        discard(options.out)
+    say_after(found, outcome)
     return found
+
+
+@contextmanager
+def _journal(
+    action: Action, options: Options, settings: Settings, columns: Chosen, inputs: Mapping[str, Documents | None]
+) -> Iterator[Journal | None]:
+    """Open the journal of a run that may go on later; None without --resume."""
+    if not options.resume or options.out is None:
+        yield None
+        return
+    from neardup.run.resuming import open_journal
+
+    decisions = options.decisions if isinstance(options, DedupOptions) else None
+    journal = open_journal(options.out, action, settings, columns, inputs, decisions)
+    if len(journal):
+        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
+    try:
+        yield journal
+    finally:
+        journal.close()
 
 
 def _review(options: Options) -> ReviewedResult | None:
@@ -133,16 +189,18 @@ def _review(options: Options) -> ReviewedResult | None:
     return reviewed(options.decisions)
 
 
-def _refuse_options_besides(explicit: frozenset[str], record: type, allowed: frozenset[str], named: str) -> None:
-    """Raise SettingError for options that are not ``allowed`` with --from; ``named`` are those for the message."""
+def _refuse_options_besides(
+    explicit: frozenset[str], record: type, allowed: frozenset[str], named: str, option: str = "--from"
+) -> None:
+    """Raise SettingError for options that are not ``allowed`` with ``option``; ``named`` are for the message."""
     known = options_of(record)
     spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
     others = [spelled for name, spelled in spelling.items() if name in explicit - allowed]
     if others:
         raise SettingError(
-            f"{', '.join(others)} cannot be given together with --from",
-            f"With --from only {named} --overwrite",
-            "Leave it out, or leave out --from and read the documents again",
+            f"{', '.join(others)} cannot be given together with {option}",
+            f"With {option} only {named} --overwrite",
+            f"Leave it out, or leave out {option} and read the documents again",
         )
 
 
@@ -186,14 +244,14 @@ def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
     return found
 
 
-def _files(options: Options) -> dict[str, Any]:
+def _files(options: Writing) -> dict[str, Any]:
     """Return the output folder and its files; none after a dry run."""
     if options.out is None or options.dry_run:
         return {"out": None, "files": []}
     return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
-def _show(found: Found, options: Options) -> None:
+def _show(found: Found, options: Writing) -> None:
     run, files = found.run, _files(options)
     if options.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])

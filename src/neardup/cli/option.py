@@ -35,7 +35,7 @@ from neardup.settings import (
 REQUIRED = inspect.Parameter.empty
 
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
-NAMED = {"keep": "POLICY", **dict.fromkeys(("within", "across", "sources"), "COLUMN")}
+NAMED = {"keep": "POLICY", "memory": "SIZE", **dict.fromkeys(("within", "across", "sources"), "COLUMN")}
 """Settings whose values are not plain names."""
 
 T = TypeVar("T")
@@ -158,7 +158,7 @@ def _options(record: type) -> Iterator[Option]:
         if declared := field.metadata.get("declared"):
             yield Option.of(field.name, types[field.name], declared)
         for name in field.metadata.get("settings", ()):
-            one = FIELDS[name].type
+            one = FIELDS[name].written
             yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
 
 

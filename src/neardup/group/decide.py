@@ -104,6 +104,15 @@ class Decisions:
         same: Bools = self.rows == self.representative_row
         return same
 
+    def part(self, part: slice) -> Decisions:
+        """A part of the entries, without their lost passages."""
+        lost = self.lost
+        if lost is not None:
+            lost = LostShingles(lost.shingles[part], lost.lost[part], lost.spared[part])
+        names = ("rows", "representative_row", "similarity", "exact", "kept")
+        placed = None if self.placed is None else self.placed[part]
+        return replace(self, lost=lost, placed=placed, **{name: getattr(self, name)[part] for name in names})
+
     def all_kept(self) -> Decisions:
         """The same groups with every member kept."""
         nothing = np.empty(0, np.int64)

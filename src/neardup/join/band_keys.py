@@ -1,4 +1,4 @@
-"""The keys of all documents in one band at a time: made from signatures in memory, or read from where they lie."""
+"""The keys of all documents in one band at a time: made from signatures in memory, or read from working files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from neardup.io.writers.scratch import Scratch
 from neardup.kernels.lsh.buckets import band_keys
 from neardup.lsh.bands import Plan
-from neardup.tables import UInt32s, UInt64s
+from neardup.tables import Int64s, UInt32s, UInt64s
 
 
 class BandKeys(Protocol):
@@ -41,4 +42,34 @@ class SignatureBands:
         for block in self.blocks:
             band_keys(block, first, self.plan.bands[band], band, keys[at : at + len(block)])
             at += len(block)
+        return keys
+
+
+def keys_of(signatures: UInt32s, plan: Plan) -> UInt64s:
+    """uint64[bands, m]: the keys of some documents in all bands, from their signatures uint32[m, slots]."""
+    keys, first = np.empty((len(plan.bands), len(signatures)), np.uint64), 0
+    for band, rows in enumerate(plan.bands):
+        band_keys(signatures, first, rows, band, keys[band])
+        first += rows
+    return keys
+
+
+class SpilledBands:
+    """The keys in working files, one for each band of ``plan``: 8 bytes a band a document."""
+
+    def __init__(self, plan: Plan, scratch: Scratch) -> None:
+        self.plan = plan
+        self._files = [scratch.numbers() for _ in plan.bands]
+
+    def __len__(self) -> int:
+        return len(self._files[0])
+
+    def add(self, keys: UInt64s, which: Int64s) -> None:
+        """Append the documents at the places ``which`` of ``keys`` (uint64[bands, m])."""
+        for file, of_band in zip(self._files, keys, strict=True):
+            file.append(of_band[which])
+
+    def of(self, band: int) -> UInt64s:
+        """The keys in one band, read now."""
+        keys: UInt64s = self._files[band].read()
         return keys

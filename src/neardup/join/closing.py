@@ -129,7 +129,7 @@ def _within_memory(
     """Which of the ``large`` families the exact join can hold besides the hub documents, smallest first."""
     if not large.any():
         return large
-    room = settings.search.memory * 1e9 / BYTES_A_SHINGLE - store.bound(np.flatnonzero(is_hub)).sum()
+    room = settings.search.join_bytes / BYTES_A_SHINGLE - store.bound(np.flatnonzero(is_hub)).sum()
     shingles = np.add.reduceat(np.where(is_hub[members], 0, store.bound(members)), np.cumsum(sizes) - sizes)
     order = np.flatnonzero(large)[np.argsort(shingles[large], kind="stable")]
     fits = np.zeros(len(sizes), np.bool_)

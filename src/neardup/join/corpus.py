@@ -10,21 +10,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
+from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents
+from neardup.io.writers.journal import Journal
+from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
-from neardup.runtime import ordered_map
+from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import Relations, Settings
 from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
-from neardup.text.keys import new_key
+from neardup.text.keys import key_of, new_key
 
 Result = TypeVar("Result")
 
@@ -53,6 +56,22 @@ class Part:
         return list(dict.fromkeys(name for name in names if name))
 
 
+class SavedDocuments(Protocol):
+    """Documents whose fingerprints were saved, made under ``key``; their texts are read only to verify."""
+
+    @property
+    def key(self) -> Key:
+        """The key of the fingerprints."""
+
+    def fingerprints(self) -> Iterator[SavedChunk]:
+        """Yield the fingerprints of all chunks, in order; stream keys are sealed."""
+
+
+def saved_in(documents: Documents) -> SavedDocuments | None:
+    """Return the documents themselves if their fingerprints were saved."""
+    return cast(SavedDocuments, documents) if hasattr(documents, "fingerprints") else None
+
+
 @dataclass(frozen=True)
 class CorpusChunk:
     """One chunk, whose good rows are the rows ``first`` … ``first + count − 1`` of the corpus."""
@@ -74,7 +93,7 @@ class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
     ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
-    do not count.
+    do not count. ``scratch`` is the room on disk of a run with a memory limit.
     """
 
     parts: tuple[Part, ...]
@@ -82,6 +101,27 @@ class Corpus:
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
+    scratch: Scratch | None = None
+    journal: Journal | None = None
+
+    @classmethod
+    def of(cls, parts: tuple[Part, ...], settings: Settings) -> Corpus:
+        """Return the corpus of these inputs, under the key of their saved fingerprints or a new one.
+
+        With a memory limit it has room on disk. The finished parts of the run go to the journal of this context.
+        """
+        saved = next(filter(None, (saved_in(part.documents) for part in parts)), None)
+        scratch, journal = None, journal_here()
+        if settings.search.limit is not None:
+            return_large_arrays()
+            scratch = Scratch()
+        key = saved.key if saved is not None else new_key() if journal is None else key_of(journal.secret)
+        return cls(parts, settings, key, scratch=scratch, journal=journal)
+
+    @property
+    def has_saved(self) -> bool:
+        """Whether some documents have saved fingerprints, so that all stream keys are sealed."""
+        return any(saved_in(part.documents) for part in self.parts)
 
     def shingle_sets(self, rows: Int64s, hashes: UInt64s, features: Features = "shingles") -> ShingleSets:
         """Read the shingle sets, or other ``features``, of the rows (ascending) in one pass over their chunks.

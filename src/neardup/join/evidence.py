@@ -8,6 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from neardup.join.closing import Closed
+from neardup.join.exact_parts import ExactParts
 from neardup.join.lsh_candidates import Candidates
 from neardup.join.method import Choice
 from neardup.join.missing import Missing
@@ -24,7 +25,8 @@ from neardup.tables import Int64s
 class Proposal:
     """The candidates of a search; an exact join also hands on its ``index`` and the ``sets`` that it was made of.
 
-    ``tied`` entries of the index could differ under another key (``prefix_join.Joined``).
+    ``tied`` entries of the index could differ under another key (``prefix_join.Joined``). Instead of the
+    index there are ``parts`` if it does not fit into the memory.
     """
 
     choice: Choice
@@ -33,6 +35,7 @@ class Proposal:
     index: PrefixIndex | None = None
     tied: int = 0
     sets: DocumentSets | None = None
+    parts: ExactParts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,8 @@ class Evidence:
     """The results of the search: verified pairs, an index for the documents to join exactly, and how it went.
 
     ``index`` is None if no documents are joined exactly; it refers to ``sets``, which later stages therefore need
-    not read again. ``closed`` is the outcome of closing the chains of pairs.
+    not read again. An exact join that does not fit into the memory has ``parts`` instead, each with an index.
+    ``closed`` is the outcome of closing the chains of pairs.
     ``missing`` is the estimate of missed pairs from all found pairs except those of two documents of the index.
     Both are None if nothing can be missed; ``missing`` is also None for a search by SimHash. ``in_buckets``
     (int64) are the documents of large buckets; the documents of the index are these and the ones that closing
@@ -60,6 +64,7 @@ class Evidence:
     missing: Missing | None = None
     in_buckets: Int64s | None = None
     held: DocumentSets | None = None
+    parts: ExactParts | None = None
 
 
 class Search(Protocol):

@@ -2,64 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
+from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
-from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array
+from neardup.join.band_keys import SpilledBands
+from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
+from neardup.join.kept_sets import KeptSets
+from neardup.join.read_chunk import ReadChunk, chunk_of, table_of
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
-from neardup.join.shingle_store import DocumentSets, most_held, sets_at
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
+from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
-from neardup.settings import Settings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
-from neardup.sketch.documents import ShingleSets, sign, simhash_rows, simhash_words
+from neardup.sketch.documents import sign, sign_with_sets, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.text.sealing import sealed
 
 
-def fingerprint(corpus: Corpus, slots: int, progress: Progress) -> tuple[Rows, Sketches]:
+def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | None = None) -> tuple[Rows, Sketches]:
     """Fingerprint every row; of exact copies only the first has a sketch.
 
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
-    too. If common shingles are left out later, the shingle sets are kept, as long as they fit.
+    too. Under a memory limit the keys of the bands of ``plan`` go to working files instead of the signatures. For
+    an exact join the sets are made in the same pass. If common shingles are left out later, the signatures are
+    needed, and the shingle sets are kept, too, as long as they fit.
     """
-    growing = _Growing(corpus)
+    growing = _Growing(corpus, plan if slots else None)
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
-    items = (
-        (number, chunk)
-        for number, part in enumerate(corpus.parts)
-        for chunk in part.documents.chunks(None, part.columns)
-    )
     with progress.stage("fingerprint", total, "bytes") as advance:
-        work = partial(_read_and_fingerprint, corpus, slots, growing.sets)
-        for read in ordered_map(work, items, corpus.settings.work.threads):
+        for read in read_chunks(corpus, slots, growing.sets, growing.plan):
             growing.add(read)
             advance(read.bytes_read)
     return growing.finish(corpus)
 
 
-def _read_and_fingerprint(corpus: Corpus, slots: int, keeping: _KeptSets, item: tuple[int, Chunk]) -> _Read:
+def read_chunks(
+    corpus: Corpus, slots: int, keeping: KeptSets | None = None, plan: Plan | None = None
+) -> Iterator[ReadChunk]:
+    """Yield the fingerprints of all chunks in order; documents with saved fingerprints are not read.
+
+    ``keeping`` says whether the shingle sets are wanted, too. With a ``plan``, the keys of its bands come instead
+    of signatures.
+    """
+    items = ((number, chunk) for number, part in enumerate(corpus.parts) for chunk in _chunks_of(part))
+    if corpus.has_saved and keeping is not None:
+        keeping.open = False  # the sets of the saved documents are not known
+
+    def work(item: tuple[int, Chunk | SavedChunk]) -> ReadChunk:
+        name, journal = f"chunk {item[0]} {item[1].index}", corpus.journal
+        kept = None if journal is None else journal.get(name)
+        if kept is not None:
+            return chunk_of(kept)
+        read = _read_and_fingerprint(corpus, slots, keeping, item)
+        read = read if plan is None else read.with_bands(plan)
+        if journal is not None and (made := table_of(read)) is not None:
+            journal.put(name, made)
+        return read
+
+    return ordered_map(work, items, corpus.settings.work.threads)
+
+
+def _chunks_of(part: Part) -> Iterator[Chunk | SavedChunk]:
+    saved = saved_in(part.documents)
+    return part.documents.chunks(None, part.columns) if saved is None else saved.fingerprints()
+
+
+def _recalled(number: int, part: Part, chunk: SavedChunk, slots: int) -> ReadChunk:
+    """The fingerprints of a saved chunk."""
+    return ReadChunk(
+        part=number,
+        index=chunk.index,
+        source=chunk.source,
+        row_numbers=chunk.row_numbers,
+        problems=chunk.problems,
+        attachments=chunk.attachments,
+        units=chunk.units,
+        keys=chunk.keys,
+        signatures=chunk.signatures[:, :slots],
+        left=None,
+        simhashes=chunk.simhashes,
+        bytes=chunk.bytes,
+        invalid=chunk.invalid,
+        nulls=chunk.nulls,
+        ids=chunk.ids if part.id else None,
+        extra={name: values for name, values in chunk.extra.items() if name in part.extra},
+        related=chunk.related,
+        sets=None,
+    )
+
+
+def _read_and_fingerprint(
+    corpus: Corpus, slots: int, keeping: KeptSets | None, item: tuple[int, Chunk | SavedChunk]
+) -> ReadChunk:
     number, chunk = item
     part, settings = corpus.parts[number], corpus.settings
+    if isinstance(chunk, SavedChunk):
+        return _recalled(number, part, chunk, slots)
     rows = chunk.read(part.columns)
     texts = one_array(rows.table.column(part.text))
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
     base, left = corpus.base, None
-    if base is None:
+    kept, sets = None if keeping is None or not keeping.open else keeping.features, None
+    if kept is not None and slots == 0 and base is None and len(corpus.key.tokens):
+        units, invalid, sets = sign_with_sets(texts, settings, keys, corpus.key, kept)
+    elif base is None:
         units, invalid = sign(texts, settings, signatures, keys, corpus.key)
     else:
         units, invalid = sign(texts, settings, signatures[:, :0], keys, corpus.key)
@@ -70,13 +131,17 @@ def _read_and_fingerprint(corpus: Corpus, slots: int, keeping: _KeptSets, item: 
     for told in related:
         if len(told):
             keys ^= told
+    if corpus.has_saved:
+        keys = sealed(keys, corpus.key)
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
         simhash_rows(texts, settings.simhash.features, simhashes)
-    sets = corpus.sets_of(texts, np.arange(len(texts))) if keeping.open else None
-    return _Read(
+    if sets is None and kept is not None:
+        sets = corpus.sets_of(texts, np.arange(len(texts)), kept)
+    return ReadChunk(
         part=number,
-        chunk=chunk,
+        index=chunk.index,
+        source=chunk.source,
         row_numbers=rows.row_numbers,
         problems=rows.problems,
         attachments=carried,
@@ -123,74 +188,15 @@ def something_left(left: Int64s, measure: str) -> Bools:
     return something
 
 
-@dataclass(frozen=True)
-class _Read:
-    """One chunk, read and fingerprinted."""
-
-    part: int
-    chunk: Chunk
-    row_numbers: Int64s
-    problems: Sequence[Problem]
-    attachments: dict[int, tuple[Attachment, ...]]
-    units: Int64s
-    keys: UInt64s
-    signatures: UInt32s
-    left: Int64s | None
-    simhashes: UInt64s
-    bytes: Int64s
-    invalid: int
-    nulls: int
-    ids: pa.Array | None
-    extra: dict[str, pa.Array]
-    related: tuple[UInt64s, UInt64s]
-    sets: ShingleSets | None
-
-    @property
-    def bytes_read(self) -> int:
-        return int(self.bytes.sum())
-
-
-class _KeptSets:
-    """The shingle sets of the documents read so far, while they fit; ``open`` says whether they do."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._most = most_held(settings)
-        self.open = settings.base.ignore_common > 0
-        self._hashes = np.empty(0, np.uint64)  # only the part written to uses memory
-        self._used = self._bound = 0
-        self._sizes = [np.empty(0, np.int64)]
-
-    def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
-        """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
-        self._bound += units
-        if self._bound > self._most:
-            self.open, self._hashes = False, np.empty(0, np.uint64)
-        if not self.open:
-            return
-        if len(wanted) < len(sets.sizes):
-            sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
-        until = self._used + len(sets.hashes)
-        if until > len(self._hashes):
-            larger = np.empty(2 * until, np.uint64)
-            larger[: self._used] = self._hashes[: self._used]
-            self._hashes = larger
-        self._hashes[self._used : until] = sets.hashes
-        self._used = until
-        self._sizes.append(sets.sizes)
-
-    def finish(self) -> DocumentSets | None:
-        """Return the sets of all documents."""
-        if not self.open:
-            return None
-        offsets = np.concatenate(([0], np.cumsum(np.concatenate(self._sizes))))
-        return DocumentSets(np.arange(len(offsets) - 1), ShingleSets(self._hashes[: self._used], offsets))
-
-
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.sets = _KeptSets(corpus.settings)
+    def __init__(self, corpus: Corpus, plan: Plan | None) -> None:
+        self.sets = KeptSets(corpus)
+        self.spilled: SpilledBands | None = None
+        if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
+            self.spilled = SpilledBands(plan, corpus.scratch)
+        self.plan = None if self.spilled is None else plan
         self._pieces: list[CorpusChunk] = []
         self._one_empty = corpus.settings.keep.empty == "one"
         self._measure = corpus.settings.search.measure
@@ -210,7 +216,7 @@ class _Growing:
         self._columns: list[tuple[Int64s, Int64s]] = []
         self._invalid = self._nulls = self._rows = 0
 
-    def add(self, read: _Read) -> None:
+    def add(self, read: ReadChunk) -> None:
         """Add one chunk."""
         first, until = self._rows, self._rows + len(read.units)
         self._make_room(until)
@@ -222,11 +228,14 @@ class _Growing:
             self._left.append(read.left)
         if read.sets is not None:
             self.sets.add(read.sets, np.flatnonzero(stands), int(read.units[stands].sum()))
-        self._signatures.append(read.signatures[stands])
+        if self.spilled is None or read.bands is None:
+            self._signatures.append(read.signatures[stands])
+        else:
+            self.spilled.add(read.bands, np.flatnonzero(stands))
         self._simhashes.append(read.simhashes[stands])
         self._unique.append(np.flatnonzero(stands) + first)
         self._columns.append((read.units, read.bytes))
-        self._pieces.append(CorpusChunk(read.part, read.chunk.index, read.chunk.source, first, read.row_numbers))
+        self._pieces.append(CorpusChunk(read.part, read.index, read.source, first, read.row_numbers))
         if read.ids is not None:
             self._ids[read.part].append(read.ids)
         for name, values in read.extra.items():
@@ -239,7 +248,7 @@ class _Growing:
         self._nulls += read.nulls
         self._rows = until
 
-    def _take_problems(self, read: _Read) -> None:
+    def _take_problems(self, read: ReadChunk) -> None:
         if isinstance(read.problems, LineProblems):  # these are lines, never whole files
             self._problems.add(read.problems)
             return
@@ -270,14 +279,16 @@ class _Growing:
         )
         no_words = np.empty((0, simhash_words(corpus.settings)), np.uint64)
         simhashes, sets = np.concatenate([no_words, *self._simhashes]), self.sets.finish()
-        if sets is not None:
-            rows.sets("shingles").adopt(sets)
-        return rows, Sketches(tuple(self._signatures), simhashes, sets=sets)
+        if sets is not None and self.sets.features is not None:
+            rows.sets(self.sets.features).adopt(sets)
+        made = tuple(self._signatures), simhashes
+        return rows, Sketches(*made, sets=sets, filed=self.sets.filed, keys=self.spilled)
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._keys):
             return
         size = max(rows, 2 * len(self._keys))
+        self._table = np.empty(0, np.int64)  # frees the old one
         keys, copy_of = np.empty((size, 2), np.uint64), np.empty(size, np.int64)
         keys[: self._rows], copy_of[: self._rows] = self._keys[: self._rows], self._copy_of[: self._rows]
         self._keys, self._copy_of = keys, copy_of

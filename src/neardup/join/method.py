@@ -21,6 +21,9 @@ from neardup.settings import SearchSettings, Settings
 BYTES_A_SHINGLE = 16
 """Upper bound for an exact join: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""
 
+JOIN_SHARE = 0.6
+"""The share of the memory of a run that an exact join may use; the rest is for everything else."""
+
 FREE_LOOKUPS = 10_000_000
 """This many look-ups take about half a second: not worth missing a pair for."""
 
@@ -70,6 +73,15 @@ def surely_exact(search: SearchSettings) -> bool:
     return search.method == "exact" or not MEASURES[search.measure].by_lsh
 
 
+def join_room(search: SearchSettings) -> int:
+    """The bytes that an exact join uses at most; a join that needs more is made in parts (``exact_parts.py``).
+
+    >>> join_room(SearchSettings(memory=2.0)), join_room(SearchSettings())
+    (1200000000, 1000000000)
+    """
+    return search.join_bytes if search.limit is None else round(JOIN_SHARE * search.limit)
+
+
 def by_simhash(settings: Settings, shingles: int) -> Choice:
     """The choice for a run that was asked to use fingerprints within a distance as candidates.
 
@@ -92,8 +104,8 @@ def choose(search: SearchSettings, shingles: int) -> Choice:
         return choice
     if not MEASURES[search.measure].by_lsh:
         return replace(choice, method="exact", why=f"LSH finds no pairs by their {search.measure}")
-    needed, allowed = size(choice.memory), size(round(search.memory * 1e9))
-    if choice.memory <= search.memory * 1e9:
+    needed, allowed = size(choice.memory), size(search.join_bytes)
+    if choice.memory <= search.join_bytes:
         return replace(choice, method="exact", why=f"an exact join takes {needed} at most, {allowed} are allowed")
     return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
 

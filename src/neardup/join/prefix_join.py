@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from neardup.join.criterion import takes_any_subset
 from neardup.join.related import EVERYONE, Related
-from neardup.join.shingle_store import ShingleStore
+from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.parities import fill_parities, parity_words
 from neardup.kernels.sets import Criterion
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
-from neardup.tables import Bools, Int32s, Int64s, UInt64s, verified_table
+from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, verified_table
 
 _ALL = 1 << 62
 """More pairs than there are."""
@@ -106,16 +106,29 @@ def joined(
     """Like :func:`join_hubs`, and count the entries that could differ under another key."""
     if not len(documents):
         return Joined(no_hubs(total), 0)
-    found = store.get(documents)
+    return joined_sets(documents, total, store.get(documents), criterion, threads, related)
+
+
+def joined_sets(
+    documents: Int64s,
+    total: int,
+    found: DocumentSets,
+    criterion: Criterion,
+    threads: int,
+    related: Related = EVERYONE,
+) -> Joined:
+    """Like :func:`joined`, from sets that were read already; some may be of other documents."""
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
     repeats = repeats_of(sets.hashes, starts, sizes, threads)
     reach: Int32s | None
-    prefixes, reach, largest = _prefixes(sets.hashes, starts, sizes, repeats, criterion, threads)
+    prefixes, reach, largest = prefixes_of(sets.hashes, starts, sizes, repeats, criterion, threads)
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
     if takes_any_subset(criterion.measure):
-        prefixes = _with_hosts(sets.hashes, starts, sizes, prefixes, threads)
+        marked = no_marks(len(prefixes.entries))
+        kernels.mark_entries(prefixes.entries, marked)
+        prefixes = with_hosts(sets.hashes, starts, sizes, prefixes, marked, threads)
         reach = None  # a host may be at any place in the list
     del repeats
     mine = related.of(documents[order])
@@ -212,28 +225,41 @@ def verified(hubs: PrefixIndex, found: Int64s) -> pa.Table:
     return verified_table(*ends, found[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
 
 
-def repeats_of(
-    hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int
-) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+def repeats_of(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> UInt8s:
     """How often each shingle occurs again, by its low bits; needs about four bytes of scratch per shingle."""
-    bits = max(16, int(sizes.sum()).bit_length())
-    repeats, seen = np.zeros(1 << bits, np.uint8), np.zeros(1 << (bits - 2), np.uint64)
-    # each part reads all hashes and counts its own; below 2¹⁶ words a part, threads would share words
-    parts = 1 << min(max(0, bits - 18), (worker_count(threads)).bit_length() - 1)
-
-    def work(part: int) -> None:
-        kernels.count_repeats(hashes, starts, sizes, seen, repeats, part, parts)
-
-    for _ in ordered_map(work, range(parts), threads):
-        pass
-    return repeats
+    counted = Repeats(max(16, int(sizes.sum()).bit_length()), threads)
+    counted.add(hashes, starts, sizes)
+    return counted.cells
 
 
-def _prefixes(
+class Repeats:
+    """How often each shingle occurs again: ``cells`` (uint8[2^bits], saturating), by the low bits of its hash.
+
+    Fewer cells than shingles are allowed: collisions cost time in the join, never a pair. Sets are added in any
+    order; counting needs two more bytes per cell.
+    """
+
+    def __init__(self, bits: int, threads: int) -> None:
+        self.cells, self._seen = np.zeros(1 << bits, np.uint8), np.zeros(1 << (bits - 2), np.uint64)
+        # each part reads all hashes and counts its own; below 2¹⁶ words a part, threads would share words
+        self._parts = 1 << min(max(0, bits - 18), worker_count(threads).bit_length() - 1)
+        self._threads = threads
+
+    def add(self, hashes: UInt64s, starts: Int64s, sizes: Int64s) -> None:
+        """Count the sets of ``sizes`` that begin at ``starts``."""
+
+        def work(part: int) -> None:
+            kernels.count_repeats(hashes, starts, sizes, self._seen, self.cells, part, self._parts)
+
+        for _ in ordered_map(work, range(self._parts), self._threads):
+            pass
+
+
+def prefixes_of(
     hashes: UInt64s,
     starts: Int64s,
     sizes: Int64s,
-    repeats: np.ndarray[tuple[int], np.dtype[np.uint8]],
+    repeats: UInt8s,
     criterion: Criterion,
     threads: int,
 ) -> tuple[Prefixes, Int32s, Int64s]:
@@ -281,13 +307,14 @@ def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
     return {"parities": words, "parity_at": begin}
 
 
-def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Prefixes, threads: int) -> Prefixes:
+def with_hosts(
+    hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Prefixes, marked: UInt64s, threads: int
+) -> Prefixes:
     """The prefixes, and every document listed under each of its shingles that is in another document's prefix.
 
-    One bit per hash marks these shingles. A bit set by chance makes a list without a prefix, and no pair.
+    One bit per hash in ``marked`` (uint64[power of two]; ``mark_entries``) marks these shingles. A bit set by
+    chance makes a list without a prefix, and no pair.
     """
-    marked = np.zeros(1 << max(10, len(prefixes.entries).bit_length() - 3), np.uint64)
-    kernels.mark_entries(prefixes.entries, marked)
 
     def work(first: int) -> Prefixes:
         last = min(first + 16 * _SLICE, len(sizes))
@@ -300,6 +327,11 @@ def _with_hosts(hashes: UInt64s, starts: Int64s, sizes: Int64s, prefixes: Prefix
 
     done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
     return Prefixes(*(np.concatenate([part[k] for part in done]) for k in range(3)))
+
+
+def no_marks(entries: int) -> UInt64s:
+    """Marks for about this many entries of prefixes, none of them set."""
+    return np.zeros(1 << max(10, entries.bit_length() - 3), np.uint64)
 
 
 def _lists_of(listed: Prefixes) -> tuple[Int64s, Int64s, Int64s]:

@@ -12,10 +12,12 @@ import pyarrow as pa
 from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
+from neardup.join.band_keys import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
 from neardup.join.related import EVERYONE, Related
-from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.join.shingle_store import DocumentSets, ShingleStore, SpilledSets
 from neardup.kernels.text.keyed import Key
+from neardup.lsh.bands import Plan
 from neardup.measures import Features
 from neardup.settings import Settings
 from neardup.tables import Int64s, UInt32s, UInt64s
@@ -26,14 +28,21 @@ class Sketches:
     """The sketches of the documents, in order: signatures or SimHash fingerprints, as the search needs them.
 
     They are apart from the rows, because verification needs their memory: whoever holds them drops them. ``again``
-    makes other signatures when they are needed. ``sets`` are the shingle sets of all documents, if a later stage
-    needs them and they fit.
+    makes other signatures when they are needed. Under a memory limit there are the ``keys`` of the bands instead.
+    ``sets`` are the shingle sets of all documents, if a later stage needs them and they fit; ``filed``
+    are these sets in a working file if an exact join needs them and they do not.
     """
 
     blocks: tuple[UInt32s, ...]  # [m, slots]
     simhashes: UInt64s  # [documents, words]
     again: Callable[[], UInt32s] | None = None
     sets: DocumentSets | None = None
+    filed: SpilledSets | None = None
+    keys: BandKeys | None = None
+
+    def bands(self, plan: Plan) -> BandKeys:
+        """The keys of the documents in the bands of ``plan``."""
+        return SignatureBands(self.signatures, plan) if self.keys is None else self.keys
 
     @property
     def signatures(self) -> tuple[UInt32s, ...]:

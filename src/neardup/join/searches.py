@@ -9,17 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.join.band_keys import SignatureBands
+from neardup.io.writers.scratch import Scratch
 from neardup.join.closing import close
 from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
 from neardup.join.exact_candidates import join_everything
+from neardup.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.join.lsh_candidates import candidates
-from neardup.join.method import Choice
+from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
+from neardup.join.portions import bands_at_once, merged_pairs
 from neardup.join.prefix_join import Joined, joined
 from neardup.join.rows import Rows, Sketches
-from neardup.join.shingle_store import DocumentSets
+from neardup.join.shingle_store import DocumentSets, SpilledSets
 from neardup.join.verify import verify
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import hamming_plan
@@ -41,10 +43,12 @@ class LshSearch:
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose the pairs that agree in a band."""
-        threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
-            keys = SignatureBands(sketches.signatures, self.plan)
-            proposed = candidates(keys, len(self.plan.bands), first_new, threads, advance, rows.related)
+            keys, bands = sketches.bands(self.plan), len(self.plan.bands)
+            threads, parts = bands_at_once(len(keys), rows.settings)
+            most = merged_pairs(rows.settings)
+            first_new = rows.first_new_document
+            proposed = candidates(keys, bands, first_new, threads, advance, rows.related, parts, most)
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -83,8 +87,10 @@ class ExactSearch:
     plan: Plan
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
-        """Propose no pairs, and prepare the exact join of all documents."""
+        """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
+        if surely_exact(rows.settings.search) and self.choice.memory > join_room(rows.settings.search):
+            return Proposal(self.choice, self.plan, everything, parts=_in_parts(rows, sketches.filed, progress))
         made, sets = _joined(everything.hub, rows, progress)
         if made is None:
             return Proposal(self.choice, self.plan, everything)
@@ -99,6 +105,7 @@ class ExactSearch:
             VERIFIED.empty_table(),
             proposal.index,
             proposal.sets,
+            parts=proposal.parts,
         )
 
 
@@ -161,6 +168,25 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         in_buckets=proposed.hub,
         held=verified,
     )
+
+
+def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> ExactParts:
+    """The exact join of all documents in parts; ``filed`` are their sets, if the first pass has made them."""
+    settings = rows.settings
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    asked = Join(
+        criterion_of(settings.search),
+        rows.related,
+        rows.first_new_document,
+        join_room(settings.search),
+        settings.work.threads,
+    )
+    scratch = rows.corpus.scratch or Scratch()
+    if filed is None:
+        with progress.stage("shingles", store.documents, "documents"):
+            filed = store.spilled(np.arange(store.documents), scratch)
+    with progress.stage("join", 2 * store.documents, "documents") as advance:
+        return exact_parts(filed, asked, scratch, advance)
 
 
 def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[Joined | None, DocumentSets | None]:

@@ -1,4 +1,8 @@
-"""Shingle sets by document number, fetched from the texts in as few passes as the memory allows."""
+"""Shingle sets by document number, fetched from the texts in as few passes as the memory allows.
+
+Under a memory limit, sets that several stages need and that do not fit are read from the texts once, into a
+working file, and fetched from there.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,22 @@ from weakref import ref
 
 import numpy as np
 
-from neardup.io.writers.scratch import scratch_array
+from neardup.io.writers.journal import Journal
+from neardup.io.writers.scratch import NumberFile, Scratch, scratch_array
 from neardup.join.corpus import Corpus
+from neardup.join.portions import held_shingles
 from neardup.measures import Features
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s
 
-HELD_SHINGLES = 1 << 26
-"""Shingles (8 bytes each) that are held for several stages instead of being read again."""
+_WINDOW = 1 << 18
+"""Shingles that are read from a working file, or written, at a time."""
 
 
 def most_held(settings: Settings) -> int:
     """The most shingles of all documents that are held in memory before the search."""
-    return min(HELD_SHINGLES, int(settings.search.memory * 1e9 / 16))
+    return min(held_shingles(settings), settings.search.join_bytes // 16)
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,63 @@ class DocumentSets:
         return DocumentSets(documents, replace(alone, ranks=sets.ranks[at] if len(sets.ranks) else sets.ranks))
 
 
+class SpilledSets:
+    """The shingle sets of ``documents`` (ascending) in a working ``file``: 16 bytes a document in memory.
+
+    ``len`` is the number of sets. While sets are appended, ``documents`` may be unknown.
+    """
+
+    def __init__(self, documents: Int64s, file: NumberFile) -> None:
+        self.documents, self._file = documents, file
+        self._sizes: list[Int64s] = []
+        self._offsets = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def offsets(self) -> Int64s:
+        """int64[documents + 1]: set k is ``offsets[k]`` … ``offsets[k + 1]`` − 1 of the file."""
+        if self._sizes:
+            further = self._offsets[-1] + np.cumsum(np.concatenate(self._sizes))
+            self._offsets, self._sizes = np.concatenate((self._offsets, further)), []
+        return self._offsets
+
+    def ranges(self, most: int) -> Iterator[tuple[int, ShingleSets]]:
+        """Yield the first set and all sets of ranges with at most ``most`` shingles, or of one set."""
+        offsets, first = self.offsets, 0
+        while first < len(self):
+            until = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
+            hashes = self._file.read(int(offsets[first]), int(offsets[until]))
+            yield first, ShingleSets(hashes, offsets[first : until + 1] - offsets[first])
+            first = until
+
+    def add(self, sets: ShingleSets) -> None:
+        """Append the next sets."""
+        self._file.append(sets.hashes)
+        self._sizes.append(sets.sizes)
+
+    def load(self, documents: Int64s) -> DocumentSets:
+        """Read the sets of some of the documents (ascending)."""
+        at = np.searchsorted(self.documents, documents)
+        starts, sizes = self.offsets[at], self.offsets[at + 1] - self.offsets[at]
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        hashes = np.empty(offsets[-1], np.uint64)
+        # neighbours in the file are read together; what lies between them is at most a window
+        window = (starts + sizes) // _WINDOW
+        for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(window)) + 1):
+            if not len(part):
+                continue
+            first, room = starts[part[0]], hashes[offsets[part[0]] : offsets[part[-1] + 1]]
+            found = self._file.read(int(first), int(starts[part[-1]] + sizes[part[-1]]))
+            room[:] = sets_at(found, starts[part] - first, sizes[part]).hashes
+        return DocumentSets(documents, ShingleSets(hashes, offsets))
+
+    def close(self) -> None:
+        """Give the space back."""
+        self._file.close()
+
+
 class ShingleStore:
     """Fetches the sets of some ``features`` of documents; sets that somebody still holds are not read again.
 
@@ -53,27 +116,54 @@ class ShingleStore:
     """
 
     def __init__(self, corpus: Corpus, units: Int64s, unique: Int64s, features: Features) -> None:
-        self._corpus, self._units, self._unique, self._features = corpus, units, unique, features
+        self._corpus, self._units, self._unique, self.features = corpus, units, unique, features
         self._alive: list[ref[DocumentSets]] = []
+        self._spilled: list[SpilledSets] = []
 
     @property
     def documents(self) -> int:
         """The number of documents."""
         return len(self._unique)
 
+    @property
+    def journal(self) -> Journal | None:
+        """The finished parts of the run."""
+        return self._corpus.journal
+
+    @property
+    def held_shingles(self) -> int:
+        """The most shingles that are held in memory for several stages."""
+        return held_shingles(self._corpus.settings)
+
     @contextmanager
     def hold(self, documents: Int64s) -> Iterator[DocumentSets | None]:
-        """Keep the sets of ``documents`` (ascending) in memory for a block, unless there are too many shingles."""
-        # the name keeps them alive: what is yielded alone would be dropped at once
-        sets = self.get(documents) if self.bound(documents).sum() <= HELD_SHINGLES else None
-        yield sets
+        """Keep the sets of ``documents`` (ascending) in memory for a block, unless there are too many shingles.
+
+        Under a memory limit they are then kept in a working file.
+        """
+        if self.bound(documents).sum() <= self.held_shingles:
+            sets = self.get(documents)  # the name keeps them alive: what is yielded alone would be dropped at once
+            yield sets
+            return
+        scratch = self._corpus.scratch
+        if scratch is None or self.features == "tokens" or self._of_spilled(documents) is not None:
+            yield None
+            return
+        spilled = self.spilled(documents, scratch)
+        self._spilled.append(spilled)
+        try:
+            yield None
+        finally:
+            self._spilled.remove(spilled)
+            spilled.close()
 
     def get(self, documents: Int64s) -> DocumentSets:
         """The sets of ``documents`` (ascending), in a temporary file if they are many; it may include others."""
         for held in filter(None, (made() for made in self._alive)):
             if np.isin(documents, held.documents).all():
                 return held
-        found = self._read(documents)
+        spilled = self._of_spilled(documents)
+        found = self._read(documents) if spilled is None else spilled.load(documents)
         self._alive = [made for made in self._alive if made() is not None] + [ref(found)]
         return found
 
@@ -81,17 +171,28 @@ class ShingleStore:
         """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
         self._alive.append(ref(sets))
 
+    def spilled(self, documents: Int64s, scratch: Scratch) -> SpilledSets:
+        """Read the sets of ``documents`` (ascending) from the texts into a working file."""
+        spilled, rows = SpilledSets(documents, scratch.numbers()), self._unique[documents]
+        for made in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
+            spilled.add(made)
+        return spilled
+
     def bound(self, documents: Int64s) -> Int64s:
         """Upper bound for the number of shingles (or words, or tokens) of each of ``documents``."""
         return self._units[self._unique[documents]]
 
+    def _of_spilled(self, documents: Int64s) -> SpilledSets | None:
+        """The working file that has the sets of all ``documents``."""
+        return next((one for one in self._spilled if np.isin(documents, one.documents).all()), None)
+
     def _read(self, documents: Int64s) -> DocumentSets:
         rows, room = self._unique[documents], self._room(int(self.bound(documents).sum()))
-        return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self._features))
+        return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self.features))
 
     def _room(self, shingles: int) -> UInt64s:
         """Room for this many hashes: in memory if they fit in half of the memory allowed for a join."""
-        fits = 8 * shingles <= self._corpus.settings.search.memory * 1e9 / 2
+        fits = 8 * shingles <= self._corpus.settings.search.join_bytes / 2
         return np.empty(shingles, np.uint64) if fits else scratch_array(shingles)
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -30,7 +29,7 @@ from neardup.run.recall import Predicted, recall_of
 from neardup.run.represented import Represented
 from neardup.run.spared import why_nothing_goes
 from neardup.run.tables import Ids, Named
-from neardup.runtime import Advance, Progress, peak_memory
+from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import FORMAT_VERSION, column
@@ -111,7 +110,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
     """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
     return {
-        "neardup": version("neardup"),
+        "neardup": installed_version("neardup"),
         "format": FORMAT_VERSION,
         "action": action,
         "settings": settings.as_dict(),
@@ -166,8 +165,8 @@ def judgement(judged: JudgedRun, ids: Named, different: int) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    names = ("numpy", "numba", "pyarrow")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}, **packages()}
+    known = {name: installed_version(name) or "" for name in ("numpy", "numba", "pyarrow")}
+    return {"python": platform.python_version(), **known, **packages()}
 
 
 def _in_large_buckets(evidence: Evidence) -> int:

@@ -35,6 +35,9 @@ def parts_of(
         return (new,)
     for option, name in _relations(settings):
         find_labels(against, name, option, " in the reference set")
+    saved = getattr(against, "chosen", None)
+    if saved is not None:
+        return Part(against, saved.text, saved.id, (), asked), new
     # a reference set is usually an earlier result: use the same columns, unless it lacks them
     names = {column.name for column in against.columns}
     same_text = columns.text if columns.text in names else None

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.decide import CopyClasses, Decisions, classes, decide_at, heads_of, leader_pairs, settle
+from neardup.group.in_parts import group_parts
 from neardup.group.keep import keep_rank, never_listed
 from neardup.group.leaders import Grouped, group, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost
@@ -120,13 +121,14 @@ def run(
 ) -> Outcome:
     """Find near-duplicates of opened documents; ``action`` is the intended use of the decisions.
 
-    ``review`` holds decisions of people, which the groups follow.
+    ``review`` holds decisions of people, which the groups follow. Under a memory limit, working files are made
+    where ``scratch.working_in`` says.
     """
     stages = Stages(progress)
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
-    corpus, base = with_base(Corpus(parts_of(documents, columns, settings, against), settings), ignore, stages)
-    rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages)
+    corpus, base = with_base(Corpus.of(parts_of(documents, columns, settings, against), settings), ignore, stages)
+    rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages, bands)
     rows, sketches, base = with_common(rows, sketches, base, stages)
     keep, kept_by = settings.keep.keep, rows.extra
     noticed = (*left_aside_notes(rows), *_read_notes(rows), *never_listed(keep, kept_by), *related_notes(rows))
@@ -138,28 +140,28 @@ def run(
     base = base.without_sets()
     row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
     made = _decide(rows, evidence, row_rank, stages, review)
-    decisions, groups = made.decisions, made.groups
-    counted_copies = _represented(decisions, rows) if settings.keep.count else None
-    decisions = decisions.all_kept() if action == "group" else _with_passages(made, rows, stages)
-    evidence = replace(evidence, held=None)  # the next stages need the memory
+    groups, shingles, applied, listed = made.groups, made.shingles, made.applied, made.listed
+    counted_copies = _represented(made.decisions, rows) if settings.keep.count else None
+    decisions = made.decisions.all_kept() if action == "group" else _with_passages(made, rows, stages)
+    del made
+    evidence = replace(evidence, held=None, parts=None)  # the next stages need the memory
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
     release_memory()
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
         of_groups = group_table(decisions, rows, ids, settings.search.in_words, counted_copies)
-        if made.applied is not None:
-            of_groups = with_decided(of_groups, made.applied, decisions, settings.search.in_words)
+        if applied is not None:
+            of_groups = with_decided(of_groups, applied, decisions, settings.search.in_words)
         of_groups = with_lost_columns(of_groups, decisions)
-        ranks = rank_table(rows, row_rank, groups.pairs, ids, made.listed)
+        ranks = rank_table(rows, row_rank, groups.pairs, ids, listed)
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
-    pairs = _pairs_with_ids(groups.pairs, made.shingles, rows, ids, stages)
+    pairs = _pairs_with_ids(groups.pairs, shingles, rows, ids, stages)
     copies = with_kinds_of_copies(copies, new_copies(rows), rows, stages)
     missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
     missing = _missing(evidence, groups, settings, stages)
-    seconds = dict(stages.seconds)
-    parts = (pairs.num_rows, aside, audited, counted_copies, made.applied)
-    done = Run(rows, evidence, groups, decisions, seconds, missing, *parts)
+    parts = (pairs.num_rows, aside, audited, counted_copies, applied)
+    done = Run(rows, evidence, groups, decisions, dict(stages.seconds), missing, *parts)
     notes = (*columns.notes, *of_ids, *noticed, *base.notes)
     told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
     access = access_of(documents, against, None if ignore is None else ignore.documents)
@@ -233,7 +235,10 @@ def _decide(
     applied = None
     with stages.stage("group", None, "documents"):
         documents = classes(rows, row_rank)
-        groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
+        if evidence.parts is not None:
+            groups = group_parts(evidence.parts, documents.rank, first_new, criterion, settings)
+        else:
+            groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
         heads = heads_of(rows, documents, row_rank, groups.leader)
         if review is not None:
             applied = applied_to(review, rows, Ids(rows), documents)

@@ -226,6 +226,19 @@ class StoredTexts:
         file, number = (np.where(known, column(located, name)[at], -1) for name in ("file", "number"))
         return file, number
 
+    @property
+    def has_places(self) -> bool:
+        """Whether the result records places of its documents."""
+        return bool(self._tables)
+
+    def names(self) -> list[tuple[int, str]]:
+        """Return the numbers and the names of all recorded files, the new input first."""
+        return [(number, self._files[number].name) for number in self._files.numbers.tolist()]
+
+    def file(self, number: int) -> Recorded:
+        """Return a recorded file."""
+        return self._files[number]
+
     def name_of(self, number: int) -> str:
         """Return the name of a file in the input."""
         return self._files[number].name

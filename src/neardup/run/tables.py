@@ -22,6 +22,9 @@ from neardup.tables import Bools, Int64s, UInt64s, column
 COUNTS = ("shared", "size_a", "size_b")
 MEASURED = ("common", "total_a", "total_b")
 """The columns of a measure that does not count shingles: common to both documents, and in each of them."""
+_SLICE = 1 << 16
+"""Rows whose reasons are made at a time."""
+
 SAME_VALUE = "; kept: across removes only documents of another value"
 PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
@@ -91,13 +94,27 @@ def check_ids(rows: Rows, number: int, name: str) -> str | None:
     ids = rows.ids[number]
     if ids.null_count:
         return f'the id column "{name}" is empty in {ids.null_count:,} rows'
-    distinct = pc.count_distinct(ids).as_py()
-    if distinct == len(ids):
+    if _all_distinct(ids, limited=rows.settings.search.limit is not None):
         return None
     counts = pc.value_counts(ids)
     often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
     examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
     return f'the id column "{name}" names {counted(len(often), "id")} more than once, for example {examples}'
+
+
+def _all_distinct(ids: pa.Array, *, limited: bool) -> bool:
+    """Whether no two ids are equal; sorting takes less memory than counting, but longer for strings."""
+    if pa.types.is_integer(ids.type):
+        ordered = np.sort(ids.to_numpy(zero_copy_only=False))
+        return not bool((ordered[1:] == ordered[:-1]).any())
+    if not limited:
+        return bool(pc.count_distinct(ids).as_py() == len(ids))
+    order = pc.sort_indices(ids)
+    for first in range(0, len(ids), _SLICE):
+        part = ids.take(order.slice(first, _SLICE + 1))
+        if pc.any(pc.equal(part.slice(1), part.slice(0, max(0, len(part) - 1)))).as_py():
+            return False
+    return True
 
 
 def require_ids(fault: str | None) -> None:
@@ -242,6 +259,17 @@ def group_sizes(decisions: Decisions) -> Int64s:
 
 
 def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> pa.Array:
+    """The reasons, made slice by slice: a sentence takes several times its size while it is made."""
+    counts, members = group_sizes(decisions) - 1, len(decisions.rows)
+    if rows.attachments or members <= _SLICE:  # the reason of one member may be an attachment of another
+        return _reasons_of(decisions, counts, rows, ids, measure)
+    parts = [slice(first, first + _SLICE) for first in range(0, members, _SLICE)]
+    return pa.concat_arrays(
+        [_reasons_of(decisions.part(part), counts[part], rows, ids, measure) for part in parts]
+    )
+
+
+def _reasons_of(decisions: Decisions, counts: Int64s, rows: Streams, ids: Named, measure: str) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
     leading = ids.text(heads)
@@ -255,7 +283,6 @@ def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> p
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, stays, "")
     first = rows.copy_of[decisions.rows]
     of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
-    counts = group_sizes(decisions) - 1
     others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
     number = pc.cast(pa.array(counts), pa.string())
     goes = pa.array(np.where(decisions.kept, "", "; goes, too: keep is none").astype(str))

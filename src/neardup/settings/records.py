@@ -22,6 +22,7 @@ from neardup.settings.rules import (
     keep_policies,
     keep_policy,
     listed,
+    memory_size,
     number,
     of_features,
     of_keep,
@@ -32,6 +33,9 @@ from neardup.settings.rules import (
     similarity,
 )
 from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
+
+JOIN_BYTES = 1_000_000_000
+"""The bytes that an exact join may use in a run without a memory limit."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class Field:
     many: bool = False
 
     @property
+    def written(self) -> Any:
+        """The type of a value on the command line, before ``rule.read``."""
+        return self.type if self.rule.read is None else str
+
+    @property
     def option(self) -> str:
         """The spelling on the command line, for example ``--only-contained``."""
         return "--" + self.name.replace("_", "-")
@@ -54,13 +63,13 @@ class Field:
     def right_type(self, value: Any) -> bool:
         """Whether ``value`` is of the type of the setting, or a list of such values if it may be several."""
         accepted = (int, float) if self.type is float else (self.type,)
-        given = listed(value) if self.many else (value,)
+        given = listed(value) if self.many else (self.rule.value(value),)
         return all(isinstance(one, accepted) and (self.type is bool or type(one) is not bool) for one in given)
 
     def canonical(self, value: Any) -> Any:
         """Return an allowed value as the records hold it: several as a tuple, one ``keep`` policy as itself."""
         if not self.many:
-            return self.type(value)
+            return self.type(self.rule.value(value))
         values = tuple(map(self.type, listed(value)))
         return values[0] if len(values) == 1 and isinstance(self.default, self.type) else values
 
@@ -180,10 +189,11 @@ class SearchSettings:
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
     memory: float = _setting(
-        1.0,
-        number(0.001, 1_000_000, "GB"),
-        "Memory for the exact join, at 16 bytes a shingle. If the join needs more, auto chooses lsh, and exact "
-        "keeps its shingles in a temporary file.",
+        0.0,
+        memory_size(0.001, 1_000_000),
+        "Memory for the whole run; what does not fit goes to temporary files beside the output. An exact join may "
+        "take all of it, at 16 bytes a shingle: if it needs more, auto chooses lsh. 0: no limit but for the exact "
+        "join, 1GB.",
     )
     audit: int = _setting(
         0,
@@ -191,6 +201,16 @@ class SearchSettings:
         "Number of documents, drawn by strata, to compare exactly with all others, which measures the recall and "
         "lists the missed pairs; 0: off.",
     )
+
+    @property
+    def limit(self) -> int | None:
+        """The bytes that the whole process may use; None without a limit."""
+        return round(self.memory * 1e9) or None
+
+    @property
+    def join_bytes(self) -> int:
+        """The bytes that an exact join may use."""
+        return self.limit or JOIN_BYTES
 
     @property
     def in_words(self) -> str:

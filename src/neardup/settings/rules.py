@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,17 +13,26 @@ KEEP_COLUMN = ("max:", "min:")
 KEEP_VALUES = "order:"
 KEEP_NONE = "none"
 
+_GIGABYTES = {"KB": 1e-6, "MB": 1e-3, "GB": 1.0, "TB": 1e3}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KB|MB|GB|TB)?", re.IGNORECASE | re.ASCII)
+
 
 @dataclass(frozen=True)
 class Rule:
     """The allowed values of a field: ``allowed`` describes them, ``holds`` tests a value of the right type.
 
-    ``hint`` suggests the intended value for a refused one, or returns "".
+    ``hint`` suggests the intended value for a refused one, or returns "". ``read`` makes a value of the right type
+    from a text that people write, and returns any other value as it is.
     """
 
     allowed: str
     holds: Callable[[Any], bool]
     hint: Callable[[Any], str] = lambda value: ""
+    read: Callable[[Any], Any] | None = None
+
+    def value(self, given: Any) -> Any:
+        """The value that a ``given`` one means."""
+        return given if self.read is None else self.read(given)
 
 
 def number(low: float, high: float, unit: str = "") -> Rule:
@@ -33,6 +43,25 @@ def number(low: float, high: float, unit: str = "") -> Rule:
     """
     words = f"a number from {_shown(low)} to {_shown(high)}" + (f" {unit}" if unit else "")
     return Rule(words, lambda value: low <= value <= high)
+
+
+def memory_size(low: float, high: float) -> Rule:
+    """Return the rule for an amount of memory in gigabytes from ``low`` to ``high``, or 0; a text may have a unit.
+
+    >>> rule = memory_size(0.001, 1_000_000)
+    >>> rule.value("500MB"), rule.value("1.5 GB"), rule.value("2"), rule.value("much")
+    (0.5, 1.5, 2.0, 'much')
+    """
+    words = f"a size such as 500MB or 2GB, or a number from {_shown(low)} to {_shown(high)} (GB), or 0"
+    return Rule(words, lambda value: value == 0 or low <= value <= high, read=_gigabytes)
+
+
+def _gigabytes(given: Any) -> Any:
+    """The gigabytes that a text names; anything else as it is."""
+    found = _SIZE.fullmatch(given.strip()) if isinstance(given, str) else None
+    if found is None:
+        return given
+    return float(found[1]) * _GIGABYTES[(found[2] or "GB").upper()]
 
 
 def _shown(value: float) -> str:

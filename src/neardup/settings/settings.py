@@ -190,7 +190,7 @@ def _mistake(name: str, value: Any) -> SettingError | None:
     field = FIELDS.get(name)
     if field is None:
         return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
-    if field.right_type(value) and field.rule.holds(value):
+    if field.right_type(value) and field.rule.holds(field.rule.value(value)):
         return None
     if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         value = value[0]  # the command line makes a list of a single one

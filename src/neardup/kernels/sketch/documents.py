@@ -18,10 +18,12 @@ from neardup.kernels.sketch.minhash import classic, low_halves, one_permutation
 from neardup.kernels.sorting import copy_into, sort_distinct
 from neardup.kernels.text.keyed import (
     characters_thrice,
+    first_halves,
     hash_characters,
     hash_thrice,
     hash_tokens,
     occurrence,
+    second_hashes,
     stream_values,
 )
 from neardup.kernels.text.tokens import collapse_white_space, tokenise
@@ -136,6 +138,43 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
             classic(low, n_shingles, a, b, signatures[d])
         else:
             one_permutation(hashes, n_shingles, a, b, (low, best, spare), signatures[d])
+
+
+@njit(cache=True, nogil=True)
+def keys_and_sets(batch, tables, form, key, out):
+    """Compute the stream keys of ``fingerprint`` and the sets of ``shingle_sets`` of all documents in one pass.
+
+    ``form`` = (unit, shingle length, DISTINCT or NUMBERED), int64[3]; ``key`` is a ``Key`` with tokens; ``out`` =
+    (sizes int64[n], stream keys uint64[n, 2], invalid int64[n]). Returns (hashes uint64, ends int64[n]).
+    """
+    sizes, streams, invalid = out
+    edges, units = np.empty(8192, np.int64), np.empty(4096, np.uint64)
+    first, second, no_hashes = np.empty(4096, np.uint64), np.empty(4096, np.uint64), np.empty(0, np.uint64)
+    hashes, scratch = np.empty(4096, np.uint64), np.empty(4096, np.uint64)
+    found = np.empty((batch.offsets[batch.offsets.size - 1] - batch.offsets[0]) // 6 + 64, np.uint64)
+    ends = np.empty(sizes.size, np.int64)
+    used = np.int64(0)
+    for d in range(sizes.size):
+        data, edges, codepoints, n, fold, wrong = _units_of(batch, d, tables, form[0], edges)
+        sizes[d], invalid[d] = n, wrong
+        units, first, second = room(units, n), room(first, n), room(second, n)
+        if form[0] == CHAR:
+            hash_characters(codepoints, n, key, units)
+            characters_thrice(codepoints, n, key.tokens, (no_hashes, first, second))
+        else:
+            hash_tokens(data, edges, n, fold, key, units)
+            first_halves(units, n, first)
+            second_hashes(data, edges, n, fold, key.tokens, second)
+        streams[d, 0], streams[d, 1] = stream_values(first, second, n, key.stream)
+        hashes, scratch = room(hashes, n), room(scratch, n)
+        m = shingle_hashes(units, n, form[1], key.shingles, hashes)
+        if form[2] == NUMBERED:
+            number_occurrences(hashes, m, key)
+        m = sort_distinct(hashes, m, scratch)
+        found = append(found, used, hashes, m)
+        used += m
+        ends[d] = used
+    return found[:used], ends
 
 
 @njit(cache=True, nogil=True)

@@ -161,6 +161,26 @@ def hash_thrice(data, edges, n, fold, k, out):
 
 
 @njit(cache=True, nogil=True)
+def second_hashes(data, edges, n, fold, k, second):
+    """Compute the second of the keyed hashes of ``hash_thrice`` of n tokens; ``second`` is uint64."""
+    odd = k[ODD]
+    for i in range(n):
+        start, end = edges[2 * i], edges[2 * i + 1]
+        size = np.uint64(end - start)
+        if size <= _8:
+            second[i] = (odd * ((load64(data, start) | fold) & (_ALL >> (_64 - _8 * size)))) >> _4
+        else:
+            second[i] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
+
+
+@njit(cache=True, nogil=True)
+def first_halves(units, n, first):
+    """Compute the first of the keyed hashes of ``hash_thrice`` from those of ``hash_tokens``, uint64 both."""
+    for i in range(n):
+        first[i] = units[i] >> _4
+
+
+@njit(cache=True, nogil=True)
 def characters_thrice(codepoints, n, k, out):
     """Compute the hashes of ``hash_thrice`` for ``codepoints[:n]`` (uint32)."""
     published, first, second = out

@@ -12,6 +12,7 @@ from neardup.comparison.kinds.names import KINDS
 from neardup.errors import InputError
 from neardup.review.desk.documents import ResultDocuments
 from neardup.review.desk.pairs import StoredPairs
+from neardup.review.stake import lost_bytes
 from neardup.run.kinds import KIND
 from neardup.run.looking import similarities
 from neardup.run.records import ResultRecord
@@ -94,19 +95,15 @@ class ResultIndex:
         return near & ~self.leads
 
     def _lost(self, groups: pa.Table) -> tuple[Int64s, Int64s]:
-        """Return the shingles and the bytes of text that no document of each group holds that stays.
-
-        Bytes are those of a document times the share of its shingles that is lost; all of them where the share is
-        not known.
-        """
+        """Return the shingles and the bytes of text that no document of each group holds that stays."""
         if "lost_shingles" not in groups.column_names:
             return (np.zeros(len(self), np.int64),) * 2
-        lost = pc.fill_null(groups["lost_shingles"], -1).to_numpy()
-        whole = pc.fill_null(groups["shingles"], 0).to_numpy()
-        size = self.documents.bytes[self.members]
-        share = np.where(lost < 0, 1.0, np.minimum(lost, whole) / np.maximum(whole, 1))
-        gone = np.where(self.kept, 0, np.ceil(share * size)).astype(np.int64)
-        return self._sum(np.where(self.kept, 0, np.maximum(lost, 0))), self._sum(gone)
+        lost = np.where(self.kept, -1, pc.fill_null(groups["lost_shingles"], -1).to_numpy())
+        shingles = pc.fill_null(groups["shingles"], 0).to_numpy()
+        sizes, texts = (of[self.members] for of in (self.documents.bytes, self.documents.first))
+        return self._sum(np.maximum(lost, 0)), self._sum(
+            lost_bytes(~self.kept, lost, shingles, sizes, self.group, texts)
+        )
 
     def _sum(self, values: Int64s | Bools) -> Int64s:
         """Return the sum of the values of the members of each group."""

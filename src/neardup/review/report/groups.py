@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.review.stake import lost_bytes
 from neardup.tables import Bools, Floats, Int64s
 
 if TYPE_CHECKING:
@@ -88,13 +89,7 @@ def _lost_bytes(found: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
     if not new.num_rows:
         return np.zeros(len(of_row), np.int64), removed & ~known
     size, first = _filled(new["bytes"], 0)[at], _filled(new["first"], 0)[at]
-    losing = known & (lost > 0) & (shingles > 0)
-    amount = np.where(losing, np.round(size * (lost / np.maximum(shingles, 1))), 0).astype(np.int64)
-    once = np.zeros(len(of_row), bool)
-    rows = np.flatnonzero(losing)
-    _, places = np.unique(of_row[rows] * (int(first.max(initial=0)) + 1) + first[rows], return_index=True)
-    once[rows[places]] = True
-    return np.where(once, amount, 0), removed & ~known
+    return lost_bytes(known, lost, shingles, size, of_row, first), removed & ~known
 
 
 def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:

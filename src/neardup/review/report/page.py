@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from neardup.display import printable
@@ -10,6 +9,7 @@ from neardup.errors import SettingError
 from neardup.review.parts.frame import environment, self_contained
 from neardup.review.report.chosen import SHOWN
 from neardup.review.report.content import ReportContent
+from neardup.runtime import installed_version
 
 if TYPE_CHECKING:
     from neardup.run.found import Found
@@ -41,7 +41,7 @@ def report_page(
         report=content,
         written=written,
         most=SHOWN,
-        version=version("neardup"),
+        version=installed_version("neardup"),
     )
 
 

@@ -1,0 +1,58 @@
+"""The options of the commands that work in parts: one record a command, its fields in the order of the help."""
+
+# ruff: noqa: RUF009  the calls return fields
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, option
+from neardup.cli.options import shared
+
+PARTS = Declared(
+    (), REQUIRED, "Folders of fingerprints, or a folder of them, in the order of the documents.", "FP"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FingerprintOptions:
+    """The options of ``neardup fingerprint``."""
+
+    inputs: list[str] = replace(shared.INPUTS, default=()).field()
+    out: Path | None = Declared(
+        ("-o", "--out"), None, "Folder for the fingerprints of this part, written atomically.", "FP"
+    ).field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    settings: SettingOptions = all_settings()
+    key: Path | None = shared.KEY.field()
+    new_key: Path | None = option(
+        "--new-key", None, "Only make a key file, for parts on machines that share no folder.", "FILE"
+    )
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions:
+    """The options of ``neardup merge``; ``explicit`` has the names of the given ones."""
+
+    parts: list[str] = PARTS.field()
+    out: Path | None = shared.OUT.field()
+    settings: SettingOptions = all_settings()
+    key: Path | None = shared.KEY.field()
+    moved: list[str] = replace(
+        shared.MOVED, help="The texts of the parts where they are now, if they have moved. May be repeated."
+    ).field()
+    name_groups: bool = option(
+        "--name-groups",
+        False,
+        "Store the names of the groups beside the fingerprints, so that dedup --update keeps them.",
+    )
+    store_texts: bool = shared.STORE_TEXTS.field()
+    dry_run: bool = shared.DRY_RUN.field()
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""Fingerprints on disk: the first pass over a part of the input, kept for later runs on any machine."""

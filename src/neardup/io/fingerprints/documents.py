@@ -1,0 +1,347 @@
+"""Documents whose fingerprints were saved, part by part: their texts are read again only on request."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.display import printable
+from neardup.errors import InputError
+from neardup.io.fingerprints.reading import SavedFingerprints
+from neardup.io.fingerprints.records import SavedChunk, only_rows
+from neardup.io.formats.detection import Charset
+from neardup.io.readers import open_sources
+from neardup.io.readers.base import Chunk, Column, Documents, Format, NativeRows, ReadRows, RowNumbers, Sink
+from neardup.io.readers.columns import Chosen
+from neardup.io.readers.digests import digest_of_file
+from neardup.io.readers.discover import Discovered, find_files
+from neardup.io.readers.findings import Aside, Findings
+from neardup.io.readers.folder import TextDocuments
+from neardup.io.readers.places import RecordedFiles
+from neardup.io.readers.sources import Source
+from neardup.tables import Int64s
+from neardup.text.keys import key_of
+
+
+class UnreachableError(InputError):
+    """The texts of a part are not where they were read, and no other place was named."""
+
+
+class FingerprintedDocuments:
+    """The documents of several parts in the given order, as one input.
+
+    All parts have the same format, columns, settings and key. ``inputs`` are files and folders that hold the texts
+    now, where they have moved.
+    """
+
+    def __init__(
+        self, parts: Sequence[SavedFingerprints], secret: bytes, inputs: Sequence[str | Path] = ()
+    ) -> None:
+        several = len(parts) > 1
+        self._parts = [_Part(part, several, tuple(inputs)) for part in parts]
+        self.secret, self.key = secret, key_of(secret)
+        first = parts[0].manifest.input
+        self.format = cast(Format, first.format)
+        self.sources = tuple(source for part in self._parts for source in part.sources)
+        in_folder = several and self.format == "text"
+        self.names: tuple[str, ...] = ("input",) if in_folder else tuple(n for p in self._parts for n in p.names)
+        self.columns = tuple(Column(column.name, cast(Any, column.kind)) for column in first.columns)
+        sizes = [part.manifest.input.size_bytes for part in parts]
+        self.size_bytes: int | None = sum(size or 0 for size in sizes)
+        self.findings = _findings(self._parts, several)
+        notes = dict.fromkeys(note for part in parts for note in part.manifest.input.notes)
+        self.chosen = Chosen(first.text, first.id, tuple(notes), first.id_guessed)
+        self._first_chunks = [0, *accumulate(part.saved.indexes for part in self._parts)]
+        self._first_sources = [0, *accumulate(len(part.sources) for part in self._parts)]
+
+    def only(self, rows: Sequence[Int64s]) -> FingerprintedDocuments:
+        """Return the same documents with some ``rows`` (ascending) of each part only; problems are left out."""
+        chosen = copy(self)
+        chosen._parts = [part.only(wanted) for part, wanted in zip(self._parts, rows, strict=True)]
+        return chosen
+
+    @property
+    def parts(self) -> tuple[SavedFingerprints, ...]:
+        """The parts."""
+        return tuple(part.saved for part in self._parts)
+
+    def saved_row(self, chunk: int, place: int) -> tuple[Path, int]:
+        """Return the folder of the part, and the row in it, of a place among the read rows of a chunk."""
+        number = bisect_right(self._first_chunks, chunk) - 1
+        part = self._parts[number]
+        return part.saved.folder, part.row_at(chunk - self._first_chunks[number], place)
+
+    def require(self, text: str, id: str | None) -> None:
+        """Do nothing: the columns are those under which the fingerprints were made."""
+
+    def fingerprints(self) -> Iterator[SavedChunk]:
+        """Yield the fingerprints of all chunks, with the numbers and names that one run over all parts uses."""
+        for number, part in enumerate(self._parts):
+            for chunk in part.fingerprints():
+                yield self._renamed(number, chunk)
+
+    def chunks(
+        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[Chunk]:
+        """Yield the chunks of the texts, read from where they are now. Raises UnreachableError, InputError."""
+        indexes = range(self._first_chunks[-1]) if wanted is None else sorted(wanted)
+        by_part: dict[int, set[int]] = {}
+        for index in indexes:
+            number = bisect_right(self._first_chunks, index) - 1
+            by_part.setdefault(number, set()).add(index - self._first_chunks[number])
+        for number, mine in sorted(by_part.items()):
+            part, first = self._parts[number], self._first_chunks[number]
+            for chunk in part.chunks(mine, columns):
+                yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
+
+    def recorded_places(self) -> pa.Table:
+        """Return the PLACES of all files, numbered from 0, under their names beside other parts."""
+        tables = []
+        for number, part in enumerate(self._parts):
+            table, first = part.places, self._first_sources[number]
+            files = table["file"].to_numpy()
+            names = pa.array([part.sources[file].name for file in files.tolist()], pa.string())
+            for name, values in (("file", pa.array(files + first)), ("name", names)):
+                table = table.set_column(table.schema.get_field_index(name), table.schema.field(name), values)
+            if self.format == "text":
+                rows = pa.array(table["row"].to_numpy() + first)
+                table = table.set_column(table.schema.get_field_index("row"), table.schema.field("row"), rows)
+            tables.append(table)
+        return pa.concat_tables(tables)
+
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+        """Refuse: the rows of parts are written part by part."""
+        raise NotImplementedError("the rows of saved parts are written part by part")
+
+    def _shift(self, number: int) -> int:
+        """The row of the whole input at which a part begins: rows are files only in a folder of texts."""
+        return self._first_sources[number] if self.format == "text" else 0
+
+    def _renamed(self, number: int, chunk: SavedChunk) -> SavedChunk:
+        part, index = self._parts[number], chunk.index + self._first_chunks[number]
+        if self.format != "text" or len(self._parts) == 1:
+            return replace(chunk, index=index)
+        shift, names = self._shift(number), pa.array([source.name for source in part.sources], pa.large_string())
+        problems = [
+            replace(
+                problem,
+                source=self.names[0],
+                row=None if problem.row is None else problem.row + shift,
+                file=None if problem.row is None else names[problem.row].as_py(),
+                reason=_under_own_name(problem.reason, problem.file, part.sources, problem.row),
+            )
+            for problem in chunk.problems
+        ]
+        return replace(
+            chunk,
+            index=index,
+            source=self.names[0],
+            row_numbers=chunk.row_numbers + shift,
+            problems=problems,
+            ids=None if chunk.ids is None else names.take(pa.array(chunk.row_numbers)),
+        )
+
+
+def _under_own_name(reason: str, file: str | None, sources: Sequence[Source], row: int | None) -> str:
+    if file is None or row is None:
+        return reason
+    return reason.replace(f"cannot read {file}: ", f"cannot read {sources[row].name}: ", 1)
+
+
+def _findings(parts: Sequence[_Part], several: bool) -> Findings:
+    found = Findings()
+    for part in parts:
+        made = part.saved.manifest.input
+        found.aside += [Aside(os.path.join(made.name, name) if several else name, why) for name, why in made.aside]
+        found.encodings |= {
+            part.full_names.get(name, name): Charset(encoding, cast(Any, how), certainty)
+            for name, (encoding, how, certainty) in made.encodings.items()
+        }
+    return found
+
+
+class _Part:
+    """One part: its files under the names of the whole input, and its documents once they are asked for."""
+
+    def __init__(self, saved: SavedFingerprints, several: bool, inputs: tuple[str | Path, ...]) -> None:
+        self.saved, self._inputs = saved, inputs
+        files = saved.manifest.input.sources
+        self.full_names = {file.name: file.full for file in files} if several else {}
+        self.sources = tuple(
+            Source(file.full if several else file.name, file.path, file.size, file.partition) for file in files
+        )
+        made = saved.manifest.input
+        self.names = made.names if made.format == "text" else tuple(source.name for source in self.sources)
+        self._positions: dict[int, Int64s] | None = None
+
+    def only(self, rows: Int64s) -> _Part:
+        """The part with some rows (ascending) only."""
+        chosen = copy(self)
+        bounds = np.cumsum(self.saved.rows_of_chunks)
+        chunk = np.searchsorted(bounds, rows, side="right")
+        firsts = np.concatenate(([0], bounds))
+        indexes = self.saved.described["index"].to_pylist()
+        chosen._positions = {
+            indexes[number]: rows[chunk == number] - firsts[number] for number in np.unique(chunk).tolist()
+        }
+        return chosen
+
+    @cached_property
+    def _first_rows(self) -> dict[int, int]:
+        described = self.saved.described
+        firsts = [0, *accumulate(described["rows"].to_pylist())]
+        return dict(zip(described["index"].to_pylist(), firsts[:-1], strict=True))
+
+    def row_at(self, index: int, place: int) -> int:
+        """The row of the part at a place among the chosen rows of a chunk."""
+        chosen = place if self._positions is None else int(self._positions[index][place])
+        return self._first_rows[index] + chosen
+
+    def fingerprints(self) -> Iterator[SavedChunk]:
+        """Yield the fingerprints of all chunks, or of the chosen rows."""
+        if self._positions is None:
+            yield from self.saved.chunks()
+            return
+        for chunk in self.saved.chunks(self._positions.keys()):
+            yield only_rows(chunk, self._positions[chunk.index])
+
+    @cached_property
+    def places(self) -> pa.Table:
+        """The PLACES of the part. Raises InputError if they cannot be those of its files."""
+        places = self.saved.places()
+        try:
+            numbers = RecordedFiles(places).numbers
+        except ValueError as error:
+            raise self.saved.unusable(f"its places cannot be used: {error}") from error
+        if len(numbers) and not 0 <= int(numbers.max()) < len(self.sources):
+            raise self.saved.unusable("its places name files that the part does not have")
+        return places
+
+    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked]:
+        """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
+        described = self.saved.described
+        rows = dict(zip(described["index"].to_pylist(), described["rows"].to_pylist(), strict=True))
+        for chunk in self._documents.chunks(wanted, columns):
+            chosen = None if self._positions is None else self._positions[chunk.index]
+            yield _Checked(chunk.index, chunk, self, rows[chunk.index], chosen)
+
+    @cached_property
+    def _documents(self) -> Documents:
+        made, settings = self.saved.manifest.input, self.saved.settings
+        sources = tuple(self._reachable(number) for number in range(len(self.sources)))
+        found = Discovered(cast(Format, made.format), made.name, sources)
+        documents = open_sources(found, settings.reading)
+        documents.require(made.text, made.id)
+        return documents
+
+    def _reachable(self, number: int) -> Source:
+        """The file at its place of today, if it is the recorded one."""
+        file = self.saved.manifest.input.sources[number]
+        source = Source(file.name, file.path, file.size, file.partition)
+        if self._inputs:
+            source = replace(source, path=self._moved(source))
+        digest = self._digests.get(number)
+        if not source.is_local or (digest is None and self.saved.manifest.input.format != "text"):
+            return source
+        try:
+            if self.saved.manifest.input.format == "text":
+                same = os.stat(source.path).st_size == source.size
+            else:
+                same = digest_of_file(source.path) == digest
+        except FileNotFoundError:
+            raise UnreachableError(
+                f"{printable(source.path)} of the part {self.saved.folder} is not there",
+                "The files of each part where they were fingerprinted, to verify pairs",
+                "Name their place of today with --inputs",
+            ) from None
+        except OSError as error:
+            raise UnreachableError(
+                f"{printable(source.path)} of the part {self.saved.folder} cannot be read: "
+                f"{error.strerror or error}",
+                "The files of each part where they were fingerprinted, to verify pairs",
+                "Name their place of today with --inputs",
+            ) from error
+        if not same:
+            self.refuse(source)
+        return source
+
+    @cached_property
+    def _digests(self) -> dict[int, bytes | None]:
+        table = self.places
+        return dict(zip(table["file"].to_pylist(), table["digest"].to_pylist(), strict=True))
+
+    def require_digests(self, numbers: RowNumbers) -> None:
+        """Raise InputError if files that are one document each, read by now, are not those of the first pass."""
+        documents = self._documents
+        assert isinstance(documents, TextDocuments)
+        for number in numbers.tolist():
+            if documents.digest(number) not in (None, self._digests.get(number)):
+                self.refuse(self.sources[number])
+
+    def refuse(self, source: Source) -> NoReturn:
+        """Raise the error for a file that has changed since the part was fingerprinted."""
+        raise InputError(
+            f"{printable(source.path)} has changed since the part {self.saved.folder} was fingerprinted",
+            "The files as they were fingerprinted",
+            "Fingerprint this part again, and merge again",
+        )
+
+    def _moved(self, source: Source) -> str:
+        places = find_files(self._inputs).sources
+        last = os.path.basename(source.name)
+        same = [found for found in places if found.name == source.name]
+        same = same or [found for found in places if os.path.basename(found.name) == last]
+        if len(same) == 1:
+            return same[0].path
+        if not same:  # the other parts may be among the named places, this one where it was
+            return source.path
+        raise InputError(
+            f"The given inputs have {len(same):,} files named {printable(last)}",
+            f"The place of {printable(source.name)} as it was read",
+            "Name the file itself, or the folder that holds it",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    """A chunk of a part whose rows are compared with those of the first pass."""
+
+    index: int
+    chunk: Chunk
+    part: _Part
+    rows: int
+    positions: Int64s | None
+    shift: int = 0
+
+    @property
+    def source(self) -> str:
+        return self.part.full_names.get(self.chunk.source, self.chunk.source)
+
+    @property
+    def first_row(self) -> int:
+        return self.chunk.first_row + self.shift
+
+    def read(self, columns: Sequence[str]) -> ReadRows:
+        found = self.chunk.read(columns)
+        if found.table.num_rows != self.rows:
+            self.part.refuse(Source(self.source, self.source))
+        if self.part.saved.manifest.input.format == "text":
+            self.part.require_digests(found.row_numbers)
+        found = replace(found, row_numbers=found.row_numbers + self.shift)
+        if self.positions is None:
+            return found
+        table = found.table.take(pa.array(self.positions))
+        return ReadRows(table, found.row_numbers[self.positions])
+
+    def read_native(self) -> NativeRows:
+        return self.chunk.read_native()

@@ -1,0 +1,47 @@
+"""How much each stage holds at a time under a memory limit; the results do not depend on it.
+
+A stage frees its portion before the next one begins, so each may take a large share of the limit. The rest is for
+the process itself, the chunks in flight, and the bytes that are held for every document
+(docs/explanation/memory.md).
+"""
+
+from __future__ import annotations
+
+from neardup.runtime import worker_count
+from neardup.settings import Settings
+
+HELD_SHINGLES = 1 << 26
+"""Shingles (8 bytes each) that are held for several stages instead of being read again."""
+
+MERGED_PAIRS = 1 << 24
+"""Pairs from several bands are merged, and repeats dropped, whenever this many (128 MB) have accumulated."""
+
+_FEWEST = 1 << 10
+
+_BAND_BYTES = 26
+"""Bytes a document while one band is searched: its key, its place in two orders, half a run, and the hub mark."""
+
+
+def held_shingles(settings: Settings) -> int:
+    """The most shingles held for several stages: an eighth of the limit."""
+    limit = settings.search.limit
+    return HELD_SHINGLES if limit is None else max(_FEWEST, min(HELD_SHINGLES, limit // 64))
+
+
+def merged_pairs(settings: Settings) -> int:
+    """The most pairs waiting to be merged: a sixteenth of the limit, three times that while sorted."""
+    limit = settings.search.limit
+    return MERGED_PAIRS if limit is None else max(_FEWEST, min(MERGED_PAIRS, limit // 128))
+
+
+def bands_at_once(documents: int, settings: Settings) -> tuple[int, int]:
+    """(threads, parts): how many bands are searched side by side, and in how many parts each.
+
+    Together they take at most a quarter of the limit, but for the 8 bytes a document of the keys of one band.
+    """
+    threads, limit = worker_count(settings.work.threads), settings.search.limit
+    if limit is None or not documents:
+        return threads, 1
+    room = limit // 4
+    threads = max(1, min(threads, room // (_BAND_BYTES * documents)))
+    return threads, max(1, -(-_BAND_BYTES * documents // room)) if threads == 1 else 1

@@ -1,0 +1,167 @@
+"""Folders of fingerprints → one result, as one run over all parts would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from neardup.display import printable
+from neardup.errors import InputError, SettingError
+from neardup.io.fingerprints.documents import FingerprintedDocuments
+from neardup.io.fingerprints.keys import key_file, read_secret
+from neardup.io.fingerprints.reading import SavedFingerprints, is_fingerprints, read_fingerprints
+from neardup.io.writers import common_access
+from neardup.run.asked_columns import asked_columns
+from neardup.run.find import Outcome, run
+from neardup.run.found import Found
+from neardup.runtime import Progress, Silent
+from neardup.settings import FIELDS, Settings
+
+_OF_FINGERPRINTS = ("shingles", "sketch", "relations", "reading")
+_MADE_BY = ("bits", "features")
+"""The records, and further settings, that decide what fingerprints are; all others may be chosen at the merge."""
+
+
+def fixed_settings() -> tuple[str, ...]:
+    """Return the names of the settings that fingerprints depend on."""
+    return tuple(name for name, field in FIELDS.items() if field.record in _OF_FINGERPRINTS or name in _MADE_BY)
+
+
+def open_parts(
+    folders: Sequence[Path], *, key: Path | None = None, inputs: Sequence[str | Path] = ()
+) -> tuple[FingerprintedDocuments, Settings]:
+    """Open the parts in these folders, in this order, as one input; also return the settings they share.
+
+    ``key`` is the key file; by default the one beside the first folder. ``inputs`` hold the texts, if they have
+    moved. Raises InputError for a part that is missing, torn or changed, or that differs from the first in its
+    settings, columns, version or key, and names the part and the difference.
+    """
+    if not folders:
+        raise InputError("No fingerprints were given", "Folders that neardup fingerprint has written", "Name them")
+    secret = read_secret(key_file(folders[0].absolute(), key))
+    parts = [read_fingerprints(folder, secret) for folder in folders]
+    for part in parts[1:]:
+        _require_alike(parts[0], part)
+    _require_different(parts)
+    return FingerprintedDocuments(parts, secret, inputs), parts[0].settings
+
+
+def parts_in(names: Sequence[str | Path]) -> list[Path]:
+    """Return the folders of fingerprints that the names refer to: themselves, or folders that hold parts.
+
+    Empty if the names refer to documents. Raises InputError if only some of them are fingerprints.
+    """
+    found = [parts_at(Path(name)) for name in names]
+    if any(found) and not all(found):
+        other = names[found.index([])]
+        raise InputError(
+            f"{other} is not a folder of fingerprints, and others of the given names are",
+            "Folders of fingerprints only, or documents only",
+            "Fingerprint the documents first, or name documents only",
+        )
+    return [folder for folders in found for folder in folders]
+
+
+def parts_at(path: Path) -> list[Path]:
+    """Return a folder of fingerprints itself, or the parts in a folder, by name; empty for anything else."""
+    if is_fingerprints(path) or not path.is_dir():
+        return [path] if is_fingerprints(path) else []
+    below = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    return below if any(map(is_fingerprints, below)) else []
+
+
+def with_settings(shared: Settings, asked: Mapping[str, Any]) -> Settings:
+    """Return the settings of the parts with those ``asked`` for.
+
+    Raises SettingError for a setting that the fingerprints depend on and that differs from theirs.
+    """
+    values = shared.as_dict()
+    for name in fixed_settings():
+        if name in asked and FIELDS[name].canonical(asked[name]) != FIELDS[name].canonical(values[name]):
+            raise SettingError(
+                f"{FIELDS[name].option} is {asked[name]!r}, and it was {values[name]!r} for the fingerprints",
+                f"The {name} of the fingerprints",
+                f"Leave out {FIELDS[name].option}, or fingerprint the parts again",
+            )
+    return Settings.of(**{**values, **asked})
+
+
+def merge(
+    parts: Sequence[str | Path],
+    *,
+    key: str | Path | None = None,
+    inputs: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Found:
+    """Group the documents of fingerprinted parts, as one run over all of them in this order would.
+
+    ``parts`` are folders that :func:`fingerprint_part` has written, or folders that hold such folders. ``key`` is
+    the key file; by default one beside the first part. ``inputs`` are files and folders that hold the texts, if
+    they have moved. ``settings`` replace those of the parts, except those that fingerprints depend on. Raises
+    InputError, FormatError and SettingError for parts that are missing, torn, changed or do not fit together.
+    """
+    folders = [part for name in parts for part in parts_at(Path(name)) or [Path(name)]]
+    documents, shared = open_parts(folders, key=None if key is None else Path(key), inputs=inputs)
+    found = merge_opened(documents, with_settings(shared, settings), progress).found
+    return replace(found, access=found.access & common_access(folders))
+
+
+def merge_opened(
+    documents: FingerprintedDocuments,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Group the documents of opened parts; texts are read again only to verify pairs."""
+    require_columns(documents, settings)
+    return run(documents, documents.chosen, settings, None, progress or Silent(), "dedup")
+
+
+def require_columns(documents: FingerprintedDocuments, settings: Settings) -> None:
+    """Raise InputError if the settings name a column that the fingerprints do not hold."""
+    known = {column.name for column in documents.columns}
+    for name in asked_columns(settings):
+        if name not in known:
+            raise InputError(
+                f'The fingerprints do not hold the column "{name}"',
+                "Columns that were named when the parts were fingerprinted",
+                "Fingerprint the parts with the same --keep and --sources",
+            )
+
+
+def _require_alike(first: SavedFingerprints, part: SavedFingerprints) -> None:
+    """Raise InputError for the first difference that keeps two parts from being compared."""
+    for name, (mine, other) in _differences(first, part).items():
+        raise InputError(
+            f"{part.folder} has the {name} {printable(str(other))}, and {first.folder} has {printable(str(mine))}",
+            f"Parts with the same {name}",
+            "Fingerprint the part again with the settings of the others",
+        )
+
+
+def _differences(first: SavedFingerprints, part: SavedFingerprints) -> dict[str, tuple[Any, Any]]:
+    mine, other = first.manifest.input, part.manifest.input
+    compared = {"format": (mine.format, other.format), "text column": (mine.text, other.text)}
+    compared |= {"id column": (mine.id or "(none)", other.id or "(none)")}
+    compared |= {
+        f"setting {name}": (first.settings.as_dict()[name], part.settings.as_dict()[name])
+        for name in FIELDS
+        if FIELDS[name].record != "work"
+    }
+    return {name: pair for name, pair in compared.items() if pair[0] != pair[1]}
+
+
+def _require_different(parts: Sequence[SavedFingerprints]) -> None:
+    """Raise InputError if two parts have a file in common, or different files of one name."""
+    seen: dict[str, Path] = {}
+    for part in parts:
+        for file in part.manifest.input.sources:
+            if file.full in seen:
+                raise InputError(
+                    f"{seen[file.full]} and {part.folder} both have a file named {printable(file.full)}",
+                    "Each file in one part, under a name of its own",
+                    "Leave out one of the two, or fingerprint one of them under another name",
+                )
+            seen[file.full] = part.folder

@@ -1,0 +1,9 @@
+"""Deduplication as an Apache Spark job: the same kernels, the same settings and the same answer as on one machine.
+
+Needs ``pip install 'neardup[spark]'`` and Java 17, and neardup on every machine of the cluster.
+"""
+
+from neardup.spark.dedup import dedup
+from neardup.spark.result import Deduplicated
+
+__all__ = ["Deduplicated", "dedup"]

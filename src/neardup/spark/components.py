@@ -1,0 +1,128 @@
+"""Edges between documents → connected components, on the cluster.
+
+Each partition first contracts its edges to a forest by union–find, which leaves few. If these fit in the driver,
+they are finished there. Otherwise large-star and small-star operations alternate on the table of edges (Kiveris,
+Lattanzi, Mirrokni, Rastogi and Vassilvitskii 2014, "Connected components in MapReduce and beyond") until nothing
+changes; their number of rounds grows with the logarithm of the longest chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.kernels.union_find import unite
+from neardup.spark.arrays import Batches, batch_of, concatenated, run_starts, whole
+from neardup.tables import Int64s
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from neardup.spark.job import Job
+
+EDGES = "a long, b long"
+IN_DRIVER = 20_000_000
+"""Contracted edges that the driver may hold: 320 MB."""
+_MOST_ROUNDS = 60
+_AT_ONCE = 1 << 22
+"""Edges that a task holds before it contracts them: 64 MB."""
+
+
+def components(edges: DataFrame, job: Job, name: str) -> DataFrame:
+    """(row, part): the smallest row that is connected with each row of the ``edges`` (a, b)."""
+    left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted", counted=True)
+    if job.rows[f"{name}-contracted"] <= IN_DRIVER:
+        forest = pa.Table.from_batches(contract(iter(left.toArrow().to_batches())), _schema())
+        found = job.spark.createDataFrame(forest)
+    else:
+        found = _stars(left, job, name)
+    members = found.selectExpr("a as row", "b as part")
+    roots = found.selectExpr("b as row", "b as part").distinct()
+    return job.keep(members.union(roots), name)
+
+
+def contract(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield a forest with the components of the edges in ``batches``: each row (a) with the smallest one (b)."""
+    a, b = [], []
+    held = 0
+    for batch in batches:
+        a.append(whole(batch, "a"))
+        b.append(whole(batch, "b"))
+        held += batch.num_rows
+        if held > _AT_ONCE:
+            ends = _forest(concatenated(a), concatenated(b))
+            a, b, held = [ends[0]], [ends[1]], 0
+    child, root = _forest(concatenated(a), concatenated(b))
+    if len(child):
+        yield batch_of(a=child, b=root)
+
+
+def _forest(a: Int64s, b: Int64s) -> tuple[Int64s, Int64s]:
+    rows, ends = np.unique(np.concatenate((a, b)), return_inverse=True)
+    parent = np.arange(len(rows))
+    unite(parent, ends[: len(a)].astype(np.int64), ends[len(a) :].astype(np.int64))
+    while (parent[parent] != parent).any():
+        parent = parent[parent]
+    child = np.flatnonzero(parent != np.arange(len(rows)))
+    return rows[child], rows[parent[child]]
+
+
+def _stars(edges: DataFrame, job: Job, name: str) -> DataFrame:
+    """Alternate the two operations until the table of edges stays the same."""
+    before = _state(edges)
+    for number in range(_MOST_ROUNDS):
+        both = edges.union(edges.selectExpr("b as a", "a as b"))
+        large = both.repartition("a").sortWithinPartitions("a", "b").mapInArrow(large_star, EDGES)
+        down = large.selectExpr("greatest(a, b) as a", "least(a, b) as b")
+        small = down.repartition("a").sortWithinPartitions("a", "b").mapInArrow(small_star, EDGES)
+        edges = job.keep(small.distinct(), f"{name}-round-{number}")
+        after = _state(edges)
+        if after == before:
+            return edges
+        before = after
+    raise RuntimeError(f"the components are not found after {_MOST_ROUNDS} rounds")
+
+
+def _state(edges: DataFrame) -> tuple[object, ...]:
+    """The number of edges, and a sum of their hashes."""
+    row = edges.selectExpr("count(*)", "sum(cast(xxhash64(a, b) as decimal(20, 0)))").first()
+    return tuple(row) if row else ()
+
+
+def large_star(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Join each larger neighbour of a row to the least of the row and its neighbours; sorted edges both ways."""
+    for a, b, first in _with_first(batches):
+        larger = b > a
+        least = np.minimum(a, first)
+        yield batch_of(a=b[larger], b=least[larger])
+
+
+def small_star(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Join each row and its smaller neighbours to the smallest of these; sorted edges from the larger end."""
+    for a, b, first in _with_first(batches):
+        own = run_starts(a)
+        ends, least = np.concatenate((b, a[own])), np.concatenate((first, first[own]))
+        apart = ends != least
+        yield batch_of(a=ends[apart], b=least[apart])
+
+
+def _with_first(batches: Batches) -> Iterator[tuple[Int64s, Int64s, Int64s]]:
+    """Yield the ends of edges sorted by (a, b), with the first b of each a, also of one that began before."""
+    open_row, open_first = None, 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        a, b = whole(batch, "a"), whole(batch, "b")
+        starts = run_starts(a)
+        firsts = b[starts]
+        if open_row == a[0]:
+            firsts[0] = open_first
+        open_row, open_first = a[-1], int(firsts[-1])
+        yield a, b, np.repeat(firsts, np.diff(np.append(starts, len(a))))
+
+
+def _schema() -> pa.Schema:
+    return pa.schema([("a", pa.int64()), ("b", pa.int64())])
