@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.records import SavedChunk
-from neardup.io.readers.base import Chunk, Documents
+from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.journal import Journal
 from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
@@ -188,7 +188,8 @@ class Corpus:
                 continue
             places = {self.pieces[k].chunk: wanted[k] - firsts[k] for k in pieces}
             numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
-            some, begin = part.documents.some_texts(numbers), 0
+            reader, begin = part.documents, 0
+            some = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
             if some is None:
                 mine = {self.pieces[k].chunk: wanted[k] for k in pieces}
                 for chunk in part.documents.chunks(mine.keys(), [part.text]):

@@ -11,7 +11,7 @@ import pytest
 import neardup as nd
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents, parquet_copied, parquet_plan
-from neardup.io.readers.base import Documents
+from neardup.io.readers.parquet import ParquetDocuments
 from support.made_texts import Writer, edited
 
 ROWS = 1500
@@ -27,10 +27,11 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_copied, "RUN_BYTES", 4000)
 
 
-def opened(path: Path) -> tuple[Documents, dict[int, np.ndarray[Any, Any]]]:
+def opened(path: Path) -> tuple[ParquetDocuments, dict[int, np.ndarray[Any, Any]]]:
     """The documents, and the row numbers of each chunk."""
     documents = open_documents(path, chunk_bytes=20_000)
     choose_columns(documents, "text", "id")
+    assert isinstance(documents, ParquetDocuments)
     return documents, {chunk.index: chunk.read(["text"]).row_numbers for chunk in documents.chunks()}
 
 
@@ -58,7 +59,7 @@ def test_the_texts_are_those_of_the_rows(
         index: rows[np.random.default_rng(index).random(len(rows)) < share] for index, rows in numbers.items()
     }
     wanted = {index: rows for index, rows in wanted.items() if len(rows)}
-    first_of = {index: 0 if documents.file_of(index) == 0 else 500 for index in wanted}  # type: ignore[attr-defined]
+    first_of = {index: 0 if documents.file_of(index) == 0 else 500 for index in wanted}
     found = documents.some_texts(wanted)
     assert found is not None
     texts = []

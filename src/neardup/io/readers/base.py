@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -189,17 +189,22 @@ class Documents(Protocol):
         decoded in one pass (CSV, huge Parquet row groups) decode no others.
         """
 
-    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """Yield, for some rows, how many texts follow, and a function that reads these in any thread.
-
-        ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
-        order. None: this input decodes whole chunks, with ``chunks``.
-        """
-
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open a file (or folder) ``kept`` in ``folder`` for native rows, in the format of the input.
 
         ``extra`` is the schema of the columns added to every row, or None. At most ``threads`` threads encode.
+        """
+
+
+@runtime_checkable
+class SomeTexts(Protocol):
+    """An input that can read the texts of some rows without decoding whole chunks."""
+
+    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+        """Yield, for some rows, how many texts follow, and a function that reads these in any thread.
+
+        ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
+        order. None: these files must be read in chunks.
         """
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,6 @@ from neardup.io.readers.base import (
     Format,
     NativeRows,
     Problem,
-    RowNumbers,
     failure_text,
 )
 from neardup.io.readers.findings import Findings
@@ -56,10 +54,6 @@ class FileDocuments(ABC):
 
     def require(self, text: str, id: str | None) -> None:  # noqa: B027 - only JSONL has a choice here
         """Accept any row: columns of this format have types."""
-
-    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """See ``Documents.some_texts``: most formats decode whole chunks."""
-        return None
 
     def file_of(self, chunk: int) -> int:
         """Return the position of the file of a chunk, after a pass over all files."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +27,6 @@ from neardup.io.readers.base import (
     NativeRows,
     Problem,
     ReadRows,
-    RowNumbers,
     Sink,
     failure_text,
 )
@@ -79,10 +78,6 @@ class TextDocuments:
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any file that can be read."""
-
-    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """See ``Documents.some_texts``: whole chunks are read."""
-        return None
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, ReadRows, RowNumbers, Sink
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_parquet import ParquetSink, extended
 
@@ -52,10 +52,6 @@ class ArrowDocuments:
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
                 yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema)
-
-    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """See ``Documents.some_texts``: there is nothing to decode."""
-        return None
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.parquet``."""

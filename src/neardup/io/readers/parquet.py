@@ -111,7 +111,7 @@ class ParquetDocuments(TableDocuments):
         return not refused and sum(size for _, size in decoded) <= sum(stated) + BIG_GROUP_BYTES
 
     def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """See ``Documents.some_texts``: only the pages with these rows are decoded, side by side."""
+        """See ``SomeTexts``: only the pages with these rows are decoded."""
         text = self._copied_text
         return None if text is None else self._some_texts(text, wanted)
 
