@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
+from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents
 from neardup.io.writers.journal import Journal
@@ -118,6 +119,11 @@ class Corpus:
         return cls(parts, settings, key, scratch=scratch, journal=journal)
 
     @property
+    def lacks_texts(self) -> bool:
+        """Whether some texts are not read: only the shingle sets of their documents are known."""
+        return any(getattr(part.documents, "lacks_texts", False) for part in self.parts)
+
+    @property
     def has_saved(self) -> bool:
         """Whether some documents have saved fingerprints, so that all stream keys are sealed."""
         return any(saved_in(part.documents) for part in self.parts)
@@ -145,10 +151,13 @@ class Corpus:
         memory.
         """
 
-        def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> Result:
+        def of_chunk(mine: Int64s, places: Int64s, chunk: Chunk, text: str) -> Result:
+            if isinstance(chunk, AnsweredChunk):
+                return work(mine, ShingleSets(*chunk.sets_at(places, features)))
+            texts = one_array(chunk.read([text]).table.column(0))
             return work(mine, self.sets_of(texts, places, features))
 
-        return self.with_chunks(rows, of_chunk)
+        return self._over(rows, of_chunk)
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
@@ -167,15 +176,22 @@ class Corpus:
 
     def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
         """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
+
+        def of_chunk(mine: Int64s, places: Int64s, chunk: Chunk, text: str) -> Result:
+            return work(mine, places, one_array(chunk.read([text]).table.column(0)))
+
+        return self._over(rows, of_chunk)
+
+    def _over(self, rows: Int64s, work: Callable[[Int64s, Int64s, Chunk, str], Result]) -> Iterator[Result]:
+        """Yield ``work(rows of a chunk, their places in it, the chunk, its text column)``, in input order."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
         wanted = {k: part for k, part in enumerate(parts) if len(part)}
 
         def of_chunk(item: tuple[int, Chunk]) -> Result:
             piece, chunk = item
-            part = self.parts[self.pieces[piece].part]
-            texts = one_array(chunk.read([part.text]).table.column(0))
-            return work(wanted[piece], wanted[piece] - firsts[piece], texts)
+            text = self.parts[self.pieces[piece].part].text
+            return work(wanted[piece], wanted[piece] - firsts[piece], chunk, text)
 
         return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
 
