@@ -6,8 +6,9 @@ be read, numbered from 0 over both inputs, reference first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Protocol, TypeVar, cast
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
-from neardup.io.readers.base import Chunk, Documents
+from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.journal import Journal
 from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
@@ -151,13 +152,12 @@ class Corpus:
         memory.
         """
 
-        def of_chunk(mine: Int64s, places: Int64s, chunk: Chunk, text: str) -> Result:
-            if isinstance(chunk, AnsweredChunk):
-                return work(mine, ShingleSets(*chunk.sets_at(places, features)))
-            texts = one_array(chunk.read([text]).table.column(0))
-            return work(mine, self.sets_of(texts, places, features))
+        def of_texts(mine: Int64s, places: Int64s, texts: _Texts) -> Result:
+            if texts.answered is not None:
+                return work(mine, ShingleSets(*texts.answered.sets_at(places, features)))
+            return work(mine, self.sets_of(texts.load(), places, features))
 
-        return self._over(rows, of_chunk)
+        return self._over(rows, of_texts)
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
@@ -175,33 +175,59 @@ class Corpus:
         return chain.from_iterable(self.with_chunks(rows, of_chunk))
 
     def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
-        """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
+        """Yield ``work(rows, their places among some texts, these texts)`` for all rows, in input order.
 
-        def of_chunk(mine: Int64s, places: Int64s, chunk: Chunk, text: str) -> Result:
-            return work(mine, places, one_array(chunk.read([text]).table.column(0)))
+        The texts are those of a chunk, or only of the rows themselves if the input can be read so.
+        """
 
-        return self._over(rows, of_chunk)
+        def of_texts(mine: Int64s, places: Int64s, texts: _Texts) -> Result:
+            return work(mine, places, texts.load())
 
-    def _over(self, rows: Int64s, work: Callable[[Int64s, Int64s, Chunk, str], Result]) -> Iterator[Result]:
-        """Yield ``work(rows of a chunk, their places in it, the chunk, its text column)``, in input order."""
+        return self._over(rows, of_texts)
+
+    def _over(self, rows: Int64s, work: Callable[[Int64s, Int64s, _Texts], Result]) -> Iterator[Result]:
+        """Yield ``work(rows, their places among some texts, these texts)``, in input order, by threads."""
+
+        def of_item(item: tuple[Int64s, Int64s, _Texts]) -> Result:
+            return work(*item)
+
+        return ordered_map(of_item, self._texts(rows), self.settings.work.threads)
+
+    def _texts(self, rows: Int64s) -> Iterator[tuple[Int64s, Int64s, _Texts]]:
+        """Yield some of the rows, their places among some texts, and these texts."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
-        parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
-        wanted = {k: part for k, part in enumerate(parts) if len(part)}
-
-        def of_chunk(item: tuple[int, Chunk]) -> Result:
-            piece, chunk = item
-            text = self.parts[self.pieces[piece].part].text
-            return work(wanted[piece], wanted[piece] - firsts[piece], chunk, text)
-
-        return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
-
-    def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
-        """(piece number, chunk) of the wanted pieces, with the text column only."""
+        wanted = dict(enumerate(np.split(rows, np.searchsorted(rows, firsts[1:]))))
         for number, part in enumerate(self.parts):
-            of_part = {self.pieces[k].chunk: k for k in wanted if self.pieces[k].part == number}
-            if of_part:
-                for chunk in part.documents.chunks(of_part.keys(), [part.text]):
-                    yield of_part[chunk.index], chunk
+            pieces = [k for k, mine in wanted.items() if len(mine) and self.pieces[k].part == number]
+            if not pieces:
+                continue
+            places = {self.pieces[k].chunk: wanted[k] - firsts[k] for k in pieces}
+            numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
+            reader, begin = part.documents, 0
+            some = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
+            if some is None:
+                mine = {self.pieces[k].chunk: wanted[k] for k in pieces}
+                for chunk in part.documents.chunks(mine.keys(), [part.text]):
+                    answered = chunk if isinstance(chunk, AnsweredChunk) else None
+                    texts = _Texts(partial(_texts_of, chunk, part.text), answered)
+                    yield mine[chunk.index], places[chunk.index], texts
+                continue
+            of_part = np.concatenate([wanted[k] for k in pieces])
+            for count, load in some:
+                yield of_part[begin : begin + count], np.arange(count), _Texts(load)
+                begin += count
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Some texts, not read yet; of an ``answered`` chunk only the shingle sets are known."""
+
+    load: Callable[[], pa.Array]
+    answered: AnsweredChunk | None = None
+
+
+def _texts_of(chunk: Chunk, column: str) -> pa.Array:
+    return one_array(chunk.read([column]).table.column(0))
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

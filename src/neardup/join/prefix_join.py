@@ -29,7 +29,7 @@ _ALL = 1 << 62
 """More pairs than there are."""
 
 _SLICE = 1024
-"""Documents whose partners one task looks for; each task holds 8 bytes for every hub document."""
+"""Documents of one task, at least; tasks that look for partners are larger among many documents."""
 
 
 class Prefixes(NamedTuple):
@@ -120,8 +120,8 @@ def joined_sets(
     """Like :func:`joined`, from sets that were read already; some may be of other documents."""
     sets, at = found.sets, found.index(documents)
     order = np.argsort(sets.sizes[at], kind="stable")
+    repeats = repeats_of(sets.hashes, sets.offsets[at], sets.sizes[at], threads)  # in the order of memory
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
-    repeats = repeats_of(sets.hashes, starts, sizes, threads)
     reach: Int32s | None
     prefixes, reach, largest = prefixes_of(sets.hashes, starts, sizes, repeats, criterion, threads)
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
@@ -192,14 +192,17 @@ def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Tab
     partners = search.known.copy()
     limit = -1 if search.limit is None else search.limit
 
+    # each task clears 8 bytes for every document
+    step = max(_SLICE, len(hubs.documents) // (16 * worker_count(threads)))
+
     def work(first: int) -> Int64s:
-        span = (first, min(first + _SLICE, len(hubs.documents)))
+        span = (first, min(first + step, len(hubs.documents)))
         found: Int64s = kernels.met_pairs(
             hubs, search.criterion, span, search.left_out, partners, limit, search.first_new, _ALL
         )[0]
         return found
 
-    slices = range(0, len(hubs.documents), _SLICE)
+    slices = range(0, len(hubs.documents), step)
     found = np.concatenate([np.empty((0, 3), np.int64), *ordered_map(work, slices, threads)])
     if search.limit is None:
         return verified(hubs, found), np.zeros(len(partners), np.bool_)

@@ -23,11 +23,14 @@ from neardup.settings import Settings
 CHUNKS = 3
 """Chunks of the sample, of about 8 MB each."""
 
-PROCESS = 450_000_000
+PROCESS = 600_000_000
 """Bytes of the process: libraries, compiled kernels, chunks in flight on two cores, the buffers of the writer."""
 
 A_DOCUMENT = 175
-"""Bytes that are held for every document at the moment that needs most."""
+"""Bytes that are held for every document at the moment that needs most, after the search."""
+
+_IN_THE_SEARCH = 111
+"""Bytes that are held for every document until the pairs are known, besides sketches and shingles."""
 
 WHOLE = 2.6
 """A run takes this many times as long as its first pass."""
@@ -92,12 +95,12 @@ def predict(
     keys = 8 * len(bands.bands) if bands is not None and slots else sketch
     limit = search.limit
     exact = slots and choose(search, round(units * scale)).method == "exact"
-    joined = min(search.join_bytes, round(16 * units * scale)) if exact or not slots else 0
-    held = sketch * total if limit is None else min(limit // 4, 26 * total)
+    joined = min(search.join_bytes, round(16 * units * scale)) if exact or surely_exact(search) else 0
+    searching = _IN_THE_SEARCH * total + max(sketch * total if limit is None else 0, joined)
     disk = (0 if limit is None else keys * total) + (resume * ((sketch if limit is None else keys) + 48) * total)
     return Prediction(
         documents=total,
-        memory=PROCESS + A_DOCUMENT * total + max(held, joined),
+        memory=PROCESS + max(A_DOCUMENT * total, searching),
         disk=disk,
         seconds=WHOLE * spent * text * scale / (later or text or 1),
         limit=limit,

@@ -95,13 +95,13 @@ def test_another_key_has_sets_of_its_own() -> None:
 
 
 def test_components_of_an_exact_run_read_the_texts_once(reads: list[str]) -> None:
-    """The pairs with far leaders are counted on the sets that the join refers to."""
+    """The pairs with far leaders are counted on the sets of the join, which the first pass has made."""
     words = Writer(seed=4).words(60)
     texts = [" ".join(words[k : k + 40]) for k in range(0, 20, 4)]
     found = nd.find(texts, method="exact", groups="components", threshold=0.6)
     assert len(found.groups) == 5
     assert found.run["chaining"]["weakest"]["similarity"] < 0.6
-    assert reads == ["shingles"]
+    assert not reads
 
 
 def test_pairs_are_verified_and_closed_on_sets_that_are_read_once(reads: list[str]) -> None:

@@ -15,9 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neardup.kernels.text.words import PADDING
+from neardup.measures import Features
 from neardup.settings import Settings
-from neardup.sketch.documents import fingerprint, shingle_sets
-from neardup.text.keys import PUBLIC
+from neardup.sketch.documents import fingerprint, shingle_sets, sign, sign_with_sets
+from neardup.text.keys import PUBLIC, new_key
 from support import reference, reference_search, strategies
 
 TYPES = st.sampled_from([pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
@@ -72,6 +73,23 @@ def encoded(text: str | None) -> bytes | None:
 @settings(deadline=None)
 def test_arrays_of_every_type(texts: list[str | None], kind: pa.DataType, form: Settings) -> None:
     check(array_of(texts, kind), texts, form)
+
+
+@given(TEXTS, FORMS, st.sampled_from(["shingles", "occurrences"]))
+@example(["a b a b a b", "", "w" * 9 + " " + "x" * 200, "é " * 9, "one two"], PLAIN, "occurrences")
+@settings(deadline=None)
+def test_one_pass_makes_the_keys_and_the_sets_of_two(
+    texts: list[str | None], form: Settings, features: Features
+) -> None:
+    array, key = pa.array(texts, pa.string()), new_key()
+    keys, expected = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), 2), np.uint64)
+    units, invalid, sets = sign_with_sets(array, form, keys, key, features)
+    counted = sign(array, form, np.empty((len(texts), 0), np.uint32), expected, key)
+    alone = shingle_sets(array, np.arange(len(texts)), form, key, features)
+    assert np.array_equal(keys, expected)
+    made, parts = (units, invalid, sets.hashes, sets.offsets), (*counted, alone.hashes, alone.offsets)
+    for one, other in zip(made, parts, strict=True):
+        assert np.array_equal(one, other)
 
 
 @given(TEXTS, TYPES, FORMS, st.integers(0, 6), st.integers(0, 6))

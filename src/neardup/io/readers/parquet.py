@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from neardup.io.readers.base import (
     NativeWithoutText,
     Problem,
     ReadRows,
+    RowNumbers,
     Sink,
     failure_text,
     no_rows,
@@ -27,7 +28,14 @@ from neardup.io.readers.base import (
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_copied import CopiedText
 from neardup.io.readers.parquet_footer import FooterGroup, read_footer
-from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan, plan_group, without_columns
+from neardup.io.readers.parquet_plan import (
+    BIG_GROUP_BYTES,
+    RowGroups,
+    exact_slices,
+    plan,
+    plan_group,
+    without_columns,
+)
 from neardup.io.readers.parquet_runs import paged
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
@@ -59,7 +67,7 @@ class ParquetDocuments(TableDocuments):
 
     def copying_sink(self, folder: Path, extra: Any, threads: int) -> PagesSink | None:
         """Open ``kept.parquet`` so that pages of text whose rows all stay are copied; None if they cannot be."""
-        text = self._copied_text()
+        text = self._copied_text
         if text is None:
             return None
         more = [*(extra.names if extra is not None else ()), *self.partition_names]
@@ -74,8 +82,9 @@ class ParquetDocuments(TableDocuments):
         for chunk in self.chunks(wanted, names):
             yield chunk.index, partial(_without_text, text, chunk, names)
 
+    @cached_property
     def _copied_text(self) -> CopiedText | None:
-        """Return the text as pages, if they can be copied in all files and most of them are plain."""
+        """The text as pages, if they can be copied in all files and most of them are plain."""
         name, pages = self.text, {}
         stored_others = len(self.schema) - len(self.partition_names) - 1
         if name is None or (self._unified and name in self._unified.mixed):
@@ -84,11 +93,36 @@ class ParquetDocuments(TableDocuments):
             return None
         for position in self.footers:
             found = paged(self.sources[position], self.footers[position], self.metadata[position], name)
-            if found is None:
+            if found is None or not self._is_modest(position):
                 return None
             pages[position] = found
         text = CopiedText(self, name, pages)
         return text if text.is_worthwhile else None
+
+    def _is_modest(self, position: int) -> bool:
+        """Whether the rows of a file need little more memory than the file states, as values may be repeated."""
+        decoded = [
+            (part, part.rows * self._chunk_bytes // part.batch_rows)
+            for part in self._plan(position)
+            if part.batch_rows
+        ]
+        stated = [self.footers[position][group].unpacked for part, _ in decoded for group in part.groups]
+        refused = any(part.refused for part in self._plan(position))
+        return not refused and sum(size for _, size in decoded) <= sum(stated) + BIG_GROUP_BYTES
+
+    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+        """See ``SomeTexts``: only the pages with these rows are decoded."""
+        text = self._copied_text
+        return None if text is None else self._some_texts(text, wanted)
+
+    def _some_texts(
+        self, text: CopiedText, wanted: Mapping[int, RowNumbers]
+    ) -> Iterator[tuple[int, Callable[[], Any]]]:
+        of_files: dict[int, list[RowNumbers]] = {}
+        for chunk in sorted(wanted):
+            of_files.setdefault(self.file_of(chunk), []).append(wanted[chunk])
+        for position, numbers in of_files.items():
+            yield from text.texts(position, np.concatenate(numbers))
 
     def _read_footer(self, position: int) -> Any:
         with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:

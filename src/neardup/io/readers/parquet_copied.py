@@ -1,14 +1,16 @@
-"""Parquet rows whose text is copied as pages: only the other columns are decoded again."""
+"""The text of Parquet files as pages: copied without being decoded, or decoded only where rows are wanted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from neardup.io.readers.arrow_types import row_lengths
 from neardup.io.readers.base import NativeRows, NativeWithoutText, Problem, RowNumbers
@@ -21,8 +23,8 @@ _GROUP_BYTES = 8 << 20
 _OLD_CODECS = {3, 5}
 """LZO, and LZ4 as Hadoop frames it: nothing writes them any more."""
 
-BATCH_ROWS = 1 << 12
-"""Rows of a run of pages that are decoded at once."""
+RUN_BYTES = 8 << 20
+"""Unpacked text of pages that a thread reads at a time."""
 
 
 class CopiedFiles(Protocol):
@@ -33,6 +35,9 @@ class CopiedFiles(Protocol):
 
     def common(self, position: int, table: Any, schema: Any) -> Any:
         """Return decoded rows with the columns of a schema."""
+
+    def require_unchanged(self, position: int) -> None:
+        """Raise InputError if a file has changed since it was first opened."""
 
     def natives_without_text(
         self, text: CopiedText, wanted: Collection[int]
@@ -70,6 +75,22 @@ class CopiedText:
         """Yield the index of each wanted chunk, and a function that reads its native rows without the text."""
         return self.owner.natives_without_text(self, wanted)
 
+    def texts(self, position: int, numbers: RowNumbers) -> Iterator[tuple[int, Callable[[], pa.Array]]]:
+        """Yield, for some rows (ascending) of a file, how many texts follow, and a function that reads these."""
+        for column in self.pages[position]:
+            first, end = np.searchsorted(numbers, (column.first, column.first + column.rows)).tolist()
+            mine = numbers[first:end]
+            for begin, end in column.runs(np.diff(np.searchsorted(mine, column.firsts)) > 0, RUN_BYTES):
+                some = mine[slice(*np.searchsorted(mine, column.firsts[[begin, end]]).tolist())]
+                yield len(some), partial(self._some, position, column, begin, end, some)
+
+    def _some(self, position: int, column: PagedColumn, begin: int, end: int, numbers: RowNumbers) -> pa.Array:
+        self.owner.require_unchanged(position)
+        found = [values for _, values in column.chosen(begin, end, numbers)]
+        texts = pa.concat_arrays(found)
+        stored = self.owner.schema.field(self.name).type
+        return texts if pt.is_binary(stored) or pt.is_large_binary(stored) else texts.view(pa.string())
+
     def native(
         self, position: int, table: Any, numbers: RowNumbers, problems: Sequence[Problem]
     ) -> NativeWithoutText:
@@ -98,8 +119,7 @@ class CopiedText:
         for column in self.pages[position]:
             pages = np.searchsorted(column.firsts, numbers, side="right") - 1
             for page in np.unique(pages[(pages >= 0) & (pages < len(column.pages))]).tolist():
-                at = column.values(page, page + 1, BATCH_ROWS)
-                found = pc.fill_null(pc.binary_length(pa.concat_arrays(list(at))), 0)
                 mine = np.flatnonzero(pages == page)
-                lengths[mine] = np.asarray(found)[numbers[mine] - column.firsts[page]]
+                found = [values for _, values in column.chosen(page, page + 1, numbers[mine])]
+                lengths[mine] = np.asarray(pc.fill_null(pc.binary_length(pa.concat_arrays(found)), 0))
         return lengths

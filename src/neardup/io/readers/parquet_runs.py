@@ -18,12 +18,14 @@ from neardup.io.readers.parquet_footer import FooterGroup, StoredColumn
 from neardup.io.readers.parquet_pages import ParquetPage, pages_of
 from neardup.io.readers.sources import Source
 from neardup.io.writers.thrift_bytes import binaries, binary, int32, int32s, int64, struct, struct_bytes, structs
-from neardup.tables import Int64s
+from neardup.tables import Bools, Int64s
 
 _MAGIC, _NAME = b"PAR1", b"v"
 _BYTE_ARRAY, _REQUIRED, _OPTIONAL = 6, 0, 1
 _DICTIONARY_BYTES = 4 << 20
 """A bigger dictionary would be unpacked too often."""
+_BATCH_ROWS, _BATCH_BYTES = 1 << 12, 64 << 20
+"""Values that are decoded at once, and the most bytes if all repeat the largest one of a dictionary."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,31 @@ class PagedColumn:
         with self.source.open_raw() as file:
             return self._bytes(file, self.pages[begin].at, self.pages[end - 1].end)
 
-    def values(self, begin: int, end: int, batch_rows: int) -> Iterator[pa.Array]:
-        """Yield the values of the pages ``begin`` … ``end − 1`` as binary arrays of at most ``batch_rows``."""
+    def runs(self, wanted: Bools, most: int) -> Iterator[tuple[int, int]]:
+        """Yield begin and end of each run of ``wanted`` pages (bool[pages]) of about ``most`` unpacked bytes."""
+        begin = 0
+        while begin < len(self.pages):
+            end, unpacked = begin, 0
+            while end < len(self.pages) and wanted[end] and unpacked < most:
+                unpacked += self.pages[end].unpacked
+                end += 1
+            if end > begin:
+                yield begin, end
+            begin = max(end, begin + 1)
+
+    def chosen(self, begin: int, end: int, numbers: Int64s) -> Iterator[tuple[Int64s, pa.Array]]:
+        """Yield rows of the pages ``begin`` … ``end − 1`` (ascending numbers in the file), and their values."""
+        first = int(self.firsts[begin])
+        for values in self._values(begin, end):
+            some = numbers[slice(*np.searchsorted(numbers, (first, first + len(values))).tolist())]
+            if len(some) == len(values):
+                yield some, values
+            elif len(some):
+                yield some, values.take(pa.array(some - first))
+            first += len(values)
+
+    def _values(self, begin: int, end: int) -> Iterator[pa.Array]:
+        """Yield the values of the pages ``begin`` … ``end − 1`` as binary arrays."""
         coded = self.dictionary if any(page.coded for page in self.pages[begin:end]) else None
         with self.source.open_raw() as file:
             head = b"" if coded is None else self._bytes(file, coded.at, coded.end)
@@ -66,6 +91,9 @@ class PagedColumn:
         footer = self._footer(chosen, len(head))
         made = b"".join((_MAGIC, head, data, footer, len(footer).to_bytes(4, "little"), _MAGIC))
         opened = pq.ParquetFile(pa.BufferReader(made), page_checksum_verification=True)
+        batch_rows = (
+            _BATCH_ROWS if coded is None else max(1, min(_BATCH_ROWS, _BATCH_BYTES // (coded.unpacked + 1)))
+        )
         for batch in opened.iter_batches(batch_rows, use_threads=False):
             yield batch.column(0)
 

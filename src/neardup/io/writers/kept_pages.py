@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.io.readers.base import NativeTable, NativeWithoutText
-from neardup.io.readers.parquet_copied import BATCH_ROWS, CopiedText
+from neardup.io.readers.parquet_copied import RUN_BYTES, CopiedText
 from neardup.io.readers.parquet_runs import PagedColumn
 from neardup.io.readers.thrift import RawFields
 from neardup.io.writers.kept_parquet import GROUP_BYTES, Layout
@@ -33,9 +33,6 @@ from neardup.io.writers.parquet_parts import (
 from neardup.io.writers.thrift_bytes import binaries, binary, int32, int32s, int64, struct, truth
 from neardup.runtime import ordered_map
 from neardup.tables import Int64s
-
-_RUN_BYTES = 8 << 20
-"""Unpacked text that a thread copies at a time."""
 
 _BYTE_ARRAY, _PLAIN, _RLE = 6, 0, 3
 
@@ -184,15 +181,12 @@ class PagesSink:
         """Yield the pages in which rows stay, adjacent ones of one kind together."""
         for column, numbers in self._columns(held):
             ends = np.searchsorted(numbers, column.firsts)
-            begin = 0
-            while begin < len(column.pages):
-                kind, end, unpacked = _kind(column, ends, begin), begin, 0
-                while end < len(column.pages) and _kind(column, ends, end) == kind and unpacked < _RUN_BYTES:
-                    unpacked += column.pages[end].unpacked
-                    end += 1
-                if kind is not None:
-                    yield _Run(column, begin, end, None if kind else numbers[ends[begin] : ends[end]])
-                begin = end
+            stay = np.diff(ends)
+            whole = np.array([page.plain and page.values for page in column.pages]) == stay
+            copied = [(begin, end, None) for begin, end in column.runs(whole & (stay > 0), RUN_BYTES)]
+            again = column.runs(~whole & (stay > 0), RUN_BYTES)
+            partly = [(begin, end, numbers[ends[begin] : ends[end]]) for begin, end in again]
+            yield from (_Run(column, *run) for run in sorted([*copied, *partly], key=lambda run: run[0]))
 
     def _encode(self, table: Any) -> EncodedFile:
         layout = self._layout
@@ -213,27 +207,16 @@ class PagesSink:
         if run.numbers is None:
             unpacked = sum(page.header + page.unpacked for page in pages)
             return _Pages([column.stored(run.begin, run.end)], sum(page.values for page in pages), unpacked)
-        first, data, unpacked = int(column.firsts[run.begin]), [], 0
-        schema = pa.schema([self._value])
-        for values in column.values(run.begin, run.end, BATCH_ROWS):
-            begin, end = np.searchsorted(run.numbers, (first, first + len(values))).tolist()
-            if begin < end:
-                kept = values.take(pa.array(run.numbers[begin:end] - first))
-                for chunk in encoded(pa.Table.from_arrays([kept], schema=schema), **self._options).chunks():
-                    data.append(chunk.pages)
-                    unpacked += numbers_in(chunk.column, CHUNK_UNPACKED)[0]
-            first += len(values)
+        data, unpacked, schema = [], 0, pa.schema([self._value])
+        for _, values in column.chosen(run.begin, run.end, run.numbers):
+            for chunk in encoded(pa.Table.from_arrays([values], schema=schema), **self._options).chunks():
+                data.append(chunk.pages)
+                unpacked += numbers_in(chunk.column, CHUNK_UNPACKED)[0]
         return _Pages(data, len(run.numbers), unpacked)
 
 
 def _call(work: Any) -> Any:
     return work()
-
-
-def _kind(column: PagedColumn, ends: Int64s, page: int) -> bool | None:
-    """Return whether a page can be copied; None if no row of it stays."""
-    stay = int(ends[page + 1] - ends[page])
-    return (stay == column.pages[page].values and column.pages[page].plain) if stay else None
 
 
 def _statistics(columns: list[PagedColumn], rows: int) -> RawFields:

@@ -1,0 +1,62 @@
+"""The sets that the first pass of an exact run makes: in memory, in a file, or none at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neardup as nd
+from neardup.io.readers import open_documents
+from neardup.join.corpus import Corpus, Part
+from neardup.join.first_pass import fingerprint
+from neardup.join.rows import Rows, Sketches
+from neardup.measures import MEASURES
+from neardup.runtime import Silent
+from neardup.sketch.documents import ShingleSets
+from support.made_texts import Writer
+
+
+def made_texts() -> list[str]:
+    """Return texts with copies and empty ones between them, about 50,000 shingles."""
+    writer = Writer(seed=5)
+    texts = [writer.text(250) for _ in range(200)]
+    return [text for k, one in enumerate(texts) for text in (one, "", texts[k // 2])]
+
+
+def first_pass(**settings: Any) -> tuple[Rows, Sketches]:
+    part = Part(open_documents(made_texts(), chunk_bytes=20_000), "text", None)
+    return fingerprint(Corpus((part,), nd.Settings.of(**settings)), 0, Silent())
+
+
+def assert_same(found: ShingleSets, expected: ShingleSets) -> None:
+    assert np.array_equal(found.hashes, expected.hashes)
+    assert np.array_equal(found.offsets, expected.offsets)
+
+
+@pytest.mark.parametrize("measure", ["resemblance", "multiset", "overlap"])
+@pytest.mark.parametrize(("memory", "in_file"), [(1.0, False), (0.001, True)])
+def test_the_sets_are_those_of_the_texts(measure: str, memory: float, in_file: bool) -> None:
+    rows, sketches = first_pass(method="exact", memory=memory, measure=measure)
+    everything = np.arange(len(rows.unique))
+    rows_again, _ = first_pass(method="lsh")
+    again = Corpus(rows.corpus.parts, rows.settings, rows.corpus.key, rows_again.corpus.pieces)
+    room = np.empty(int(rows.units.sum()), np.uint64)
+    expected = again.shingle_sets(rows.unique, room, MEASURES[measure].features)
+    assert len(expected.sizes) == 200
+    assert (sketches.filed is not None, sketches.sets is None) == (in_file, in_file)
+    if sketches.filed is not None:
+        assert_same(sketches.filed.load(everything).sets, expected)
+    if sketches.sets is not None:
+        assert rows.sets(MEASURES[measure].features).get(everything) is sketches.sets
+        assert_same(sketches.sets.sets, expected)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"method": "lsh"}, {"method": "auto"}, {"method": "exact", "measure": "bag-of-words"}]
+)
+def test_other_runs_make_no_sets(settings: dict[str, str]) -> None:
+    _, sketches = first_pass(**settings)
+    assert sketches.sets is None
+    assert sketches.filed is None
