@@ -25,13 +25,13 @@ from neardup.tables import Bools, Int64s
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 _KEYS = "key long, row long, hub boolean"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def candidates(documents: DataFrame, job: Job) -> tuple[DataFrame, DataFrame]:
+def candidates(documents: DataFrame, job: SparkJob) -> tuple[DataFrame, DataFrame]:
     """(pairs, hub): the candidate pairs (a, b) of ``documents`` (row, bands), and the hub documents (row)."""
     keys = documents.select("row", "bands").mapInArrow(spread_keys, _KEYS)
     sorted_keys = keys.repartition("key").sortWithinPartitions("key", "row")

@@ -21,7 +21,7 @@ from neardup.tables import Int64s
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 EDGES = "a long, b long"
 IN_DRIVER = 20_000_000
@@ -31,7 +31,7 @@ _AT_ONCE = 1 << 22
 """Edges that a task holds before it contracts them: 64 MB."""
 
 
-def components(edges: DataFrame, job: Job, name: str) -> DataFrame:
+def components(edges: DataFrame, job: SparkJob, name: str) -> DataFrame:
     """(row, part): the smallest row that is connected with each row of the ``edges`` (a, b)."""
     left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted", counted=True)
     if job.rows[f"{name}-contracted"] <= IN_DRIVER:
@@ -70,7 +70,7 @@ def _forest(a: Int64s, b: Int64s) -> tuple[Int64s, Int64s]:
     return rows[child], rows[parent[child]]
 
 
-def _stars(edges: DataFrame, job: Job, name: str) -> DataFrame:
+def _stars(edges: DataFrame, job: SparkJob, name: str) -> DataFrame:
     """Alternate the two operations until the table of edges stays the same."""
     before = _state(edges)
     for number in range(_MOST_ROUNDS):

@@ -14,7 +14,7 @@ from neardup.spark.components import components
 from neardup.spark.decided import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
 from neardup.spark.families import families
 from neardup.spark.fingerprints import NEW, copies_of, fingerprints, require_ids
-from neardup.spark.job import Job
+from neardup.spark.job import SparkJob
 from neardup.spark.prefixes import chains, lookups, prefixes
 from neardup.spark.result import Deduplicated
 from neardup.spark.supported import checked
@@ -68,7 +68,7 @@ def _run(
         rows = old.selectExpr("row", f"cast(id as {kind}) as id", "text").union(rows)
     spark, asked = df.sparkSession, settings.search
     bands = plan(asked.threshold, asked.recall, settings.sketch.slots)
-    job = Job(spark, settings, bands, spark.sparkContext.broadcast(new_key()), first_new, work)
+    job = SparkJob(spark, settings, bands, spark.sparkContext.broadcast(new_key()), first_new, work)
     return _found(df, rows, id, job)
 
 
@@ -86,7 +86,7 @@ def _numbered(df: DataFrame, text: str, id: str) -> DataFrame:
     return df.select(number.alias("row"), df[id].cast(kind).alias("id"), df[text].alias("text"))
 
 
-def _found(df: DataFrame, rows: DataFrame, id: str, job: Job) -> Deduplicated:
+def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicated:
     settings, none = job.settings, job.spark.createDataFrame([], PAIRS)
     made = fingerprints(rows, job, not surely_exact(settings.search))
     require_ids(made, job.first_new)
@@ -112,7 +112,7 @@ def _found(df: DataFrame, rows: DataFrame, id: str, job: Job) -> Deduplicated:
     return _result(df, made, decided, id, method, counts, job)
 
 
-def _method(documents: DataFrame, shingles: int, job: Job) -> tuple[str, DataFrame | None]:
+def _method(documents: DataFrame, shingles: int, job: SparkJob) -> tuple[str, DataFrame | None]:
     """The method that a run on one machine would choose, and for an exact join the entries of its prefixes."""
     asked = job.settings.search
     choice = choose(asked, shingles)
@@ -132,7 +132,7 @@ def _method(documents: DataFrame, shingles: int, job: Job) -> tuple[str, DataFra
     return method, entries if method == "exact" else None
 
 
-def _totals(made: DataFrame, copies: DataFrame, job: Job) -> tuple[dict[str, int], int]:
+def _totals(made: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[str, int], int]:
     """The numbers of rows read, without text, and different; the units of these."""
     new = f"row >= {job.first_new}"
     sums = made.selectExpr(
@@ -152,7 +152,7 @@ def _decided(
     pairs: DataFrame,
     hub: DataFrame,
     closed: DataFrame,
-    job: Job,
+    job: SparkJob,
 ) -> DataFrame:
     """The rows of all tables of the result: those of components, and of copies that are in none; kept."""
     of_id = made.schema["id"].dataType.simpleString()
@@ -203,7 +203,7 @@ def _result(
     id: str,
     method: str,
     counts: dict[str, int],
-    job: Job,
+    job: SparkJob,
 ) -> Deduplicated:
     from pyspark.sql import functions
 

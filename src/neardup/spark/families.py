@@ -18,7 +18,7 @@ from neardup.spark.components import components
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 
 class Families(NamedTuple):
@@ -35,7 +35,7 @@ class Families(NamedTuple):
     left_out: int
 
 
-def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: Job) -> Families:
+def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: SparkJob) -> Families:
     """Sort the families of ``pairs`` by how they are closed; ``documents`` are (row, units)."""
     from pyspark.sql import functions
 
@@ -64,7 +64,7 @@ def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: Job) -
     return Families(part, job.keep(joined, "joined", counted=True), closed, held + more, left_out)
 
 
-def _fitting(large: DataFrame, room: float, job: Job) -> tuple[DataFrame, int, int]:
+def _fitting(large: DataFrame, room: float, job: SparkJob) -> tuple[DataFrame, int, int]:
     """The large families that the exact join has room for, smallest first; their shingles; documents left out."""
     total = large.selectExpr("sum(shingles)").first()
     shingles = (total[0] or 0) if total else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 PARQUET, JSONL = "parquet", "jsonl"
 _SUFFIXES = {".parquet": PARQUET, ".jsonl": JSONL, ".ndjson": JSONL, ".jsonl.gz": JSONL, ".jsonl.bz2": JSONL}
 _LINE = "value"
+_SLASHES = r"'^(\\w+):/+', '$1:/'"
+"""Spark writes file:/ or file:/// before one and the same path."""
+_LISTED = "if(_number is null, raise_error(concat(_file, ' was not there at the start')), _number)"
 _FILE, _BLOCK, _PLACE = 17, 15, 30
 """Bits of a row number of JSONL: the file, the place of its block in steps of 4 MB, and the line within it."""
 
@@ -68,10 +72,10 @@ def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str
     number = _number_of(spark, files)
     if format == PARQUET:
         text, id = _chosen(lines.columns, text, id)
-        place = "_metadata.file_path as _file", "_metadata.row_index as _place"
-        table = lines.selectExpr("*", *place).join(number, "_file")
+        place = f"regexp_replace(_metadata.file_path, {_SLASHES}) as _file", "_metadata.row_index as _place"
+        table = lines.selectExpr("*", *place).join(number, "_file", "left")
         return Opened(
-            table.selectExpr(*_quoted(lines.columns), f"(_number << {_BLOCK + _PLACE}) + _place as _row"),
+            table.selectExpr(*_quoted(lines.columns), f"({_LISTED} << {_BLOCK + _PLACE}) + _place as _row"),
             format,
             text,
             id,
@@ -80,8 +84,10 @@ def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str
     whole = isinstance(_first_id(lines, id), int)
     at = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
     within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as _place"
-    placed = lines.selectExpr(_LINE, "_metadata.file_path as _file", at, within).join(number, "_file")
-    numbered = placed.selectExpr(_LINE, f"(_number << {_BLOCK + _PLACE}) + _block + _place as _row")
+    placed = lines.selectExpr(_LINE, f"regexp_replace(_metadata.file_path, {_SLASHES}) as _file", at, within).join(
+        number, "_file", "left"
+    )
+    numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + _place as _row")
     schema = f"{_LINE} string, _row long, `{id}` {'bigint' if whole else 'string'}, `{text}` string"
     return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, text, id, lines)
 
@@ -164,7 +170,8 @@ def _number_of(spark: SparkSession, files: list[str]) -> DataFrame:
     """(_file, _number): the place of each file in the input."""
     from pyspark.sql import functions
 
-    places = pa.table({"_file": files, "_number": pa.array(range(len(files)), pa.int64())})
+    plain = [re.sub(r"^(\w+):/+", r"\1:/", file) for file in files]
+    places = pa.table({"_file": plain, "_number": pa.array(range(len(files)), pa.int64())})
     return functions.broadcast(spark.createDataFrame(places))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 NEW = 1 << 62
 """With a reference set, the new rows are numbered from here on."""
@@ -31,7 +31,7 @@ _TEXT_BYTES = 1 << 25
 """Bytes of text that a task fingerprints at a time: their shingle sets take about eight times as much."""
 
 
-def fingerprints(rows: DataFrame, job: Job, by_bands: bool) -> DataFrame:
+def fingerprints(rows: DataFrame, job: SparkJob, by_bands: bool) -> DataFrame:
     """(row, id, units, bytes, key_a, key_b, bands, shingles) of ``rows`` (row, id, text); kept.
 
     ``bands`` are the keys of the bands, and empty for an exact join. ``shingles`` is the keyed shingle set.
@@ -82,7 +82,7 @@ def _keys_of(signatures: UInt32s, plan: Plan) -> UInt64s:
     return np.ascontiguousarray(keys.T)
 
 
-def copies_of(made: DataFrame, job: Job) -> DataFrame:
+def copies_of(made: DataFrame, job: SparkJob) -> DataFrame:
     """(row, first, units): the rows that are exact copies, each with the first row of its text."""
     from pyspark.sql import functions
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class SparkJob:
     """The parts that all stages share.
 
     ``key`` hashes the features that are counted; it is broadcast, and never part of a plan or a log. Rows below

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 _MOST_BITS = 27
 """The table of frequencies has at most 2²⁷ cells: 128 MB in the driver and in each executor."""
@@ -50,7 +50,7 @@ _ENOUGH = 1 << 25
 """Bytes of lists that are counted at a time."""
 
 
-def prefixes(sets: DataFrame, shingles: int, job: Job) -> DataFrame:
+def prefixes(sets: DataFrame, shingles: int, job: SparkJob) -> DataFrame:
     """(entry, size, row, largest, tied): the documents of ``sets`` (row, shingles) under their rarest shingles.
 
     By a measure of which a set meets any criterion with its subsets, they are also listed under their shingles in
@@ -82,7 +82,7 @@ def lookups(entries: DataFrame) -> tuple[int, int]:
     return (int(sums[0] or 0), int(sums[1] or 0)) if sums else (0, 0)
 
 
-def _repeats(sets: DataFrame, cells: int, job: Job) -> UInt8s:
+def _repeats(sets: DataFrame, cells: int, job: SparkJob) -> UInt8s:
     """uint8[cells]: how often the shingles of a cell occur again, but at most 255; 0 for those of one document."""
     again = sets.mapInArrow(_hashes, "hash long").groupBy("hash").count().where("count > 1")
     of_cell = again.selectExpr(f"hash & {cells - 1} as cell", "count - 1 as again").groupBy("cell").sum("again")

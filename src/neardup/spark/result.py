@@ -10,7 +10,7 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Deduplicated:
     counts: dict[str, int]
     settings: Settings
     method: str
-    job: Job
+    job: SparkJob
 
     def release(self) -> None:
         """Drop the secret key of the job from the executors."""

@@ -16,14 +16,14 @@ from neardup.spark.arrays import Batches, batch_of, words
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.job import Job
+    from neardup.spark.job import SparkJob
 
 _SENT = 2_000_000
 """Candidate pairs whose documents may be sent to all executors: 64 MB."""
 PAIRS = "a long, b long, shared long, size_a long, size_b long"
 
 
-def verified(pairs: DataFrame, sets: DataFrame, job: Job) -> DataFrame:
+def verified(pairs: DataFrame, sets: DataFrame, job: SparkJob) -> DataFrame:
     """(a, b, shared, size_a, size_b) of the ``pairs`` (a, b) that meet the criterion; ``sets``: row, shingles."""
     from pyspark.sql import functions
 
