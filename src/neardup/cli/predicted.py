@@ -1,4 +1,4 @@
-"""What a run will take, printed before it starts, and the truth beside it at the end."""
+"""The cost of a run, printed before it starts, and the truth beside it at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What identifies a run that may go on after it was killed: its version, settings and inputs."""
+"""The identity of a run that may go on after it was killed: its version, settings and inputs."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class SearchSettings:
     memory: float = _setting(
         0.0,
         memory_size(0.001, 1_000_000),
-        "Memory for the whole run; what does not fit goes to temporary files beside the output. An exact join may "
+        "Memory for the whole run; the rest goes to temporary files beside the output. An exact join may "
         "take all of it, at 16 bytes a shingle: if it needs more, auto chooses lsh. 0: no limit but for the exact "
         "join, 1GB.",
     )
