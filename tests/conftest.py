@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
+from support.drawn_examples import choose_examples, limit_examples, pytest_runtest_setup  # noqa: F401 - a hook
 from support.full_run import FULL
 
 # of one user, for whoever runs the tests as another one could not write to it
@@ -35,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out cases of large grids. Along the diagonals of a grid each value of each parameter stays."""
+    limit_examples(items)
     if FULL or any("::" in asked for asked in config.args):
         return
     values: dict[tuple[str, str], list[str]] = {}

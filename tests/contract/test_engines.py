@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,12 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.cli import main
 from neardup.spark import components
 from support import spark_cluster
-from support.engine_cases import CASES, Case, documents, reference
+from support.command_line import Result, Run
+from support.engine_cases import CASES, Case, documents, lines, reference
 from support.spark_cluster import Cluster, cluster, session
 
 pytestmark = [
@@ -25,6 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+COUNTS = ("read", "pairs", "groups", "kept", "removed")
 NOT_ON_SPARK = ("lost_units", "lost_passage")
 
 
@@ -57,6 +63,18 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
             spark.stop()
 
 
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def typed(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return Result(int(stopped.value.code or 0), printed.out, printed.err)
+
+    return typed
+
+
 def rows_of(table: pa.Table) -> set[Any]:
     wanted = [name for name in table.column_names if name not in NOT_ON_SPARK]
     rows = [tuple(row.items()) for row in table.select(wanted).to_pylist()]
@@ -65,15 +83,18 @@ def rows_of(table: pa.Table) -> set[Any]:
 
 
 @cache
-def on_one_machine(name: str) -> Tables:
-    case = CASES[name]
-    against = reference() if case.against else None
-    found = nd.find(documents(), text="text", id="id", against=against, **case.settings)
-    going = found.groups.filter(pa.compute.invert(found.groups["kept"]))["id"].to_pylist()
-    aside = found.not_judged.filter(pa.compute.invert(found.not_judged["kept"]))["id"].to_pylist()
-    kept = set(documents()["id"].to_pylist()) - {*going, *aside}
-    counts = {one: found.run["counts"][one] for one in ("read", "pairs", "groups", "kept", "removed")}
+def on_one_machine(case: str) -> Tables:
+    settings, against = CASES[case]
+    old = reference() if against else None
+    found = nd.find(documents(), text="text", id="id", against=old, **settings)
+    gone = {*_not_kept(found.groups), *_not_kept(found.not_judged)}
+    counts = {one: found.run["counts"][one] for one in COUNTS}
+    kept = set(documents()["id"].to_pylist()) - gone
     return Tables(rows_of(found.pairs), rows_of(found.groups), rows_of(found.copies), kept, counts)
+
+
+def _not_kept(table: pa.Table) -> list[str]:
+    return [row["id"] for row in table.select(["id", "kept"]).to_pylist() if not row["kept"]]
 
 
 def on_spark(spark: Any, case: Case, work: str | None = None) -> Tables:
@@ -86,28 +107,48 @@ def on_spark(spark: Any, case: Case, work: str | None = None) -> Tables:
     tables = (rows_of(one.toArrow()) for one in (made.pairs, made.groups, made.copies))
     kept = made.kept.toArrow()
     assert kept.column_names == documents().column_names
-    counts = {one: made.counts[one] for one in ("read", "pairs", "groups", "kept", "removed")}
+    counts = {one: made.counts[one] for one in COUNTS}
     made.release()
     return Tables(*tables, set(kept["id"].to_pylist()), counts)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_answer_is_that_of_one_machine(started: Started, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if CASES[name].against:  # as if the edges did not fit in the driver
-        monkeypatch.setattr(components, "IN_DRIVER", 0)
-    work = str(started.folder / "work") if CASES[name].against else None
-    found, expected = on_spark(started.spark, CASES[name], work), on_one_machine(name)
+def test_the_answer_is_that_of_one_machine(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(components, "IN_DRIVER", 0)  # as if the edges did not fit in the driver
+    found, expected = on_spark(started.spark, CASES["against"]), on_one_machine("against")
     assert found == expected
-    assert found.pairs
     assert len(found.kept) < documents().num_rows
 
 
+def test_the_command_writes_the_answer_of_one_machine(started: Started, run: Run) -> None:
+    folder, out = started.folder, started.folder / "out"
+    files = [folder / "a.jsonl", folder / "b.jsonl"]
+    for file, of_file in zip(files, lines(), strict=True):
+        file.write_text("".join(of_file))
+    settings = [f"--{name}={value}" for name, value in CASES["by the command"].settings.items()]
+    command = ("dedup", *files, "--engine", "spark", "--master", started.cluster.master, "-o", out, "--json")
+    made = run(*command, *settings)
+    assert made.status == 1, "a line is rejected"
+    account, expected = json.loads(made.out), on_one_machine("by the command")
+    tables = (rows_of(pq.read_table(out / name)) for name in ("pairs", "groups", "copies"))
+    written = [line for part in (out / "kept").glob("part-*") for line in part.read_text().splitlines()]
+    counts = {one: account["counts"][one] for one in COUNTS}
+    assert Tables(*tables, {json.loads(line)["id"] for line in written}, counts) == expected
+    assert set(written) <= {line.rstrip("\n") for of_file in lines() for line in of_file}
+    assert account["counts"]["rejected"] == 1
+    assert sorted(one.name for one in out.iterdir() if one.suffix != ".crc") == [
+        "copies", "groups", "kept", "pairs", "run.json"
+    ]  # fmt: skip
+    again = run(*command, *settings)
+    assert again.status == 2
+    assert "exists already" in again.err
+
+
 def test_a_worker_that_is_killed_changes_nothing(started: Started) -> None:
-    case, found = CASES["lsh"], []
+    found: list[Tables] = []
     work = str(started.folder / "killed")
 
     def run() -> None:
-        found.append(on_spark(started.spark, case, work))
+        found.append(on_spark(started.spark, CASES["killed"], work))
 
     job = threading.Thread(target=run)
     job.start()
@@ -116,4 +157,4 @@ def test_a_worker_that_is_killed_changes_nothing(started: Started) -> None:
         time.sleep(0.05)
     started.cluster.kill_a_worker()
     job.join()
-    assert found == [on_one_machine("lsh")]
+    assert found == [on_one_machine("killed")]

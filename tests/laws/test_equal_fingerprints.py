@@ -50,10 +50,9 @@ def all_pairs(texts: list[str], length: int, threshold: Fraction) -> set[Pair]:
     for text in texts:
         words = text.rstrip("!").split()
         sets.append({tuple(words[k : k + length]) for k in range(len(words) - length + 1)})
+    part, whole = threshold.as_integer_ratio()
     return {
-        (a, b)
-        for (a, x), (b, y) in combinations(enumerate(sets), 2)
-        if Fraction(len(x & y), len(x | y)) >= threshold
+        (a, b) for (a, x), (b, y) in combinations(enumerate(sets), 2) if len(x & y) * whole >= part * len(x | y)
     }
 
 
@@ -81,7 +80,7 @@ def test_the_pairs_of_a_crowd_are_those_of_brute_force(crowd: str, threshold: st
 
 def test_the_crowds_have_pairs_at_some_thresholds_and_not_at_others() -> None:
     for texts, length in CROWDS.values():
-        counts = [len(all_pairs(texts, length, Fraction(t, 10))) for t in (5, 6, 7, 8)]
+        counts = [len(all_pairs(texts, length, Fraction(t, 10))) for t in (5, 8)]
         assert counts[0] > counts[-1]
 
 

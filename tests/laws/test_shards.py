@@ -17,14 +17,16 @@ import neardup as nd
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.writers import OutputFolder
 from neardup.run.find import run
-from neardup.run.found import write_result
+from neardup.run.found import Found
 from neardup.run.save import save
+from neardup.run.shards.asking import answered, wanted
+from neardup.run.shards.growing import find_against, read_documents
 from neardup.run.shards.kept import kept_of_part
-from neardup.run.shards.merge import merge, open_parts, with_settings
-from neardup.run.shards.part import save_fingerprints
+from neardup.run.shards.merge import merge_opened, open_parts, with_settings
 from neardup.runtime import Silent
 from support import shared_data
 
+CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "not_judged", "places", "located")
 
 
@@ -78,25 +80,21 @@ def split(rows: list[dict[str, Any]], cuts: Sequence[int], folder: Path, format:
     ]
 
 
-def fingerprinted(parts: Sequence[Path], out: Path, id: str | None = None, **settings: Any) -> list[Path]:
-    chosen = nd.Settings.of(**settings)
+def fingerprinted(parts: Sequence[Path], out: Path, **settings: Any) -> list[Path]:
     for part in reversed(parts):  # in any order
-        documents = open_files([part], reading=chosen.reading)
-        save_fingerprints(documents, choose_columns(documents, None, id), chosen, out / part.name)
+        nd.fingerprint_part(part, out / part.name, **settings)
     return [out / part.name for part in parts]
 
 
-def merged(folders: Sequence[Path], out: Path, inputs: Sequence[Path] = (), **asked: Any) -> dict[str, bytes]:
-    documents, shared = open_parts(folders, inputs=inputs)
-    with OutputFolder(out) as folder:
-        write_result(merge(documents, with_settings(shared, asked)).found, folder)
+def merged(folders: Sequence[Path], out: Path, **asked: Any) -> dict[str, bytes]:
+    nd.merge(folders, **asked).save(out)
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
-def in_one_run(parts: Sequence[Path], out: Path, id: str | None = None, **settings: Any) -> dict[str, bytes]:
+def in_one_run(parts: Sequence[Path], out: Path, **settings: Any) -> dict[str, bytes]:
     chosen = nd.Settings.of(**settings)
     documents = open_files(list(parts), reading=chosen.reading)
-    outcome = run(documents, choose_columns(documents, None, id), chosen, None, Silent(), "dedup")
+    outcome = run(documents, choose_columns(documents, None, None), chosen, None, Silent(), "dedup")
     save(outcome, out, action="dedup")
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
@@ -113,8 +111,8 @@ def require_same_tables(one: dict[str, bytes], other: dict[str, bytes]) -> None:
 
 CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
     "lsh": ("jsonl", (100, 101, 300), {"method": "lsh"}),
+    "limit": ("jsonl", (200,), {"method": "lsh", "memory": 0.05, "threshold": 0.6}),
     "exact": ("parquet", (250,), {"method": "exact", "threshold": 0.5}),
-    "one part": ("parquet", (), {"threshold": 0.7}),
     "text": ("folder", (100, 333), {"threshold": 0.6, "method": "lsh"}),
     "simhash": ("csv", (77, 300), {"sketch": "simhash", "threshold": 0.7}),
     "columns": ("csv", (200,), {"keep": ("max:score", "longest"), "within": ("lang",), "threshold": 0.6}),
@@ -180,3 +178,62 @@ def test_a_part_that_is_not_merged_or_has_changed_is_named(tmp_path: Path) -> No
         kept_of_part(open_files([parts[1]]), found, "OUT", None)
     with pytest.raises(nd.InputError, match=r"part-01\.jsonl has changed since"):
         merged(folders, tmp_path / "again")
+
+
+def dedup_against(new: Path, folders: Sequence[Path], **settings: Any) -> Found:
+    against, shared = open_parts(folders)
+    chosen = with_settings(shared, settings)
+    documents = open_files([new], reading=chosen.reading)
+    columns = choose_columns(documents, None, None)
+    read = read_documents(documents, columns, chosen, against.key, Silent())
+    return find_against(read, columns, chosen, against, Silent())[0].found
+
+
+@pytest.mark.parametrize("planned", [0.7, 0.9], ids=["sorted bands", "scanned bands"])
+@pytest.mark.parametrize("format", ["jsonl", "folder"])
+def test_saved_fingerprints_are_a_reference_set(format: str, planned: float, tmp_path: Path) -> None:
+    rows = [row for row in rows_of("own") if row["text"]]
+    *old, new = split(rows, (150, 300), tmp_path, format)
+    folders = fingerprinted(old, tmp_path / "FP", threshold=planned)
+    for asked in ({"method": "lsh", "recall": CERTAIN, "slots": 128}, {"method": "exact"}):
+        settings = {"threshold": 0.7, **asked}
+        documents = open_files([new])
+        columns = choose_columns(documents, None, None)
+        one = run(documents, columns, nd.Settings.of(**settings), open_files(old), Silent(), "dedup").found
+        saved = dedup_against(new, folders, **settings)
+        for name in ("pairs", "groups", "copies", "not_judged"):
+            assert getattr(saved, name).equals(getattr(one, name)), name
+        assert saved.run["counts"]["removed"] == one.run["counts"]["removed"] > 0
+
+
+def test_only_saved_documents_that_can_meet_a_new_one_take_part(tmp_path: Path) -> None:
+    old, new = split(rows_of("own"), (400,), tmp_path, "jsonl")
+    folders = fingerprinted([old], tmp_path / "FP", method="lsh")
+    part = open_parts(folders)[0].parts[0]
+    found = dedup_against(new, folders)
+    assert found.run["counts"]["different"] < 0.7 * part.manifest.counts.rows
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"method": "lsh", "threshold": 0.5}, {"measure": "vocabulary", "threshold": 0.7}, {"sketch": "simhash"}],
+    ids=["lsh", "vocabulary", "simhash"],
+)
+def test_answers_replace_texts(settings: dict[str, Any], tmp_path: Path) -> None:
+    parts = split(rows_of("own"), (250,), tmp_path, "jsonl")
+    folders = fingerprinted(parts, tmp_path / "FP", **settings)
+    whole = merged(folders, tmp_path / "whole")
+    documents, shared = open_parts(folders)
+    request = wanted(documents, shared, Silent())
+    answers = {
+        part.manifest.seal: answered(part, request, open_parts([part.folder])[0]) for part in documents.parts
+    }
+    for part in parts:
+        part.unlink()
+    merge_opened(documents.with_answers(answers), shared).found.save(tmp_path / "asked")
+    for name in ("pairs", "copies", "ranks", "not_judged"):
+        assert (tmp_path / "asked" / f"{name}.parquet").read_bytes() == whole[f"{name}.parquet"], name
+    found = pq.read_table(tmp_path / "asked" / "groups.parquet")
+    assert found["lost_passage"].null_count == found.num_rows
+    quoting = ["lost_units", "lost_passage"]
+    assert found.drop(quoting).equals(nd.load(tmp_path / "whole").groups.drop(quoting))

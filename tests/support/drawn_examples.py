@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import providers
 
+from support.full_run import FULL
+
 UNTIL = "NEARDUP_EXPLORE_UNTIL"
 """Variable: the time (seconds since the epoch) until which new examples are drawn."""
+MOST = 100
+"""Examples of a test in an ordinary run."""
+SETTINGS = "_hypothesis_internal_use_settings"
+"""The attribute of a test in which Hypothesis keeps its settings."""
 FAILED = "NEARDUP_EXPLORE_EXAMPLES"
 """Variable: the folder of the examples that failed, which are tried first the next time."""
 
@@ -32,6 +39,17 @@ def choose_examples() -> None:
     # tests that ran before in the same process, and so would the examples.
     nothing = providers._local_constants
     providers._get_local_constants = lambda: nothing
+
+
+def limit_examples(items: Iterable[pytest.Item]) -> None:
+    """Draw at most MOST examples for a test; all that it asks for with ``--full`` and in ``scripts/explore``."""
+    if FULL or UNTIL in os.environ:
+        return
+    for item in items:
+        test = getattr(item, "obj", None)
+        asked = getattr(test, SETTINGS, None)
+        if asked is not None and asked.max_examples > MOST:
+            setattr(getattr(test, "__func__", test), SETTINGS, settings(asked, max_examples=MOST))
 
 
 def pytest_runtest_setup() -> None:

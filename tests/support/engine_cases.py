@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,11 +20,11 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "lsh": Case({"method": "lsh"}),
-    "exact containment": Case({"method": "exact", "measure": "containment", "keep": "first", "empty": "drop"}),
-    "lsh components against": Case(
+    "against": Case(
         {"method": "lsh", "threshold": 0.6, "groups": "components", "empty": "one", "lose": 0.2}, against=True
     ),
+    "by the command": Case({"method": "exact", "measure": "containment", "keep": "first", "empty": "drop"}),
+    "killed": Case({"method": "lsh"}),
 }
 
 
@@ -43,6 +44,13 @@ def documents() -> pa.Table:
     order = list(range(len(texts)))
     writer.random.shuffle(order)
     return pa.table({"id": [f"d{k}" for k in order], "text": [texts[k] for k in order], "size": order})
+
+
+@cache
+def lines() -> tuple[list[str], list[str]]:
+    """The documents as the lines of two files of JSONL; one line is damaged."""
+    rows = [json.dumps(row) + "\n" for row in documents().to_pylist()]
+    return rows[:900], [*rows[900:], '{"id": "damaged", "text": \n']
 
 
 @cache

@@ -6,7 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support import drawn_examples
 from support.paths import TESTS
 
 DRAW = """
@@ -56,3 +63,20 @@ def test_a_fresh_clone_draws_the_same_examples(tmp_path: Path) -> None:
     assert drawn(tmp_path, "many_constants", PYTHONHASHSEED="2") == first
     exploring = {"NEARDUP_EXPLORE_UNTIL": "0", "NEARDUP_EXPLORE_EXAMPLES": str(tmp_path / "examples")}
     assert drawn(tmp_path, **exploring) != first
+
+
+def test_an_ordinary_run_draws_at_most_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    @settings(max_examples=400)
+    @given(st.integers())
+    def test(number: int) -> None:
+        drawn.append(number)
+
+    asked: Any = SimpleNamespace(obj=test)
+    for full, least, most in ((True, 300, 400), (False, 60, drawn_examples.MOST)):
+        monkeypatch.setattr(drawn_examples, "FULL", full)
+        drawn_examples.limit_examples([asked])
+        drawn.clear()
+        test()
+        assert least <= len(drawn) <= most

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as notation
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,12 +15,16 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
-from neardup.cli.parts import dedup_part
+from neardup.cli.parts import dedup_against, dedup_part, saved_parts
+from neardup.cli.predicted import only_predict, opened, say_after, say_before
 from neardup.cli.shown import show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
+    from neardup.io.readers.base import Documents
+    from neardup.io.readers.columns import Chosen
+    from neardup.io.writers.journal import Journal
     from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
@@ -46,10 +52,22 @@ def dedup(options: DedupOptions) -> int:
         _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
         refuse_unusable_out(options)
         return dedup_part(options, options.merged)
+    if options.engine == "spark":
+        from neardup.cli.on_spark import dedup_on_spark
+
+        return dedup_on_spark(options)
+    if options.engine != "local" or options.master is not None:
+        given = f"engine is {options.engine!r}" + (" and --master is given" if options.master else "")
+        raise SettingError(given, "local; or spark, which --master goes with")
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
-        return _run("annotate" if options.annotate else "dedup", options)
+        action: Action = "annotate" if options.annotate else "dedup"
+        parts = saved_parts(options)
+        if not parts:
+            return _run(action, options)
+        refuse_unusable_out(options)
+        return tell(dedup_against(action, options, parts), options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
     refuse_unusable_out(options)
     return tell(_final(options.stored, options), options)
@@ -79,6 +97,8 @@ def group(options: GroupOptions) -> int:
 
 def _run(action: Action, options: Options) -> int:
     settings = options.settings.checked()
+    if options.predict:
+        return only_predict(options, settings)
     refuse_unusable_out(options)
     return tell(_find_and_save(action, options, settings), options)
 
@@ -107,31 +127,54 @@ def refuse_unusable_out(options: Writing) -> None:
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
-    from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.journal import discard
     from neardup.io.writers.scratch import working_in
     from neardup.join.base_documents import open_base
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
 
-    documents = open_files(options.inputs, reading=settings.reading)
-    columns = choose_columns(documents, options.text, options.id)
-    against = open_files(options.against, reading=settings.reading) if options.against else None
+    documents, columns, against = opened(options, settings)
     ignore = open_base(options.ignore, columns, settings)
     review = _review(options)
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
+    say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
             return run(documents, columns, settings, against, progress, action, ignore=ignore, review=review).found
         # opened before the work, so that an unwritable folder is reported at once
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            with working_in(folder.target.parent):
-                asked = (documents, columns, settings, against, progress, action)
-                outcome = run(*asked, ignore=ignore, review=review)
-            found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+            inputs = {"input": documents, "against": against, "ignore": ignore.documents if ignore else None}
+            with _journal(action, options, settings, columns, inputs) as journal:
+                with working_in(folder.target.parent, journal):
+                    asked = (documents, columns, settings, against, progress, action)
+                    outcome = run(*asked, ignore=ignore, review=review)
+                found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+        discard(options.out)
+    say_after(found, outcome)
     return found
+
+
+@contextmanager
+def _journal(
+    action: Action, options: Options, settings: Settings, columns: Chosen, inputs: Mapping[str, Documents | None]
+) -> Iterator[Journal | None]:
+    """Open the journal of a run that may go on later; None without --resume."""
+    if not options.resume or options.out is None:
+        yield None
+        return
+    from neardup.run.resuming import open_journal
+
+    decisions = options.decisions if isinstance(options, DedupOptions) else None
+    journal = open_journal(options.out, action, settings, columns, inputs, decisions)
+    if len(journal):
+        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
+    try:
+        yield journal
+    finally:
+        journal.close()
 
 
 def _review(options: Options) -> ReviewedResult | None:

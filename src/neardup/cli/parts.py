@@ -1,16 +1,25 @@
-"""``neardup dedup PART --merged OUT``: the rows of one part that stay by a merged result."""
+"""``neardup dedup`` with fingerprints: a part by a merged result, and new documents against saved ones."""
 
 from __future__ import annotations
 
 import json as notation
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup import display
 from neardup.cli.messages import DONE
+from neardup.cli.option import SettingOptions
 from neardup.cli.options.on_files import DedupOptions
 from neardup.cli.shown import watcher
+from neardup.errors import SettingError
+from neardup.settings import FIELDS
+
+if TYPE_CHECKING:
+    from neardup.run.account import Action
+    from neardup.run.found import Found
 
 
 def dedup_part(options: DedupOptions, merged: Path) -> int:
@@ -40,3 +49,63 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
         typer.echo(f"{display.counted(made.kept, 'document')} of {made.read:,} kept by {display.printable(name)}")
         typer.echo(f"written: {display.printable(written or 'nothing (dry run)')}")
     return DONE
+
+
+def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
+    """Return the settings that were given on the command line."""
+    return {name: getattr(settings, name) for name in FIELDS if name in explicit}
+
+
+def saved_parts(options: DedupOptions) -> list[Path]:
+    """Return the parts that --against names; empty if it names documents. Raises SettingError."""
+    from neardup.run.shards.merge import parts_in
+
+    parts = parts_in(options.against)
+    together = {"ignore", "decisions", "store_texts"} if parts else {"key", "update"}
+    given = sorted(f"--{name.replace('_', '-')}" for name in together & options.explicit)
+    if given:
+        when = "together with" if parts else "without"
+        raise SettingError(
+            f"{', '.join(given)} cannot be given {when} fingerprints in --against",
+            "--key and --update with fingerprints; --ignore, --decisions and --store-texts without",
+            "Leave it out",
+        )
+    return parts
+
+
+def dedup_against(action: Action, options: DedupOptions, parts: list[Path]) -> Found:
+    """Find near-duplicates of new documents and of saved ones; write the result, and the new fingerprints."""
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.scratch import working_in
+    from neardup.run.save import check_before
+    from neardup.run.shards.growing import fill_against, find_against, growing_by, read_documents
+    from neardup.run.shards.merge import open_parts, require_columns, with_settings
+
+    against, shared = open_parts(parts, key=options.key)
+    settings = with_settings(shared, given_settings(options.settings, options.explicit))
+    require_columns(against, settings)
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
+    with watcher() as progress, ExitStack() as held:
+        if options.out is None or options.dry_run:
+            new = read_documents(documents, columns, settings, against.key, progress)
+            return find_against(new, columns, settings, against, progress, action)[0].found
+        check_before(documents, options.out, action, settings)
+        # opened before the work, so that an unwritable folder is reported at once
+        new = read_documents(documents, columns, settings, against.key, progress)
+        add = (
+            held.enter_context(growing_by(new, columns, settings, against, options.update))
+            if options.update
+            else None
+        )
+        with OutputFolder(options.out, overwrite=options.overwrite) as folder:
+            folder.restrict(common_access((*options.inputs, *parts)))
+            with working_in(folder.target.parent):
+                found, names = fill_against(new, columns, settings, against, folder, action, progress)
+        if add is not None:
+            add(names)
+        if names.joining:
+            counted = display.counted(names.joining, "document")
+            typer.echo(f"note: {counted} near copies in several named groups; names.parquet lists them", err=True)
+    return found

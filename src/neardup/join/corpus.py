@@ -6,8 +6,9 @@ be read, numbered from 0 over both inputs, reference first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Protocol, TypeVar, cast
 
@@ -15,17 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
+from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
-from neardup.io.readers.base import Chunk, Documents
-from neardup.io.writers.scratch import Scratch
+from neardup.io.readers.base import Chunk, Documents, SomeTexts
+from neardup.io.writers.journal import Journal
+from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
-from neardup.runtime import ordered_map
+from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import Relations, Settings
 from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s
-from neardup.text.keys import new_key
+from neardup.text.keys import key_of, new_key
 
 Result = TypeVar("Result")
 
@@ -100,16 +103,26 @@ class Corpus:
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
     scratch: Scratch | None = None
+    journal: Journal | None = None
 
     @classmethod
     def of(cls, parts: tuple[Part, ...], settings: Settings) -> Corpus:
         """Return the corpus of these inputs, under the key of their saved fingerprints or a new one.
 
-        With a memory limit it has room on disk.
+        With a memory limit it has room on disk. The finished parts of the run go to the journal of this context.
         """
         saved = next(filter(None, (saved_in(part.documents) for part in parts)), None)
-        scratch = None if settings.search.limit is None else Scratch()
-        return cls(parts, settings, new_key() if saved is None else saved.key, scratch=scratch)
+        scratch, journal = None, journal_here()
+        if settings.search.limit is not None:
+            return_large_arrays()
+            scratch = Scratch()
+        key = saved.key if saved is not None else new_key() if journal is None else key_of(journal.secret)
+        return cls(parts, settings, key, scratch=scratch, journal=journal)
+
+    @property
+    def lacks_texts(self) -> bool:
+        """Whether some texts are not read: only the shingle sets of their documents are known."""
+        return any(getattr(part.documents, "lacks_texts", False) for part in self.parts)
 
     @property
     def has_saved(self) -> bool:
@@ -139,10 +152,12 @@ class Corpus:
         memory.
         """
 
-        def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> Result:
-            return work(mine, self.sets_of(texts, places, features))
+        def of_texts(mine: Int64s, places: Int64s, texts: _Texts) -> Result:
+            if texts.answered is not None:
+                return work(mine, ShingleSets(*texts.answered.sets_at(places, features)))
+            return work(mine, self.sets_of(texts.load(), places, features))
 
-        return self.with_chunks(rows, of_chunk)
+        return self._over(rows, of_texts)
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
@@ -160,26 +175,59 @@ class Corpus:
         return chain.from_iterable(self.with_chunks(rows, of_chunk))
 
     def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
-        """Yield ``work(rows of a chunk, their places in it, the texts of the chunk)``, in input order."""
+        """Yield ``work(rows, their places among some texts, these texts)`` for all rows, in input order.
+
+        The texts are those of a chunk, or only of the rows themselves if the input can be read so.
+        """
+
+        def of_texts(mine: Int64s, places: Int64s, texts: _Texts) -> Result:
+            return work(mine, places, texts.load())
+
+        return self._over(rows, of_texts)
+
+    def _over(self, rows: Int64s, work: Callable[[Int64s, Int64s, _Texts], Result]) -> Iterator[Result]:
+        """Yield ``work(rows, their places among some texts, these texts)``, in input order, by threads."""
+
+        def of_item(item: tuple[Int64s, Int64s, _Texts]) -> Result:
+            return work(*item)
+
+        return ordered_map(of_item, self._texts(rows), self.settings.work.threads)
+
+    def _texts(self, rows: Int64s) -> Iterator[tuple[Int64s, Int64s, _Texts]]:
+        """Yield some of the rows, their places among some texts, and these texts."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
-        parts = np.split(rows, np.searchsorted(rows, firsts[1:]))
-        wanted = {k: part for k, part in enumerate(parts) if len(part)}
-
-        def of_chunk(item: tuple[int, Chunk]) -> Result:
-            piece, chunk = item
-            part = self.parts[self.pieces[piece].part]
-            texts = one_array(chunk.read([part.text]).table.column(0))
-            return work(wanted[piece], wanted[piece] - firsts[piece], texts)
-
-        return ordered_map(of_chunk, self._chunks(wanted), self.settings.work.threads)
-
-    def _chunks(self, wanted: Collection[int]) -> Iterator[tuple[int, Chunk]]:
-        """(piece number, chunk) of the wanted pieces, with the text column only."""
+        wanted = dict(enumerate(np.split(rows, np.searchsorted(rows, firsts[1:]))))
         for number, part in enumerate(self.parts):
-            of_part = {self.pieces[k].chunk: k for k in wanted if self.pieces[k].part == number}
-            if of_part:
-                for chunk in part.documents.chunks(of_part.keys(), [part.text]):
-                    yield of_part[chunk.index], chunk
+            pieces = [k for k, mine in wanted.items() if len(mine) and self.pieces[k].part == number]
+            if not pieces:
+                continue
+            places = {self.pieces[k].chunk: wanted[k] - firsts[k] for k in pieces}
+            numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
+            reader, begin = part.documents, 0
+            some = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
+            if some is None:
+                mine = {self.pieces[k].chunk: wanted[k] for k in pieces}
+                for chunk in part.documents.chunks(mine.keys(), [part.text]):
+                    answered = chunk if isinstance(chunk, AnsweredChunk) else None
+                    texts = _Texts(partial(_texts_of, chunk, part.text), answered)
+                    yield mine[chunk.index], places[chunk.index], texts
+                continue
+            of_part = np.concatenate([wanted[k] for k in pieces])
+            for count, load in some:
+                yield of_part[begin : begin + count], np.arange(count), _Texts(load)
+                begin += count
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Some texts, not read yet; of an ``answered`` chunk only the shingle sets are known."""
+
+    load: Callable[[], pa.Array]
+    answered: AnsweredChunk | None = None
+
+
+def _texts_of(chunk: Chunk, column: str) -> pa.Array:
+    return one_array(chunk.read([column]).table.column(0))
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,10 @@ from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem
 from neardup.io.readers.problems import LineProblems, Problems
-from neardup.join.band_keys import SpilledBands, keys_of
+from neardup.join.band_keys import SpilledBands
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
 from neardup.join.kept_sets import KeptSets
+from neardup.join.read_chunk import ReadChunk, chunk_of, table_of
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
@@ -28,7 +29,7 @@ from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch.base_text import BaseText, count_left, sign_left
-from neardup.sketch.documents import ShingleSets, sign, sign_with_sets, simhash_rows, simhash_words
+from neardup.sketch.documents import sign, sign_with_sets, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sealing import sealed
 
@@ -63,8 +64,16 @@ def read_chunks(
         keeping.open = False  # the sets of the saved documents are not known
 
     def work(item: tuple[int, Chunk | SavedChunk]) -> ReadChunk:
+        name, of_text = f"chunk {item[0]} {item[1].index}", corpus.parts[item[0]].documents.format == "text"
+        journal = None if of_text else corpus.journal  # the digests of text files are made when they are read
+        kept = None if journal is None else journal.get(name)
+        if kept is not None:
+            return chunk_of(kept)
         read = _read_and_fingerprint(corpus, slots, keeping, item)
-        return read if plan is None else read.with_bands(plan)
+        read = read if plan is None else read.with_bands(plan)
+        if journal is not None and (made := table_of(read)) is not None:
+            journal.put(name, made)
+        return read
 
     return ordered_map(work, items, corpus.settings.work.threads)
 
@@ -178,40 +187,6 @@ def something_left(left: Int64s, measure: str) -> Bools:
     """Which documents have a feature that the measure counts, from their ``count_left`` (int64[n, 3])."""
     something: Bools = left[:, 2 if MEASURES[measure].of_units else 1] > 0
     return something
-
-
-@dataclass(frozen=True)
-class ReadChunk:
-    """One chunk, read and fingerprinted."""
-
-    part: int
-    index: int
-    source: str
-    row_numbers: Int64s
-    problems: Sequence[Problem]
-    attachments: dict[int, tuple[Attachment, ...]]
-    units: Int64s
-    keys: UInt64s
-    signatures: UInt32s  # none if the keys of the ``bands`` are wanted instead
-    left: Int64s | None
-    simhashes: UInt64s
-    bytes: Int64s
-    invalid: int
-    nulls: int
-    ids: pa.Array | None
-    extra: dict[str, pa.Array]
-    related: tuple[UInt64s, UInt64s]
-    sets: ShingleSets | None
-    bands: UInt64s | None = None
-
-    @property
-    def bytes_read(self) -> int:
-        """The size of the texts."""
-        return int(self.bytes.sum())
-
-    def with_bands(self, plan: Plan) -> ReadChunk:
-        """The same with the keys of the bands of ``plan`` instead of signatures."""
-        return replace(self, signatures=self.signatures[:0], bands=keys_of(self.signatures, plan))
 
 
 class _Growing:

@@ -13,6 +13,7 @@ from weakref import ref
 
 import numpy as np
 
+from neardup.io.writers.journal import Journal
 from neardup.io.writers.scratch import NumberFile, Scratch, scratch_array
 from neardup.join.corpus import Corpus
 from neardup.join.portions import held_shingles
@@ -121,7 +122,7 @@ class ShingleStore:
     """
 
     def __init__(self, corpus: Corpus, units: Int64s, unique: Int64s, features: Features) -> None:
-        self._corpus, self._units, self._unique, self._features = corpus, units, unique, features
+        self._corpus, self._units, self._unique, self.features = corpus, units, unique, features
         self._alive: list[ref[DocumentSets]] = []
         self._spilled: list[SpilledSets] = []
 
@@ -129,6 +130,11 @@ class ShingleStore:
     def documents(self) -> int:
         """The number of documents."""
         return len(self._unique)
+
+    @property
+    def journal(self) -> Journal | None:
+        """The finished parts of the run."""
+        return self._corpus.journal
 
     @property
     def held_shingles(self) -> int:
@@ -146,7 +152,7 @@ class ShingleStore:
             yield sets
             return
         scratch = self._corpus.scratch
-        if scratch is None or self._features == "tokens" or self._of_spilled(documents) is not None:
+        if scratch is None or self.features == "tokens" or self._of_spilled(documents) is not None:
             yield None
             return
         spilled = self.spilled(documents, scratch)
@@ -174,7 +180,7 @@ class ShingleStore:
     def spilled(self, documents: Int64s, scratch: Scratch) -> SpilledSets:
         """Read the sets of ``documents`` (ascending) from the texts into a working file."""
         spilled, rows = SpilledSets(documents, scratch.numbers()), self._unique[documents]
-        for made in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self._features):
+        for made in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
             spilled.add(made)
         return spilled
 
@@ -188,7 +194,7 @@ class ShingleStore:
 
     def _read(self, documents: Int64s) -> DocumentSets:
         rows, room = self._unique[documents], self._room(int(self.bound(documents).sum()))
-        return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self._features))
+        return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self.features))
 
     def _room(self, shingles: int) -> UInt64s:
         """Room for this many hashes: in memory if they fit in half of the memory allowed for a join."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,10 +28,24 @@ def verify(
     a, b = column(candidates, "a"), column(candidates, "b")
     results = [VERIFIED.empty_table()]
     for inside in blocks(a, b, store):
-        sets = store.get(np.union1d(a[inside], b[inside]))
-        results.append(_verify_block(a[inside], b[inside], sets, criterion, threads, advance))
+        name = _name(a[inside], b[inside], criterion, store)
+        found = None if store.journal is None else store.journal.get(name)
+        if found is None:
+            sets = store.get(np.union1d(a[inside], b[inside]))
+            found = _verify_block(a[inside], b[inside], sets, criterion, threads, advance)
+            if store.journal is not None:
+                store.journal.put(name, found)
+        results.append(found)
     table = pa.concat_tables(results)
     return verified_table(*(column(table, name) for name in VERIFIED.names))
+
+
+def _name(a: Int64s, b: Int64s, criterion: Criterion, store: ShingleStore) -> str:
+    """A name for the verification of these pairs."""
+    if store.journal is None:
+        return ""
+    pairs = hashlib.sha256(np.concatenate((a, b)).tobytes()).hexdigest()
+    return f"verified {store.features} {tuple(map(int, criterion))} {pairs}"
 
 
 def _verify_block(

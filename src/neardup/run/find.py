@@ -59,7 +59,7 @@ from neardup.run.tables import (
     require_ids,
 )
 from neardup.run.texts import InputTexts
-from neardup.runtime import Progress, Silent, release_memory, return_large_arrays
+from neardup.runtime import Progress, Silent, release_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
@@ -125,8 +125,6 @@ def run(
     where ``scratch.working_in`` says.
     """
     stages = Stages(progress)
-    if settings.search.limit is not None:
-        return_large_arrays()
     asked, slots = settings.search, settings.sketch.slots
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
     corpus, base = with_base(Corpus.of(parts_of(documents, columns, settings, against), settings), ignore, stages)
@@ -277,7 +275,7 @@ def _decide(
 
 def _with_passages(made: _Decided, rows: Rows, stages: Stages) -> Decisions:
     """The decisions with the passages that are lost."""
-    if made.decisions.lost is None:
+    if made.decisions.lost is None or rows.corpus.lacks_texts:
         return made.decisions
     with stages.stage("lost text", None, "documents"):
         return with_passages(made.decisions, made.documents, made.standing, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.display import counted
 from neardup.errors import InputError
-from neardup.io.readers.base import Chunk, Documents, NativeRows, Problem
+from neardup.io.readers.base import Documents, NativeRows, Problem
 from neardup.io.writers import KeptWriter, OutputFolder, open_kept
 from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
@@ -108,9 +108,8 @@ def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, *, ann
     added = added_to(run, documents.format, annotate=annotate)
     lost, known = Lost(), _Known(outcome, part)
     threads = run.settings.work.threads
-    with open_kept(folder, documents, added.schema if added else None, threads) as writer:
-        chunks = documents.chunks(pieces.keys(), None)
-        for index, native in ordered_map(_native, chunks, threads):
+    with open_kept(folder, documents, added.schema if added else None, threads, judged=True) as writer:
+        for index, native in ordered_map(_native, writer.natives(pieces.keys()), threads):
             lost.problems += known.without(native.problems)
             lost.kept += _write_piece(writer, pieces[index], native, stays, added)
             advance(pieces[index].count)
@@ -134,8 +133,9 @@ class _Known:
         return frozenset((*self._outcome.found.problems, *left_aside))
 
 
-def _native(chunk: Chunk) -> tuple[int, NativeRows]:
-    return chunk.index, chunk.read_native()
+def _native(item: tuple[int, Callable[[], NativeRows]]) -> tuple[int, NativeRows]:
+    index, read = item
+    return index, read()
 
 
 def _write_piece(

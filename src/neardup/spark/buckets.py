@@ -1,8 +1,9 @@
 """Band keys → candidate pairs and hub documents, by one shuffle on the key.
 
 Buckets of up to ``HUB`` documents yield all their pairs; the members of a larger one are hub documents. A hub
-key is split where it arises: of the documents of a batch only so many go to the common place that the bucket is
-seen to be a hub, and the others are spread. So no task receives a hub whole, and no document of it is dropped.
+key is split where it arises: of the documents of a batch, one more than ``HUB`` go to the common place, which
+shows that the bucket is a hub, and the others are spread. So no task receives a hub whole, and no document of it
+is dropped.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from neardup.tables import Bools, Int64s
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.stages import Stages
+    from neardup.spark.job import Job
 
 _KEYS = "key long, row long, hub boolean"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def candidates(documents: DataFrame, stages: Stages) -> tuple[DataFrame, DataFrame]:
+def candidates(documents: DataFrame, job: Job) -> tuple[DataFrame, DataFrame]:
     """(pairs, hub): the candidate pairs (a, b) of ``documents`` (row, bands), and the hub documents (row)."""
     keys = documents.select("row", "bands").mapInArrow(spread_keys, _KEYS)
     sorted_keys = keys.repartition("key").sortWithinPartitions("key", "row")
-    met = sorted_keys.mapInArrow(partial(_meet, stages.first_new), EDGES).distinct()
-    met = stages.keep(met, "candidates")
+    met = sorted_keys.mapInArrow(partial(_meet, job.first_new), EDGES).distinct()
+    met = job.keep(met, "candidates", counted=True)
     return met.where("a < b"), met.where("a = b").selectExpr("a as row")
 
 

@@ -21,7 +21,7 @@ from neardup.tables import Int64s
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.stages import Stages
+    from neardup.spark.job import Job
 
 EDGES = "a long, b long"
 IN_DRIVER = 20_000_000
@@ -31,17 +31,17 @@ _AT_ONCE = 1 << 22
 """Edges that a task holds before it contracts them: 64 MB."""
 
 
-def components(edges: DataFrame, stages: Stages, name: str) -> DataFrame:
+def components(edges: DataFrame, job: Job, name: str) -> DataFrame:
     """(row, part): the smallest row that is connected with each row of the ``edges`` (a, b)."""
-    left = stages.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted")
-    if stages.rows[f"{name}-contracted"] <= IN_DRIVER:
+    left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted", counted=True)
+    if job.rows[f"{name}-contracted"] <= IN_DRIVER:
         forest = pa.Table.from_batches(contract(iter(left.toArrow().to_batches())), _schema())
-        found = stages.spark.createDataFrame(forest)
+        found = job.spark.createDataFrame(forest)
     else:
-        found = _stars(left, stages, name)
+        found = _stars(left, job, name)
     members = found.selectExpr("a as row", "b as part")
     roots = found.selectExpr("b as row", "b as part").distinct()
-    return stages.keep(members.union(roots), name)
+    return job.keep(members.union(roots), name)
 
 
 def contract(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -70,7 +70,7 @@ def _forest(a: Int64s, b: Int64s) -> tuple[Int64s, Int64s]:
     return rows[child], rows[parent[child]]
 
 
-def _stars(edges: DataFrame, stages: Stages, name: str) -> DataFrame:
+def _stars(edges: DataFrame, job: Job, name: str) -> DataFrame:
     """Alternate the two operations until the table of edges stays the same."""
     before = _state(edges)
     for number in range(_MOST_ROUNDS):
@@ -78,7 +78,7 @@ def _stars(edges: DataFrame, stages: Stages, name: str) -> DataFrame:
         large = both.repartition("a").sortWithinPartitions("a", "b").mapInArrow(large_star, EDGES)
         down = large.selectExpr("greatest(a, b) as a", "least(a, b) as b")
         small = down.repartition("a").sortWithinPartitions("a", "b").mapInArrow(small_star, EDGES)
-        edges = stages.keep(small.distinct(), f"{name}-round-{number}")
+        edges = job.keep(small.distinct(), f"{name}-round-{number}")
         after = _state(edges)
         if after == before:
             return edges

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from neardup.errors import InputError
-from neardup.join.method import choose
+from neardup.errors import InputError, SettingError
+from neardup.join.method import choose, is_close, reconsider, surely_exact
 from neardup.lsh.bands import plan
 from neardup.settings import Settings
 from neardup.spark.buckets import candidates
@@ -14,15 +14,17 @@ from neardup.spark.components import components
 from neardup.spark.decided import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
 from neardup.spark.families import families
 from neardup.spark.fingerprints import NEW, copies_of, fingerprints, require_ids
-from neardup.spark.prefixes import chains
+from neardup.spark.job import Job
+from neardup.spark.prefixes import chains, lookups, prefixes
 from neardup.spark.result import Deduplicated
-from neardup.spark.stages import Stages
 from neardup.spark.supported import checked
 from neardup.spark.verified import PAIRS, verified
 from neardup.text.keys import new_key
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from neardup.spark.files import Opened
 
 
 def dedup(
@@ -39,26 +41,39 @@ def dedup(
     ``text`` and ``id`` name columns; each id names one row. ``against`` is a reference set with the same columns.
     ``settings`` are those of :data:`neardup.settings.FIELDS`, and the result is that of :func:`neardup.find` on
     the rows in the order of the partitions. ``work`` is a folder that all machines can write to: stages are kept
-    there as Parquet; without it they are in Spark's own storage, and computed again if a machine is lost.
+    there as Parquet; without it they are on the disks of the executors, and a lost machine ends the job.
 
     Raises SettingError for settings that a run on Spark does not have, and InputError for unusable columns.
     """
     chosen = checked(settings)
-    rows = _numbered(df, text, id, NEW if against is not None else 0)
-    if against is not None:
-        rows = _numbered(against, text, id, 0).union(rows)
-    stages = _stages(df, chosen, NEW if against is not None else 0, work)
-    return _found(df, rows, id, stages)
+    old = None if against is None else _numbered(against, text, id)
+    return _run(df, _numbered(df, text, id), old, id, chosen, work)
 
 
-def _stages(df: DataFrame, settings: Settings, first_new: int, work: str | None) -> Stages:
+def dedup_files(given: Opened, against: Opened | None, work: str, settings: dict[str, Any]) -> Deduplicated:
+    """Like :func:`dedup`, for files; ``given.table`` has the columns of the kept rows."""
+    old = None if against is None else against.rows
+    return _run(given.table, given.rows, old, given.id, checked(settings), work)
+
+
+def _run(
+    df: DataFrame, rows: DataFrame, old: DataFrame | None, id: str, settings: Settings, work: str | None
+) -> Deduplicated:
+    first_new = 0
+    if old is not None:
+        first_new = NEW
+        kinds = {table.schema["id"].dataType.simpleString() for table in (rows, old)}
+        kind = kinds.pop() if len(kinds) == 1 else "string"
+        rows = rows.selectExpr(f"row + {NEW} as row", f"cast(id as {kind}) as id", "text")
+        rows = old.selectExpr("row", f"cast(id as {kind}) as id", "text").union(rows)
     spark, asked = df.sparkSession, settings.search
     bands = plan(asked.threshold, asked.recall, settings.sketch.slots)
-    return Stages(spark, settings, bands, spark.sparkContext.broadcast(new_key()), first_new, work)
+    job = Job(spark, settings, bands, spark.sparkContext.broadcast(new_key()), first_new, work)
+    return _found(df, rows, id, job)
 
 
-def _numbered(df: DataFrame, text: str, id: str, first: int) -> DataFrame:
-    """(row, id, text): the rows numbered in the order of partitions, with gaps, from ``first`` on."""
+def _numbered(df: DataFrame, text: str, id: str) -> DataFrame:
+    """(row, id, text): the rows numbered in the order of partitions, with gaps."""
     from pyspark.sql import functions, types
 
     for name in (text, id):
@@ -67,39 +82,59 @@ def _numbered(df: DataFrame, text: str, id: str, first: int) -> DataFrame:
     if not isinstance(df.schema[text].dataType, types.StringType | types.BinaryType):
         raise InputError(f'The column "{text}" holds {df.schema[text].dataType.simpleString()}', "Strings")
     kind = "bigint" if isinstance(df.schema[id].dataType, types.IntegralType) else "string"
-    number = functions.monotonically_increasing_id() + functions.lit(first)
+    number = functions.monotonically_increasing_id()
     return df.select(number.alias("row"), df[id].cast(kind).alias("id"), df[text].alias("text"))
 
 
-def _found(df: DataFrame, rows: DataFrame, id: str, stages: Stages) -> Deduplicated:
-    settings, none = stages.settings, stages.spark.createDataFrame([], PAIRS)
-    made = fingerprints(rows, stages, settings.search.method != "exact")
-    require_ids(made, stages.first_new)
-    copies = copies_of(made, stages)
-    counts, shingles = _totals(made, copies, stages)
+def _found(df: DataFrame, rows: DataFrame, id: str, job: Job) -> Deduplicated:
+    settings, none = job.settings, job.spark.createDataFrame([], PAIRS)
+    made = fingerprints(rows, job, not surely_exact(settings.search))
+    require_ids(made, job.first_new)
+    copies = copies_of(made, job)
+    counts, shingles = _totals(made, copies, job)
     documents = made.where("units > 0").join(copies.select("row"), "row", "left_anti")
-    method = choose(settings.search, shingles).method
-    if method == "exact":
+    method, entries = _method(documents, shingles, job)
+    if entries is not None:
         pairs, hub, closed = none, documents.select("row"), none.selectExpr("a as row")
-        part = components(chains(documents.select("row", "shingles"), shingles, stages), stages, "parts")
+        part = components(chains(entries), job, "parts")
     else:
-        met, in_buckets = candidates(documents, stages)
-        pairs = verified(met, documents.select("row", "shingles"), stages)
-        known = families(pairs, in_buckets, documents.select("row", "units"), stages)
+        met, in_buckets = candidates(documents, job)
+        pairs = verified(met, documents.select("row", "shingles"), job)
+        known = families(pairs, in_buckets, documents.select("row", "units"), job)
         part, hub, closed = known.part, known.hub, known.closed
-        if stages.rows["joined"]:
+        if job.rows["joined"]:
             joined = documents.select("row", "shingles").join(hub, "row")
-            edges = pairs.select("a", "b").union(chains(joined, known.shingles, stages))
-            part = components(edges, stages, "parts")
-        counts |= {"met": stages.rows["candidates"], "verified": stages.rows["verified"]}
-        counts |= {"joined": stages.rows["joined"], "left_out": known.left_out}
-    decided = _decided(made, copies, part, pairs, hub, closed, stages)
-    return _result(df, made, decided, id, method, counts, stages)
+            edges = pairs.select("a", "b").union(chains(prefixes(joined, known.shingles, job)))
+            part = components(edges, job, "parts")
+        counts |= {"met": job.rows["candidates"], "verified": job.rows["verified"]}
+        counts |= {"joined": job.rows["joined"], "left_out": known.left_out}
+    decided = _decided(made, copies, part, pairs, hub, closed, job)
+    return _result(df, made, decided, id, method, counts, job)
 
 
-def _totals(made: DataFrame, copies: DataFrame, stages: Stages) -> tuple[dict[str, int], int]:
+def _method(documents: DataFrame, shingles: int, job: Job) -> tuple[str, DataFrame | None]:
+    """The method that a run on one machine would choose, and for an exact join the entries of its prefixes."""
+    asked = job.settings.search
+    choice = choose(asked, shingles)
+    if choice.method != "exact":
+        return choice.method, None
+    entries = prefixes(documents.select("row", "shingles"), shingles, job)
+    if surely_exact(asked):
+        return "exact", entries
+    count, tied = lookups(entries)
+    if is_close(choice, asked, count, tied):
+        raise SettingError(
+            f"method auto: an exact join would look at about {count:,} pairs, too close to the limit of auto",
+            "method lsh or exact",
+            "Give one of them: a run on one machine counts these pairs in another way",
+        )
+    method = reconsider(choice, asked, count).method
+    return method, entries if method == "exact" else None
+
+
+def _totals(made: DataFrame, copies: DataFrame, job: Job) -> tuple[dict[str, int], int]:
     """The numbers of rows read, without text, and different; the units of these."""
-    new = f"row >= {stages.first_new}"
+    new = f"row >= {job.first_new}"
     sums = made.selectExpr(
         f"count_if({new})", f"count_if({new} and units = 0)", "count_if(units > 0)", "coalesce(sum(units), 0)"
     ).first()
@@ -117,7 +152,7 @@ def _decided(
     pairs: DataFrame,
     hub: DataFrame,
     closed: DataFrame,
-    stages: Stages,
+    job: Job,
 ) -> DataFrame:
     """The rows of all tables of the result: those of components, and of copies that are in none; kept."""
     of_id = made.schema["id"].dataType.simpleString()
@@ -156,9 +191,9 @@ def _decided(
         "cast(null as binary) as shingles",
     )
     together = rows.union(of_pairs).repartition("part").sortWithinPartitions("part", "kind", "x", "y")
-    work = partial(decide, stages.settings, stages.key, stages.first_new)
-    schema = schema_of(stages.settings, stages.first_new > 0, of_id)
-    return stages.keep(together.mapInArrow(work, schema), "decided")
+    work = partial(decide, job.settings, job.key, job.first_new)
+    schema = schema_of(job.settings, job.first_new > 0, of_id)
+    return job.keep(together.mapInArrow(work, schema), "decided")
 
 
 def _result(
@@ -168,18 +203,18 @@ def _result(
     id: str,
     method: str,
     counts: dict[str, int],
-    stages: Stages,
+    job: Job,
 ) -> Deduplicated:
     from pyspark.sql import functions
 
     tables = {
         name: decided.where(f"of = '{name}'").selectExpr(*(f"{name}_{one} as `{one}`" for one in columns))
-        for name, columns in tables_of(stages.settings, stages.first_new > 0).items()
+        for name, columns in tables_of(job.settings, job.first_new > 0).items()
     }
     gone = tables["groups"].where("not kept").select("id")
-    if stages.settings.keep.empty == "drop":
-        gone = gone.union(made.where(f"row >= {stages.first_new} and units = 0").select("id"))
-    gone = stages.keep(gone, "removed")
+    if job.settings.keep.empty == "drop":
+        gone = gone.union(made.where(f"row >= {job.first_new} and units = 0").select("id"))
+    gone = job.keep(gone, "removed", counted=True)
     kind = gone.schema["id"].dataType.simpleString()
     kept = df.join(gone.withColumnRenamed("id", "gone"), df[id].cast(kind) == functions.col("gone"), "left_anti")
     numbers = decided.selectExpr(
@@ -188,7 +223,7 @@ def _result(
         "count_if(groups_representative) as groups",
     ).first()
     assert numbers is not None
-    removed = stages.rows["removed"]
+    removed = job.rows["removed"]
     counts |= {**numbers.asDict(), "kept": counts["read"] - removed, "removed": removed}
     groups, pairs, copied = tables["groups"], tables["pairs"], tables["copies"]
-    return Deduplicated(kept, groups, pairs, copied, counts, stages.settings, method, stages)
+    return Deduplicated(kept, groups, pairs, copied, counts, job.settings, method, job)

@@ -18,11 +18,15 @@ from neardup.spark.components import components
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.stages import Stages
+    from neardup.spark.job import Job
 
 
 class Families(NamedTuple):
-    """The documents to join exactly (row), with at most so many shingles, and those of small families (row)."""
+    """The family of each document (row, part), and how the families are closed.
+
+    ``hub`` (row) are the documents to join exactly, with at most ``shingles`` shingles. ``closed`` (row) are those
+    of small families. ``left_out`` documents are in families that the exact join has no room for.
+    """
 
     part: DataFrame
     hub: DataFrame
@@ -31,18 +35,18 @@ class Families(NamedTuple):
     left_out: int
 
 
-def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, stages: Stages) -> Families:
+def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: Job) -> Families:
     """Sort the families of ``pairs`` by how they are closed; ``documents`` are (row, units)."""
     from pyspark.sql import functions
 
-    part = components(pairs.select("a", "b"), stages, "families")
+    part = components(pairs.select("a", "b"), job, "families")
     marked = hub.selectExpr("row", "true as is_hub")
     members = (
         part.join(documents, "row")
         .join(marked, "row", "left")
         .selectExpr("row", "part", "coalesce(is_hub, false) as is_hub", "if(is_hub is null, units, 0) as more")
     )
-    members = stages.keep(members, "members")
+    members = job.keep(members, "members")
     of_family = members.groupBy("part").agg(
         functions.expr("count(row) as size"),
         functions.expr("max(is_hub) as with_hub"),
@@ -52,15 +56,15 @@ def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, stages: Sta
     large = of_family.where(is_large).select("part", "size", "shingles")
     of_hub = hub.join(documents, "row").groupBy().sum("units").first()
     held = (of_hub[0] or 0) if of_hub else 0
-    room = stages.settings.search.memory * 1e9 / BYTES_A_SHINGLE - held
-    fitting, more, left_out = _fitting(large, room, stages)
+    room = job.settings.search.join_bytes / BYTES_A_SHINGLE - held
+    fitting, more, left_out = _fitting(large, room, job)
     joined = hub.union(members.join(fitting, "part").select("row")).distinct()
     small = of_family.where(f"not {is_large} and size > 2").select("part")
     closed = members.join(small, "part").select("row")
-    return Families(part, stages.keep(joined, "joined"), closed, held + more, left_out)
+    return Families(part, job.keep(joined, "joined", counted=True), closed, held + more, left_out)
 
 
-def _fitting(large: DataFrame, room: float, stages: Stages) -> tuple[DataFrame, int, int]:
+def _fitting(large: DataFrame, room: float, job: Job) -> tuple[DataFrame, int, int]:
     """The large families that the exact join has room for, smallest first; their shingles; documents left out."""
     total = large.selectExpr("sum(shingles)").first()
     shingles = (total[0] or 0) if total else 0
@@ -71,5 +75,5 @@ def _fitting(large: DataFrame, room: float, stages: Stages) -> tuple[DataFrame, 
     order = np.lexsort((part, more))
     fits = np.zeros(len(part), np.bool_)
     fits[order] = (np.cumsum(more[order]) <= room) | (more[order] == 0)
-    chosen = stages.spark.createDataFrame(pa.table({"part": part[fits]}))
+    chosen = job.spark.createDataFrame(pa.table({"part": part[fits]}))
     return chosen, int(more[fits].sum()), int(size[~fits].sum())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from neardup.spark.stages import Stages
+    from neardup.spark.job import Job
 
 NEW = 1 << 62
 """With a reference set, the new rows are numbered from here on."""
@@ -31,15 +31,15 @@ _TEXT_BYTES = 1 << 25
 """Bytes of text that a task fingerprints at a time: their shingle sets take about eight times as much."""
 
 
-def fingerprints(rows: DataFrame, stages: Stages, by_bands: bool) -> DataFrame:
+def fingerprints(rows: DataFrame, job: Job, by_bands: bool) -> DataFrame:
     """(row, id, units, bytes, key_a, key_b, bands, shingles) of ``rows`` (row, id, text); kept.
 
     ``bands`` are the keys of the bands, and empty for an exact join. ``shingles`` is the keyed shingle set.
     """
     of_id = rows.schema["id"].dataType.simpleString()
     schema = f"row long, id {of_id}, units long, bytes long, key_a long, key_b long, bands binary, shingles binary"
-    work = partial(_fingerprint, stages.settings, stages.plan if by_bands else None, stages.key)
-    return stages.keep(rows.mapInArrow(work, schema), "fingerprints")
+    work = partial(_fingerprint, job.settings, job.plan if by_bands else None, job.key)
+    return job.keep(rows.mapInArrow(work, schema), "fingerprints")
 
 
 def _fingerprint(
@@ -82,16 +82,16 @@ def _keys_of(signatures: UInt32s, plan: Plan) -> UInt64s:
     return np.ascontiguousarray(keys.T)
 
 
-def copies_of(made: DataFrame, stages: Stages) -> DataFrame:
+def copies_of(made: DataFrame, job: Job) -> DataFrame:
     """(row, first, units): the rows that are exact copies, each with the first row of its text."""
     from pyspark.sql import functions
 
-    alike = made if stages.settings.keep.empty == "one" else made.where("units > 0")
+    alike = made if job.settings.keep.empty == "one" else made.where("units > 0")
     firsts = alike.groupBy("key_a", "key_b").agg(
         functions.expr("min(row) as first"), functions.expr("count(*) as n")
     )
     joined = alike.select("row", "units", "key_a", "key_b").join(firsts.where("n > 1"), ["key_a", "key_b"])
-    return stages.keep(joined.where("row > first").select("row", "first", "units"), "copies")
+    return job.keep(joined.where("row > first").select("row", "first", "units"), "copies")
 
 
 def require_ids(made: DataFrame, first_new: int) -> None:

@@ -17,9 +17,21 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import criterion_of, takes_any_subset
+from neardup.join.method import MOST_OF_A_LIST
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.sets import Criterion
-from neardup.spark.arrays import Batches, batch_of, run_starts, sets_in, signed, unsigned, whole, words
+from neardup.spark.arrays import (
+    Batches,
+    batch_of,
+    run_starts,
+    sets_in,
+    signed,
+    truths,
+    unsigned,
+    whole,
+    whole_runs,
+    words,
+)
 from neardup.spark.components import EDGES
 from neardup.tables import Int64s, UInt8s, UInt64s
 
@@ -27,32 +39,50 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
-    from neardup.spark.stages import Stages
+    from neardup.spark.job import Job
 
 _MOST_BITS = 27
 """The table of frequencies has at most 2²⁷ cells: 128 MB in the driver and in each executor."""
-_LISTED = "entry long, size long, row long, largest long, inside boolean"
+_LISTED = "entry long, size long, row long, largest long, tied boolean"
+_TIED = np.iinfo(np.uint8).max
 _FAR = 1 << 40
+_ENOUGH = 1 << 25
+"""Bytes of lists that are counted at a time."""
 
 
-def chains(sets: DataFrame, shingles: int, stages: Stages) -> DataFrame:
-    """(a, b): edges between the documents of ``sets`` (row, shingles) that could meet the criterion; not kept.
+def prefixes(sets: DataFrame, shingles: int, job: Job) -> DataFrame:
+    """(entry, size, row, largest, tied): the documents of ``sets`` (row, shingles) under their rarest shingles.
 
-    ``shingles`` bounds the number of their shingles.
+    By a measure of which a set meets any criterion with its subsets, they are also listed under their shingles in
+    prefixes of others. ``shingles`` bounds the number of their shingles.
     """
-    criterion = criterion_of(stages.settings.search)
+    criterion = criterion_of(job.settings.search)
     bits = min(_MOST_BITS, max(16, int(shingles).bit_length()))
-    repeats = _repeats(sets, 1 << bits, stages)
-    sent = stages.spark.sparkContext.broadcast(repeats)
+    sent = job.spark.sparkContext.broadcast(_repeats(sets, 1 << bits, job))
     entries = sets.mapInArrow(partial(_list, criterion, sent), _LISTED)
     if takes_any_subset(criterion.measure):
-        marked = stages.spark.sparkContext.broadcast(_marked(entries, shingles))
+        marked = job.spark.sparkContext.broadcast(_marked(entries, shingles))
         entries = sets.mapInArrow(partial(_list_hosts, criterion, sent, marked), _LISTED)
+    return job.keep(entries, "prefixes")
+
+
+def chains(entries: DataFrame) -> DataFrame:
+    """(a, b): edges between the documents that could meet the criterion, from their sorted ``entries``."""
     ordered = entries.repartition("entry").sortWithinPartitions("entry", "size", "row")
     return ordered.mapInArrow(_chain, EDGES)
 
 
-def _repeats(sets: DataFrame, cells: int, stages: Stages) -> UInt8s:
+def lookups(entries: DataFrame) -> tuple[int, int]:
+    """About how many pairs a join looks at, and the number of entries that another key could change.
+
+    ``join.method`` decides by these whether an exact join is worth its cost.
+    """
+    ordered = entries.repartition("entry").sortWithinPartitions("entry", "size", "row")
+    sums = ordered.mapInArrow(_count, "lookups long, tied long").groupBy().sum("lookups", "tied").first()
+    return (int(sums[0] or 0), int(sums[1] or 0)) if sums else (0, 0)
+
+
+def _repeats(sets: DataFrame, cells: int, job: Job) -> UInt8s:
     """uint8[cells]: how often the shingles of a cell occur again, but at most 255; 0 for those of one document."""
     again = sets.mapInArrow(_hashes, "hash long").groupBy("hash").count().where("count > 1")
     of_cell = again.selectExpr(f"hash & {cells - 1} as cell", "count - 1 as again").groupBy("cell").sum("again")
@@ -94,14 +124,14 @@ def _list(criterion: Criterion, repeats: Broadcast[UInt8s], batches: Batches) ->
         if not batch.num_rows:
             continue
         _, _, sizes, entries, owner, largest = _prefixes(batch, criterion, repeats.value)
-        inside = np.ones(len(entries), np.bool_)
+        again = repeats.value[entries & np.uint64(len(repeats.value) - 1)]
         row = whole(batch, "row")[owner]
         yield batch_of(
             entry=entries.view(np.int64),
             size=sizes[owner],
             row=row,
             largest=np.minimum(largest[owner], _FAR),
-            inside=inside,
+            tied=again == _TIED,
         )
 
 
@@ -113,10 +143,11 @@ def _list_hosts(
         if not batch.num_rows:
             continue
         hashes, starts, sizes, entries, owner, _ = _prefixes(batch, criterion, repeats.value)
-        found, of, inside = kernels.marked_shingles(hashes, starts, sizes, entries, owner, marked.value)
+        found, of, _ = kernels.marked_shingles(hashes, starts, sizes, entries, owner, marked.value)
         far = np.full(len(of), _FAR)
         row = whole(batch, "row")[of]
-        yield batch_of(entry=found.view(np.int64), size=sizes[of], row=row, largest=far, inside=inside)
+        none = np.zeros(len(of), np.bool_)
+        yield batch_of(entry=found.view(np.int64), size=sizes[of], row=row, largest=far, tied=none)
 
 
 def _chain(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -135,3 +166,14 @@ def _chain(batches: Batches) -> Iterator[pa.RecordBatch]:
         joins = (entry[1:] == entry[:-1]) & (row[1:] != row[:-1]) & (size[1:] <= farthest[:-1])
         yield batch_of(a=row[:-1][joins], b=row[1:][joins])
         last_entry, last_row, reach = entry[-1], row[-1], farthest[-1]
+
+
+def _count(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield the look-ups of whole lists, at most MOST_OF_A_LIST in a list for a document."""
+    for table in whole_runs(batches, "entry", _ENOUGH):
+        entry, size, largest = (whole(table, name) for name in ("entry", "size", "largest"))
+        starts = run_starts(entry)
+        number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(entry)))) << 41
+        until = np.searchsorted(number | size, number | largest, side="right")
+        after = np.clip(until - np.arange(len(entry)) - 1, 0, MOST_OF_A_LIST)
+        yield batch_of(lookups=after.sum(keepdims=True), tied=truths(table, "tied").sum(keepdims=True))

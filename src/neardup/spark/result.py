@@ -10,7 +10,7 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from neardup.spark.stages import Stages
+    from neardup.spark.job import Job
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Deduplicated:
     ``counts``  read, without_text, documents, copies, pairs, groups, kept, removed; by LSH also met (candidate
     pairs and hub documents), verified, joined (documents to join exactly), and left_out of that join
 
-    The tables are in Spark's storage until :meth:`release`, or in the folder ``work`` until it is deleted.
+    The tables are on the disks of the executors, or in the folder ``work`` until it is deleted.
     """
 
     kept: DataFrame
@@ -35,16 +35,16 @@ class Deduplicated:
     counts: dict[str, int]
     settings: Settings
     method: str
-    stages: Stages
+    job: Job
 
     def release(self) -> None:
-        """Drop the stored tables of the job; the DataFrames are unusable afterwards."""
-        self.stages.release()
+        """Drop the secret key of the job from the executors."""
+        self.job.release()
 
     def account(self) -> dict[str, Any]:
         """The settings, the method, the counts, and the seconds of the stages, as plain data."""
         from dataclasses import asdict
 
         values = {name: value for record in asdict(self.settings).values() for name, value in record.items()}
-        seconds = {name: round(spent, 3) for name, spent in self.stages.seconds.items()}
+        seconds = {name: round(spent, 3) for name, spent in self.job.seconds.items()}
         return {"settings": values, "method": self.method, "counts": self.counts, "seconds": seconds}

@@ -21,17 +21,28 @@ import pytest
 from neardup.collection import Collection
 from neardup.collection.groups import journal, public
 from neardup.collection.search import search
+from support import forked
 from support.damaged_files import answers, make
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 
 
+HEAD = """
+import json, os, random, sys
+import pyarrow as pa
+from neardup.collection import Collection
+from neardup.errors import NeardupError
+folder = sys.argv[1]
+"""
+
+
 def script(body: str, *arguments: object, before: tuple[str, ...] = ()) -> Any:
     """What a program printed as JSON on its last line; ``folder`` is its first argument."""
-    head = "import json, os, random, sys\nimport pyarrow as pa\nfrom neardup.collection import Collection\n"
-    head += "from neardup.errors import NeardupError\nfolder = sys.argv[1]\n"
-    line = [*before, sys.executable, "-c", head + body, *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if before:
+        line = [*before, sys.executable, "-c", HEAD + body, *map(str, arguments)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+    else:
+        done = forked.run(HEAD + body, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -222,13 +233,10 @@ print(len(ids))
 
 
 def test_two_processes_that_write_take_turns(tmp_path: Path) -> None:
-    threads = [threading.Thread(target=script, args=(WRITER, tmp_path, name)) for name in ("ann", "bob")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    writers = [forked.start(HEAD + WRITER, tmp_path, name) for name in ("ann", "bob", "eve")]
+    assert [writer.done().returncode for writer in writers] == [0, 0, 0]
     with Collection(tmp_path / "x.neardup") as collection:
-        assert len(collection) == 2 * (15 * 4 - 3)
+        assert len(collection) == 3 * (15 * 4 - 3)
         assert collection.check() == []
         assert collection.search("common").found == len(collection)
 

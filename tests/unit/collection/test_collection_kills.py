@@ -16,8 +16,9 @@ import pytest
 
 from neardup.collection import Collection
 from support import killed_work
+from support.full_run import FULL
 
-KILLS = 50
+KILLS = 50 if FULL else 30
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 
 

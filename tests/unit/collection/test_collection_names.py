@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from neardup.collection import Collection
 from neardup.collection.store.holding import HAS_LOCKS
 from neardup.errors import FormatError, InputError
+from support import forked
 
 OPENS = (
     "import sys; from neardup.collection import Collection; from neardup.errors import NeardupError\n"
@@ -34,7 +33,8 @@ def path(tmp_path: Path) -> Path:
 
 def opened_elsewhere(path: Path) -> str:
     """What another process says that opens it."""
-    done = subprocess.run([sys.executable, "-c", OPENS, str(path)], capture_output=True, text=True, check=True)
+    done = forked.run(OPENS, path)
+    assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 

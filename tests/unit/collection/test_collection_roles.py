@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -15,6 +13,7 @@ import pytest
 from neardup.collection import Collection
 from neardup.collection.store import schema
 from neardup.errors import FormatError, InputError, QueryError, SettingError
+from support import forked
 
 FORM = " ".join(f"form{k}" for k in range(200))
 LETTERS = {f"letter {k}": f"{FORM} " + " ".join(f"own{k}x{j}" for j in range(12)) for k in range(60)}
@@ -122,17 +121,19 @@ def test_a_page_counted_with_other_base_texts_has_no_next_one(path: Path) -> Non
             made.search('SIMILAR:"letter 1"_50', limit=5, after=page.next)
 
 
-def _add_base_and_die(path: Path) -> None:
-    made = Collection(path)
-    made.add(table({"form": FORM}), role="base")
-    os._exit(9)
+ADDS_BASE_AND_DIES = """
+import os, sys
+import pyarrow as pa
+from neardup.collection import Collection
+made = Collection(sys.argv[1])
+made.add(pa.table({"id": ["form"], "text": [sys.argv[2]]}), role="base")
+os._exit(9)
+"""
 
 
 def add_in_another_process(path: Path) -> None:
-    other = multiprocessing.get_context("spawn").Process(target=_add_base_and_die, args=(path,))
-    other.start()
-    other.join(60)
-    assert other.exitcode == 9
+    done = forked.run(ADDS_BASE_AND_DIES, path, FORM)
+    assert done.returncode == 9, done.stderr
 
 
 def test_a_base_text_of_another_process_is_seen(path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 from neardup.errors import ChangedMeanwhileError, FormatError, InputError, OutputError
 from neardup.io.decisions.records import NO_DECISIONS, Change, DecisionState, FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
+from support import forked
 from support.hostile_ids import HOSTILE
 
 
@@ -191,9 +190,8 @@ with DecisionStore(Path(sys.argv[1])) as store:
 
 
 def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    writers = [subprocess.Popen([*command, name]) for name in ("Ann", "Ben")]
-    assert [writer.wait() for writer in writers] == [0, 0]
+    writers = [forked.start(WRITER, tmp_path, name) for name in ("Ann", "Ben")]
+    assert [writer.done().returncode for writer in writers] == [0, 0]
     with DecisionStore(tmp_path, read_only=True) as store:
         assert len(store.state().tags["a"]) == 40
         assert [action.number for action in store.history(limit=100)] == list(range(40, 0, -1))

@@ -183,9 +183,9 @@ def test_values_are_cut_and_long_lists_are_not_read() -> None:
 @pytest.mark.parametrize("piece", ["(", "<", '"', "@", "[", ",", "a@b.c,", "=?utf-8?q?", "(a)", "\\", ";:"])
 def test_no_header_takes_long(piece: str) -> None:
     begin = time.process_time()
-    lines = "".join(f"{name}: {piece * 90_000}\n" for name in ("From", "To", "Cc", "Subject", "Date") * 4)
+    lines = "".join(f"{name}: {piece * 30_000}\n" for name in ("From", "To", "Cc", "Subject", "Date") * 4)
     read(f"{lines}\nwords".encode(), "a.eml")
-    assert time.process_time() - begin < 20
+    assert time.process_time() - begin < 7
 
 
 def test_the_page_names_every_key() -> None:

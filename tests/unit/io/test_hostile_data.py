@@ -183,6 +183,7 @@ def csv_around(*long: bytes) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("bad", [b"", b"9,a,b\n", b"9,a \xff\xfe,b\n"])
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])

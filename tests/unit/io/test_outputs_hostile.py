@@ -20,6 +20,7 @@ from neardup.errors import OutputError
 from neardup.io.readers.base import Problem
 from neardup.io.writers import OutputFolder, OutputImage, OutputPage, ProblemList
 from neardup.io.writers.place import WorkingPlace
+from support import forked
 
 fcntl = pytest.importorskip("fcntl", reason="other locks, and no signals to kill by")
 
@@ -49,7 +50,7 @@ def killed(target: Path, *, aside: bool = False) -> Path:
         f"place = WorkingPlace(Path({str(target)!r}))\nplace.open()\nplace.new.mkdir()\n"
         f"if {aside}: place.set_aside()\nprint(place.new.parent)\nsys.stdout.flush()\nos.kill(os.getpid(), 9)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = forked.run(program)
     assert done.returncode == -9, done.stderr
     return Path(done.stdout.strip())
 

@@ -22,8 +22,11 @@ TABLE = pa.table(
         "deep": [{"a": float(i), "b": [str(i)]} for i in range(ROWS)],
     }
 ).replace_schema_metadata({"made": "by hand"})
-ZSTD = {"compression": "zstd", "data_page_version": "2.0"}
-OPTIONS: list[dict[str, Any]] = [{}, ZSTD, {"use_dictionary": False}]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"compression": "zstd", "data_page_version": "2.0"},
+    {"use_dictionary": False},
+]
 
 
 @pytest.mark.parametrize("options", OPTIONS)

@@ -29,7 +29,7 @@ class Sets:
     def __init__(self, sets: list[set[int]]) -> None:
         hashes = np.concatenate([np.array(sorted(of), np.uint64) for of in sets])
         self._sets = ShingleSets(hashes, np.cumsum([0, *map(len, sets)]))
-        self.documents, self.held_shingles = len(sets), 1 << 26
+        self.documents, self.held_shingles, self.journal = len(sets), 1 << 26, None
 
     def bound(self, documents: np.ndarray) -> np.ndarray:
         return self._sets.sizes[documents]

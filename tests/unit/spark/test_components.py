@@ -23,7 +23,7 @@ def batches(edges: Edges, size: int) -> Iterator[pa.RecordBatch]:
 
 
 def edges_of(made: Iterator[pa.RecordBatch]) -> Edges:
-    ends = ((whole(batch, name).tolist() for name in ("a", "b")) for batch in made)
+    ends = ((whole(batch, "a").tolist(), whole(batch, "b").tolist()) for batch in made)
     return [pair for a, b in ends for pair in zip(a, b, strict=True)]
 
 

@@ -32,7 +32,9 @@ class DedupOptions:
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
-    against: list[str] = shared.AGAINST.field()
+    against: list[str] = replace(
+        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+    ).field()
     ignore: list[str] = shared.IGNORE.field()
     decisions: Path | None = option(
         "--decisions",
@@ -58,12 +60,31 @@ class DedupOptions:
         "write the documents of the part that stay. Only with -o, --dry-run, --json and --overwrite.",
         "OUT",
     )
+    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
+    update: Path | None = option(
+        "--update",
+        None,
+        "With fingerprints in --against: add the new documents to this folder of fingerprints as another part.",
+        "FP",
+    )
     annotate: bool = option(
         "--annotate",
         False,
         "Remove nothing: write every document, with the columns group, representative and similarity.",
     )
+    engine: str = option(
+        "--engine",
+        "local",
+        "local: this machine; spark: a cluster, which needs neardup[spark] and reads and writes Parquet or JSONL "
+        "on the file systems of Spark. The answer is the same.",
+        "NAME",
+    )
+    master: str | None = option(
+        "--master", None, "With --engine spark: the cluster, such as spark://HOST:7077, yarn or local[4].", "URL"
+    )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
+    predict: bool = shared.PREDICT.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -89,6 +110,8 @@ class GroupOptions:
         "DIR",
     )
     store_texts: bool = shared.STORE_TEXTS.field()
+    resume: bool = shared.RESUME.field()
+    predict: bool = shared.PREDICT.field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()

@@ -36,6 +36,12 @@ IGNORE = Declared(
     "Base texts: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
     "FILE",
 )
+KEY = Declared(
+    ("--key",),
+    None,
+    "Key file that all parts share. Default: one beside the folder of fingerprints, made by the first part.",
+    "FILE",
+)
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
@@ -44,6 +50,17 @@ STORE_TEXTS = Declared(
     False,
     "Also store the texts of all documents in pairs and copies, compressed, to show and compare them without "
     "the input.",
+)
+RESUME = Declared(
+    ("--resume",),
+    False,
+    "Keep the finished parts of the work in a hidden folder beside the output until the run has ended, and go on "
+    "from those of a run that was killed. Inputs, settings and version must be the same.",
+)
+PREDICT = Declared(
+    ("--predict",),
+    False,
+    "Fingerprint the first documents, print the memory, disk space and time that the run will take, and stop.",
 )
 LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.")
 COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.fingerprints.answered import AnsweredChunk, UnreachableError
+from neardup.io.fingerprints.exchange import Answer
 from neardup.io.fingerprints.reading import SavedFingerprints
-from neardup.io.fingerprints.records import SavedChunk
+from neardup.io.fingerprints.records import SavedChunk, only_rows
 from neardup.io.formats.detection import Charset
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Column, Documents, Format, NativeRows, ReadRows, RowNumbers, Sink
@@ -27,12 +31,8 @@ from neardup.io.readers.findings import Aside, Findings
 from neardup.io.readers.folder import TextDocuments
 from neardup.io.readers.places import RecordedFiles
 from neardup.io.readers.sources import Source
-from neardup.kernels.text.keyed import Key
+from neardup.tables import Int64s
 from neardup.text.keys import key_of
-
-
-class UnreachableError(InputError):
-    """The texts of a part are not where they were read, and no other place was named."""
 
 
 class FingerprintedDocuments:
@@ -47,7 +47,7 @@ class FingerprintedDocuments:
     ) -> None:
         several = len(parts) > 1
         self._parts = [_Part(part, several, tuple(inputs)) for part in parts]
-        self.key: Key = key_of(secret)
+        self.secret, self.key = secret, key_of(secret)
         first = parts[0].manifest.input
         self.format = cast(Format, first.format)
         self.sources = tuple(source for part in self._parts for source in part.sources)
@@ -59,8 +59,36 @@ class FingerprintedDocuments:
         self.findings = _findings(self._parts, several)
         notes = dict.fromkeys(note for part in parts for note in part.manifest.input.notes)
         self.chosen = Chosen(first.text, first.id, tuple(notes), first.id_guessed)
-        self._first_chunks = [0, *accumulate(part.saved.manifest.counts.chunks for part in self._parts)]
+        self._first_chunks = [0, *accumulate(part.saved.indexes for part in self._parts)]
         self._first_sources = [0, *accumulate(len(part.sources) for part in self._parts)]
+
+    def only(self, rows: Sequence[Int64s]) -> FingerprintedDocuments:
+        """Return the same documents with some ``rows`` (ascending) of each part only; problems are left out."""
+        chosen = copy(self)
+        chosen._parts = [part.only(wanted) for part, wanted in zip(self._parts, rows, strict=True)]
+        return chosen
+
+    def with_answers(self, answers: Mapping[str, Answer]) -> FingerprintedDocuments:
+        """Return the same documents; texts of parts with an answer, by the seal of its manifest, are not read."""
+        answered = copy(self)
+        answered._parts = [part.answered_by(answers.get(part.saved.manifest.seal)) for part in self._parts]
+        return answered
+
+    @property
+    def lacks_texts(self) -> bool:
+        """Whether some texts are not read, but have answers."""
+        return any(part.answer is not None for part in self._parts)
+
+    @property
+    def parts(self) -> tuple[SavedFingerprints, ...]:
+        """The parts."""
+        return tuple(part.saved for part in self._parts)
+
+    def saved_row(self, chunk: int, place: int) -> tuple[Path, int]:
+        """Return the folder of the part, and the row in it, of a place among the read rows of a chunk."""
+        number = bisect_right(self._first_chunks, chunk) - 1
+        part = self._parts[number]
+        return part.saved.folder, part.row_at(chunk - self._first_chunks[number], place)
 
     def require(self, text: str, id: str | None) -> None:
         """Do nothing: the columns are those under which the fingerprints were made."""
@@ -68,7 +96,7 @@ class FingerprintedDocuments:
     def fingerprints(self) -> Iterator[SavedChunk]:
         """Yield the fingerprints of all chunks, with the numbers and names that one run over all parts uses."""
         for number, part in enumerate(self._parts):
-            for chunk in part.saved.chunks():
+            for chunk in part.fingerprints():
                 yield self._renamed(number, chunk)
 
     def chunks(
@@ -83,7 +111,10 @@ class FingerprintedDocuments:
         for number, mine in sorted(by_part.items()):
             part, first = self._parts[number], self._first_chunks[number]
             for chunk in part.chunks(mine, columns):
-                yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
+                if isinstance(chunk, AnsweredChunk):
+                    yield replace(chunk, index=chunk.index + first)
+                else:
+                    yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
 
     def recorded_places(self) -> pa.Table:
         """Return the PLACES of all files, numbered from 0, under their names beside other parts."""
@@ -163,7 +194,39 @@ class _Part:
         )
         made = saved.manifest.input
         self.names = made.names if made.format == "text" else tuple(source.name for source in self.sources)
-        self._chunk_rows: dict[int, int] = {}
+        self._positions: dict[int, Int64s] | None = None
+        self.answer: Answer | None = None
+
+    def only(self, rows: Int64s) -> _Part:
+        """The part with some rows (ascending) only."""
+        chosen = copy(self)
+        bounds = np.cumsum(self.saved.rows_of_chunks)
+        chunk = np.searchsorted(bounds, rows, side="right")
+        firsts = np.concatenate(([0], bounds))
+        indexes = self.saved.described["index"].to_pylist()
+        chosen._positions = {
+            indexes[number]: rows[chunk == number] - firsts[number] for number in np.unique(chunk).tolist()
+        }
+        return chosen
+
+    @cached_property
+    def _first_rows(self) -> dict[int, int]:
+        described = self.saved.described
+        firsts = [0, *accumulate(described["rows"].to_pylist())]
+        return dict(zip(described["index"].to_pylist(), firsts[:-1], strict=True))
+
+    def row_at(self, index: int, place: int) -> int:
+        """The row of the part at a place among the chosen rows of a chunk."""
+        chosen = place if self._positions is None else int(self._positions[index][place])
+        return self._first_rows[index] + chosen
+
+    def fingerprints(self) -> Iterator[SavedChunk]:
+        """Yield the fingerprints of all chunks, or of the chosen rows."""
+        if self._positions is None:
+            yield from self.saved.chunks()
+            return
+        for chunk in self.saved.chunks(self._positions.keys()):
+            yield only_rows(chunk, self._positions[chunk.index])
 
     @cached_property
     def places(self) -> pa.Table:
@@ -177,11 +240,23 @@ class _Part:
             raise self.saved.unusable("its places name files that the part does not have")
         return places
 
-    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked]:
+    def answered_by(self, answer: Answer | None) -> _Part:
+        """The part with an answer in place of its texts."""
+        answered = copy(self)
+        answered.answer = answer
+        return answered
+
+    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked | AnsweredChunk]:
         """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
-        rows = self.saved.rows_of_chunks
+        if self.answer is not None:
+            for index in sorted(wanted):
+                yield AnsweredChunk(index, self.saved, self.answer, self._first_rows[index])
+            return
+        described = self.saved.described
+        rows = dict(zip(described["index"].to_pylist(), described["rows"].to_pylist(), strict=True))
         for chunk in self._documents.chunks(wanted, columns):
-            yield _Checked(chunk.index, chunk, self, rows[chunk.index])
+            chosen = None if self._positions is None else self._positions[chunk.index]
+            yield _Checked(chunk.index, chunk, self, rows[chunk.index], chosen)
 
     @cached_property
     def _documents(self) -> Documents:
@@ -244,13 +319,20 @@ class _Part:
             "Fingerprint this part again, and merge again",
         )
 
+    @cached_property
+    def _places_now(self) -> dict[str, list[str]]:
+        """The paths of the named inputs, by their names and by the last parts of these."""
+        found: dict[str, list[str]] = {}
+        for source in find_files(self._inputs).sources:
+            for name in {source.name, os.path.basename(source.name)}:
+                found.setdefault(name, []).append(source.path)
+        return found
+
     def _moved(self, source: Source) -> str:
-        places = find_files(self._inputs).sources
         last = os.path.basename(source.name)
-        same = [found for found in places if found.name == source.name]
-        same = same or [found for found in places if os.path.basename(found.name) == last]
+        same = self._places_now.get(source.name) or self._places_now.get(last, [])
         if len(same) == 1:
-            return same[0].path
+            return same[0]
         if not same:  # the other parts may be among the named places, this one where it was
             return source.path
         raise InputError(
@@ -268,6 +350,7 @@ class _Checked:
     chunk: Chunk
     part: _Part
     rows: int
+    positions: Int64s | None
     shift: int = 0
 
     @property
@@ -284,7 +367,11 @@ class _Checked:
             self.part.refuse(Source(self.source, self.source))
         if self.part.saved.manifest.input.format == "text":
             self.part.require_digests(found.row_numbers)
-        return replace(found, row_numbers=found.row_numbers + self.shift)
+        found = replace(found, row_numbers=found.row_numbers + self.shift)
+        if self.positions is None:
+            return found
+        table = found.table.take(pa.array(self.positions))
+        return ReadRows(table, found.row_numbers[self.positions])
 
     def read_native(self) -> NativeRows:
         return self.chunk.read_native()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.display import printable
 from neardup.errors import FormatError, InputError
@@ -33,15 +34,15 @@ from neardup.io.fingerprints.records import (
     row_schema,
     sketch_schema,
 )
+from neardup.io.fingerprints.scanning import read_seals, read_slots
 from neardup.io.fingerprints.writing import sealed_manifest
 from neardup.io.readers.base import Problem
+from neardup.io.readers.digests import digest_of_file, open_regular
 from neardup.io.readers.manifest import read_regular
 from neardup.settings import Settings
-from neardup.tables import FORMAT_VERSION
+from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s
 from neardup.text.unicode_data import UNICODE_VERSION
 
-_MOST_MANIFEST = 1 << 30
-"""Bytes of a manifest, which names all files of the part."""
 _AGAIN = "Fingerprint this part again: neardup fingerprint PART -o FOLDER --overwrite"
 
 
@@ -57,7 +58,7 @@ def read_fingerprints(folder: Path, secret: bytes) -> SavedFingerprints:
     another key, and FormatError for another version.
     """
     try:
-        data = read_regular(folder / MANIFEST, _MOST_MANIFEST)
+        data = read_regular(folder / MANIFEST, (folder / MANIFEST).lstat().st_size)
     except (FileNotFoundError, NotADirectoryError):
         why = f"it has no {MANIFEST}, so it was not finished" if folder.is_dir() else "there is no such folder"
         raise _unusable(folder, why) from None
@@ -124,36 +125,59 @@ class SavedFingerprints:
         made = self.settings
         return (0, made.simhash.bits // 64) if made.by_simhash else (made.sketch.slots, 0)
 
-    def chunks(self) -> Iterator[SavedChunk]:
-        """Yield the fingerprints of all chunks, in order."""
-        rows, sketches = self._open(ROWS), self._open(SKETCHES)
+    def chunks(self, wanted: Collection[int] | None = None) -> Iterator[SavedChunk]:
+        """Yield the fingerprints of all chunks, in order, or only read those of ``wanted`` indexes."""
+        whole = wanted is None
+        rows, sketches, columns = (self._open(name, whole=whole) for name in (ROWS, SKETCHES, COLUMNS))
         asked = self.settings.relations
         self._require_schema(ROWS, rows.schema, row_schema((bool(asked.within), bool(asked.across))))
         self._require_schema(SKETCHES, sketches.schema, sketch_schema(*self.sizes))
-        chunks, columns = self._table(CHUNKS), self._table(COLUMNS)
-        self._require_schema(CHUNKS, chunks.schema, CHUNK_SCHEMA)
-        total = self.manifest.counts.rows
-        if len({rows.num_record_batches, sketches.num_record_batches, chunks.num_rows}) > 1:
+        readers = (rows, sketches, columns) if len(columns.schema) else (rows, sketches)
+        if {reader.num_record_batches for reader in readers} != {self.described.num_rows}:
             raise self.unusable("its files do not belong together")
-        if columns.num_columns and columns.num_rows != total:
-            raise self.unusable(f"{COLUMNS} does not have a value for each row")
-        problems, first = self._problems(), 0
-        for number, described in enumerate(chunks.to_pylist()):
-            batch, sketch = rows.get_batch(number), sketches.get_batch(number)
-            if not batch.num_rows == sketch.num_rows == described["rows"]:
+        problems = self._problems()
+        for number, described in enumerate(self.described.to_pylist()):
+            if wanted is not None and described["index"] not in wanted:
+                continue
+            try:
+                batches = [reader.get_batch(number) for reader in readers]
+                for batch in batches:
+                    batch.validate(full=True)
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise self.unusable(f"chunk {number:,} cannot be used: {error}") from error
+            if {batch.num_rows for batch in batches} != {described["rows"]}:
                 raise self.unusable("its files do not belong together")
-            yield self._chunk(
-                described, batch, sketch, columns.slice(first, batch.num_rows), problems.get(number, [])
-            )
-            first += batch.num_rows
-        if first != total:
-            raise self.unusable("its files do not belong together")
+            more = batches[2] if len(batches) > 2 else None
+            yield self._chunk(described, batches[0], batches[1], more, problems.get(number, []))
 
     @cached_property
     def rows_of_chunks(self) -> list[int]:
         """The number of rows in each chunk."""
-        found: list[int] = self._table(CHUNKS)["rows"].to_pylist()
+        found: list[int] = self.described["rows"].to_pylist()
         return found
+
+    @cached_property
+    def indexes(self) -> int:
+        """One more than the largest index of a chunk."""
+        return max(self.described["index"].to_pylist(), default=-1) + 1
+
+    @cached_property
+    def described(self) -> pa.Table:
+        """The chunks: index, source, and the numbers of rows, of invalid sequences and of nulls."""
+        chunks = self._table(CHUNKS)
+        self._require_schema(CHUNKS, chunks.schema, CHUNK_SCHEMA)
+        total = pc.sum(chunks["rows"]).as_py() or 0
+        if chunks.num_rows != self.manifest.counts.chunks or total != self.manifest.counts.rows:
+            raise self.unusable("its files do not belong together")
+        return chunks
+
+    def slots(self, first: int, count: int) -> Iterator[UInt32s]:
+        """Yield some slots of all signatures, chunk by chunk (uint32[rows, count]); the others are not read."""
+        return read_slots(self.checked(SKETCHES), first, count)
+
+    def seals(self) -> Iterator[tuple[Int64s, UInt64s]]:
+        """Yield (units, first words of the seals) of all rows, chunk by chunk."""
+        return read_seals(self.checked(ROWS))
 
     def places(self) -> pa.Table:
         """Return the places of the texts (``io.readers.places.PLACES``)."""
@@ -164,11 +188,12 @@ class SavedFingerprints:
         return _unusable(self.folder, why)
 
     def _chunk(
-        self, described: dict[str, Any], batch: Any, sketch: Any, columns: pa.Table, problems: list[Problem]
+        self, described: dict[str, Any], batch: Any, sketch: Any, columns: Any, problems: list[Problem]
     ) -> SavedChunk:
+        names = () if columns is None else columns.schema.names
         slots, words = self.sizes
         seals = np.column_stack([_numbers(batch.column(name)) for name in ("key_a", "key_b")])
-        carried = carried_by(columns.column(ATTACHMENTS)) if ATTACHMENTS in columns.column_names else {}
+        carried = carried_by(columns.column(ATTACHMENTS)) if ATTACHMENTS in names else {}
         hashes = [
             _numbers(batch.column(name)) if name in batch.schema.names else np.empty(0, np.uint64)
             for name in ("within", "across")
@@ -186,11 +211,9 @@ class SavedFingerprints:
             simhashes=_by_row(sketch, slots, words, np.uint64),
             invalid=described["invalid"],
             nulls=described["nulls"],
-            ids=_one(columns.column("id")) if "id" in columns.column_names else None,
+            ids=columns.column("id") if "id" in names else None,
             extra={
-                name.removeprefix("extra:"): _one(columns.column(name))
-                for name in columns.column_names
-                if name.startswith("extra:")
+                name.removeprefix("extra:"): columns.column(name) for name in names if name.startswith("extra:")
             },
             related=(hashes[0], hashes[1]),
         )
@@ -215,14 +238,44 @@ class SavedFingerprints:
             raise self.unusable(f"{name} has been changed: its size or its SHA-256 is another")
         return data
 
-    def _open(self, name: str) -> Any:
+    def checked(self, name: str) -> Path:
+        """Return the path of a file that is only looked up in, after comparing its size and a sample of it."""
+        written, path = self.manifest.files[name], self.folder / name
         try:
-            return pa.ipc.open_file(pa.BufferReader(self._bytes(name)))
+            same = path.lstat().st_size == written.bytes and digest_of_file(str(path)).hex() == written.sample
+        except OSError as error:
+            raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
+        if not same:
+            raise self.unusable(f"{name} has been changed: its size or its content is another")
+        return path
+
+    def _whole(self, name: str) -> Path:
+        """Return the path of a file after comparing its digest; it is not held in memory."""
+        written, path = self.manifest.files[name], self.folder / name
+        try:
+            with open_regular(str(path)) as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+        except OSError as error:
+            raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
+        if not same:
+            raise self.unusable(f"{name} has been changed: its SHA-256 is another")
+        return path
+
+    def _open(self, name: str, *, whole: bool = True) -> Any:
+        """Open a file batch by batch, after comparing all of it or a sample."""
+        path = self._whole(name) if whole else self.checked(name)
+        try:
+            return pa.ipc.open_file(pa.OSFile(str(path)))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self.unusable(f"{name} cannot be used: {error}") from error
 
     def _table(self, name: str) -> pa.Table:
-        return self._open(name).read_all()
+        try:
+            table = pa.ipc.open_file(pa.BufferReader(self._bytes(name))).read_all()
+            table.validate(full=True)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self.unusable(f"{name} cannot be used: {error}") from error
+        return table
 
     def _require_schema(self, name: str, found: pa.Schema, expected: pa.Schema) -> None:
         if not found.equals(expected):
@@ -238,10 +291,6 @@ def _by_row(sketch: Any, first: int, count: int, kind: Any) -> Any:
     for place in range(count):
         found[:, place] = _numbers(sketch.column(first + place))
     return found
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
-from neardup.io.readers.manifest import Written
+from neardup.io.readers.manifest import Digest, Size
 from neardup.tables import Int64s, UInt32s, UInt64s
 
 FORMAT = 1
 """Version of the layout of the folder."""
 MANIFEST = "fingerprints.json"
 ROWS, SKETCHES, CHUNKS, COLUMNS = "rows.arrow", "sketches.arrow", "chunks.arrow", "columns.arrow"
-PLACES, PROBLEMS = "places.arrow", "problems.jsonl"
-FILES = (ROWS, SKETCHES, CHUNKS, COLUMNS, PLACES, PROBLEMS)
+PLACES, PROBLEMS, BANDS = "places.arrow", "problems.jsonl", "bands.arrow"
+FILES = (ROWS, SKETCHES, CHUNKS, COLUMNS, PLACES, PROBLEMS, BANDS)
 """The files of a folder beside its manifest."""
 
 ROW_SCHEMA = pa.schema(
@@ -84,9 +84,21 @@ class SavedCounts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     problems: int
 
 
+class SavedFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A file: its size, the SHA-256 of its content, and the digest of a sample (``io.readers.digests``).
+
+    A file that is only looked up in, and may be larger than memory, is recognised by its sample.
+    """
+
+    bytes: Size
+    sha256: Digest
+    sample: str
+
+
 class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The manifest: settings and versions, the part of the input, the files with their digests.
 
+    ``bands`` are the slots of each band whose keys are stored in order.
     ``key`` names the key under which documents were compared; ``seal`` is a keyed digest of all the rest.
     """
 
@@ -98,7 +110,8 @@ class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     settings: dict[str, Any]
     input: SavedInput
     counts: SavedCounts
-    files: dict[str, Written]
+    bands: tuple[int, ...]
+    files: dict[str, SavedFile]
     seal: str = ""
 
 
@@ -125,6 +138,31 @@ class SavedChunk:
     ids: pa.Array | None
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
+
+
+BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])
+"""A batch is a band: the keys of all rows with text in it, ascending, and their rows in the part. A last batch
+holds the first words of the seals, by which exact copies are looked up."""
+
+
+def only_rows(chunk: SavedChunk, places: Int64s) -> SavedChunk:
+    """Return a chunk with the rows at some places (ascending) only, and without its problems."""
+    taken, at = pa.array(places), {place: k for k, place in enumerate(places.tolist())}
+    within, across = (hashes[places] if len(hashes) else hashes for hashes in chunk.related)
+    return replace(
+        chunk,
+        row_numbers=chunk.row_numbers[places],
+        problems=(),
+        attachments={at[place]: found for place, found in chunk.attachments.items() if place in at},
+        units=chunk.units[places],
+        bytes=chunk.bytes[places],
+        keys=chunk.keys[places],
+        signatures=chunk.signatures[places],
+        simhashes=chunk.simhashes[places],
+        ids=None if chunk.ids is None else chunk.ids.take(taken),
+        extra={name: values.take(taken) for name, values in chunk.extra.items()},
+        related=(within, across),
+    )
 
 
 def row_schema(related: tuple[bool, bool]) -> pa.Schema:

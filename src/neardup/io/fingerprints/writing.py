@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,8 @@ from neardup.errors import OutputError
 from neardup.io.attachments import ATTACHMENTS, column_of
 from neardup.io.fingerprints.keys import name_of, seal_of
 from neardup.io.fingerprints.records import (
+    BAND_SCHEMA,
+    BANDS,
     CHUNK_SCHEMA,
     CHUNKS,
     COLUMNS,
@@ -29,18 +32,20 @@ from neardup.io.fingerprints.records import (
     SKETCHES,
     SavedChunk,
     SavedCounts,
+    SavedFile,
     SavedInput,
     SavedManifest,
     row_schema,
     sketch_schema,
 )
+from neardup.io.fingerprints.scanning import one_array, read_seals, read_slots
 from neardup.io.readers import join_ids
-from neardup.io.readers.manifest import Written
+from neardup.io.readers.digests import digest_of_file
 from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.output import Output
 from neardup.io.writers.place import flush
 from neardup.settings import Settings
-from neardup.tables import FORMAT_VERSION
+from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s
 from neardup.text.unicode_data import UNICODE_VERSION
 
 
@@ -71,6 +76,8 @@ class FingerprintFolder(Output):
         self._extra: dict[str, list[pa.Array]] = {}
         self._attachments: list[pa.Array] = []
         self._problems: list[bytes] = []
+        self._sealed: dict[str, SavedFile] = {}
+        self._bands: tuple[int, ...] = ()
         self._written: SavedManifest | None = None
 
     def begin(self) -> None:
@@ -119,6 +126,31 @@ class FingerprintFolder(Output):
         self._attachments.append(column_of(list(carried)))
         self._problems += [msgspec.json.encode((number, problem)) for problem in chunk.problems]
 
+    def slots(self, first: int, count: int) -> Iterator[UInt32s]:
+        """Yield some slots of all signatures, chunk by chunk (uint32[rows, count]), after the last ``add``."""
+        self._close()
+        return read_slots(self.place.new / SKETCHES, first, count)
+
+    def seals(self) -> Iterator[tuple[Int64s, UInt64s]]:
+        """Yield (units, first words of the seals) of all rows, chunk by chunk, after the last ``add``."""
+        self._close()
+        return read_seals(self.place.new / ROWS)
+
+    def write_sorted(self, bands: tuple[int, ...], found: Iterable[tuple[UInt64s, UInt32s]]) -> None:
+        """Write the sorted keys of each of the ``bands``, and of the seals: (keys, rows) of each."""
+        try:
+            growing, self._bands = _Growing(self.place.new / BANDS, BAND_SCHEMA), bands
+            for keys, rows in found:
+                growing.write([pa.array(keys), pa.array(rows)])
+            self._sealed[BANDS] = growing.close()
+        except OSError as error:
+            raise self.failed(error) from error
+
+    def _close(self) -> None:
+        for name, growing in ((ROWS, self._rows), (SKETCHES, self._sketches)):
+            if name not in self._sealed:
+                self._sealed[name] = growing.close()
+
     def finish(self, part: SavedInput, places: pa.Table) -> SavedManifest:
         """Write the rest and the manifest; the folder gets its name when the context ends."""
         try:
@@ -127,18 +159,21 @@ class FingerprintFolder(Output):
             raise self.failed(error) from error
 
     def _finish(self, part: SavedInput, places: pa.Table) -> SavedManifest:
-        files = {ROWS: self._rows.close(), SKETCHES: self._sketches.close()}
+        self._close()
+        if BANDS not in self._sealed:
+            self.write_sorted((), ())
+        files = self._sealed
         columns = {f"extra:{name}": join_ids(arrays) for name, arrays in self._extra.items()}
         if self._ids:
             columns["id"] = join_ids(self._ids)
         if any(len(found) - found.null_count for found in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
         files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, CHUNK_SCHEMA))
-        files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns))
+        files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns), self._chunks["rows"])
         files[PLACES] = _write(self.place.new / PLACES, places)
         lines = b"".join(line + b"\n" for line in self._problems)
         (self.place.new / PROBLEMS).write_bytes(lines)
-        files[PROBLEMS] = Written(len(lines), sha256=hashlib.sha256(lines).hexdigest())
+        files[PROBLEMS] = _described(self.place.new / PROBLEMS)
         counts = SavedCounts(len(self._chunks["index"]), sum(self._chunks["rows"]), len(self._problems))
         manifest = SavedManifest(
             neardup=version("neardup"),
@@ -149,6 +184,7 @@ class FingerprintFolder(Output):
             settings=self._settings.as_dict(),
             input=part,
             counts=counts,
+            bands=self._bands,
             files={name: files[name] for name in FILES},
         )
         self._written = sealed_manifest(manifest, self._secret)
@@ -190,7 +226,7 @@ class _Growing:
     def write(self, columns: list[pa.Array]) -> None:
         self._writer.write_batch(pa.record_batch(columns, schema=self.schema))
 
-    def close(self) -> Written:
+    def close(self) -> SavedFile:
         self._writer.close()
         self._file.close()
         return _described(self._path)
@@ -207,15 +243,24 @@ def sealed_manifest(manifest: SavedManifest, secret: bytes) -> SavedManifest:
     return msgspec.structs.replace(without, seal=seal_of(msgspec.json.encode(without, order="sorted"), secret))
 
 
-def _write(path: Path, table: pa.Table) -> Written:
+def _write(path: Path, table: pa.Table, batches: Sequence[int] = ()) -> SavedFile:
+    """Write a table; with ``batches``, in batches of these numbers of rows."""
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
+        if not batches:
+            writer.write_table(table)
+        first = 0
+        for rows in batches if table.num_columns else ():
+            writer.write_batch(
+                pa.record_batch([one_array(c) for c in table.slice(first, rows).columns], table.schema)
+            )
+            first += rows
     return _described(path)
 
 
-def _described(path: Path) -> Written:
+def _described(path: Path) -> SavedFile:
     with open(path, "rb") as file:
-        return Written(path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+        whole = hashlib.file_digest(file, "sha256").hexdigest()
+    return SavedFile(path.stat().st_size, whole, digest_of_file(str(path)).hex())
 
 
 def _require_own(folder: Path, name: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,13 @@ class NativeTable:
     row_numbers: RowNumbers
     table: pa.Table
     problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class NativeWithoutText(NativeTable):
+    """The good rows of a Parquet chunk of the file ``position``, with all columns but the text."""
+
+    position: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +193,18 @@ class Documents(Protocol):
         """Open a file (or folder) ``kept`` in ``folder`` for native rows, in the format of the input.
 
         ``extra`` is the schema of the columns added to every row, or None. At most ``threads`` threads encode.
+        """
+
+
+@runtime_checkable
+class SomeTexts(Protocol):
+    """An input that can read the texts of some rows without decoding whole chunks."""
+
+    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+        """Yield, for some rows, how many texts follow, and a function that reads these in any thread.
+
+        ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
+        order. None: these files must be read in chunks.
         """
 
 

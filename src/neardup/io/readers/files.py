@@ -5,9 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.base import Chunk, Column, FailedChunk, Format, NativeRows, Problem, failure_text
+from neardup.io.readers.base import (
+    Chunk,
+    Column,
+    FailedChunk,
+    Format,
+    NativeRows,
+    Problem,
+    failure_text,
+)
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source, Stamp, require_same
 
@@ -45,6 +54,10 @@ class FileDocuments(ABC):
 
     def require(self, text: str, id: str | None) -> None:  # noqa: B027 - only JSONL has a choice here
         """Accept any row: columns of this format have types."""
+
+    def file_of(self, chunk: int) -> int:
+        """Return the position of the file of a chunk, after a pass over all files."""
+        return int(np.searchsorted(np.cumsum([count or 0 for count in self._counts]), chunk, side="right"))
 
     def stretches(self, position: int) -> list[tuple[int, int]]:
         """Return places in a file to start reading from: (row number, offset in bytes), ascending."""

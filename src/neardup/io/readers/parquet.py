@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,29 @@ from neardup.io.readers.base import (
     Chunk,
     Format,
     NativeRows,
+    NativeWithoutText,
     Problem,
     ReadRows,
+    RowNumbers,
     Sink,
     failure_text,
     no_rows,
 )
 from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.parquet_copied import CopiedText
 from neardup.io.readers.parquet_footer import FooterGroup, read_footer
-from neardup.io.readers.parquet_plan import RowGroups, exact_slices, plan, plan_group
+from neardup.io.readers.parquet_plan import (
+    BIG_GROUP_BYTES,
+    RowGroups,
+    exact_slices,
+    plan,
+    plan_group,
+    without_columns,
+)
+from neardup.io.readers.parquet_runs import paged
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
+from neardup.io.writers.kept_pages import PagesSink
 from neardup.io.writers.kept_parquet import ParquetSink, extended, layout_of
 
 
@@ -52,6 +64,65 @@ class ParquetDocuments(TableDocuments):
         more = [*(extra.names if extra is not None else ()), *self.partition_names]
         layout = layout_of(self.footers[min(self.footers)], more)
         return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), layout, threads)
+
+    def copying_sink(self, folder: Path, extra: Any, threads: int) -> PagesSink | None:
+        """Open ``kept.parquet`` so that pages of text whose rows all stay are copied; None if they cannot be."""
+        text = self._copied_text
+        if text is None:
+            return None
+        more = [*(extra.names if extra is not None else ()), *self.partition_names]
+        layout = layout_of(self.footers[min(self.footers)], more)
+        return PagesSink(folder / "kept.parquet", extended(self.schema, extra), layout, threads, text)
+
+    def natives_without_text(
+        self, text: CopiedText, wanted: Collection[int]
+    ) -> Iterator[tuple[int, Callable[[], NativeRows]]]:
+        """Yield the index of each wanted chunk, and a function that reads its native rows without the text."""
+        names = [name for name in text.others.names if name not in self.partition_names]
+        for chunk in self.chunks(wanted, names):
+            yield chunk.index, partial(_without_text, text, chunk, names)
+
+    @cached_property
+    def _copied_text(self) -> CopiedText | None:
+        """The text as pages, if they can be copied in all files and most of them are plain."""
+        name, pages = self.text, {}
+        stored_others = len(self.schema) - len(self.partition_names) - 1
+        if name is None or (self._unified and name in self._unified.mixed):
+            return None
+        if self.partition_names and not stored_others:  # the partition would have no rows to be repeated for
+            return None
+        for position in self.footers:
+            found = paged(self.sources[position], self.footers[position], self.metadata[position], name)
+            if found is None or not self._is_modest(position):
+                return None
+            pages[position] = found
+        text = CopiedText(self, name, pages)
+        return text if text.is_worthwhile else None
+
+    def _is_modest(self, position: int) -> bool:
+        """Whether the rows of a file need little more memory than the file states, as values may be repeated."""
+        decoded = [
+            (part, part.rows * self._chunk_bytes // part.batch_rows)
+            for part in self._plan(position)
+            if part.batch_rows
+        ]
+        stated = [self.footers[position][group].unpacked for part, _ in decoded for group in part.groups]
+        refused = any(part.refused for part in self._plan(position))
+        return not refused and sum(size for _, size in decoded) <= sum(stated) + BIG_GROUP_BYTES
+
+    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+        """See ``SomeTexts``: only the pages with these rows are decoded."""
+        text = self._copied_text
+        return None if text is None else self._some_texts(text, wanted)
+
+    def _some_texts(
+        self, text: CopiedText, wanted: Mapping[int, RowNumbers]
+    ) -> Iterator[tuple[int, Callable[[], Any]]]:
+        of_files: dict[int, list[RowNumbers]] = {}
+        for chunk in sorted(wanted):
+            of_files.setdefault(self.file_of(chunk), []).append(wanted[chunk])
+        for position, numbers in of_files.items():
+            yield from text.texts(position, np.concatenate(numbers))
 
     def _read_footer(self, position: int) -> Any:
         with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:
@@ -136,8 +207,14 @@ class ParquetDocuments(TableDocuments):
         try:
             with self.open(position) as file:
                 names = self.in_file(columns)
-                batches = file.iter_batches(part.batch_rows, part.groups, names, use_threads=False)
-                for index, table in zip(indexes, exact_slices(batches, part.batch_rows), strict=False):
+                tables = (
+                    without_columns(part.rows, part.batch_rows)
+                    if names == []
+                    else exact_slices(
+                        file.iter_batches(part.batch_rows, part.groups, names, use_threads=False), part.batch_rows
+                    )
+                )
+                for index, table in zip(indexes, tables, strict=False):
                     yield TableChunk(index, self, position, row, table) if want(index) else None
                     row += table.num_rows
                     if index == last:
@@ -193,16 +270,17 @@ class _GroupsChunk:
         return self.part.first_row
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        table, row_numbers, problems = self._decode(self.owner.in_file(columns))
+        table, row_numbers, problems = self.decode(self.owner.in_file(columns))
         rows = self.owner.rows(self.position, table, row_numbers, columns)
         return replace(rows, problems=(*problems, *rows.problems))
 
     def read_native(self) -> NativeRows:
-        table, row_numbers, problems = self._decode(None)
+        table, row_numbers, problems = self.decode(None)
         native = self.owner.native(self.position, table, row_numbers)
         return replace(native, problems=(*problems, *native.problems))
 
-    def _decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
+    def decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
+        """Return the rows that can be decoded, their numbers in the file, and the problems of the others."""
         part = self.part
         self.owner.require_unchanged(self.position)
         try:
@@ -232,6 +310,15 @@ class _GroupsChunk:
     def _empty(self, columns: list[str] | None) -> Any:
         empty = self.owner.empty(self.position)
         return empty if columns is None else empty.select(columns)
+
+
+def _without_text(text: CopiedText, chunk: Chunk, names: list[str]) -> NativeRows:
+    """Read the native rows of a chunk without the text."""
+    if isinstance(chunk, _GroupsChunk):
+        return text.native(chunk.position, *chunk.decode(names))
+    if isinstance(chunk, TableChunk):
+        return text.native(chunk.position, chunk.table, chunk.row_numbers(), ())
+    return NativeWithoutText(no_rows(), text.others.empty_table())
 
 
 def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:

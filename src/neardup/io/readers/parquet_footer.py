@@ -18,11 +18,15 @@ _MOST_FOOTER_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column of a row group: its place, its stored and unpacked sizes, and its encodings."""
+    """A column of a row group: its place, its stored and unpacked sizes, and its encodings.
+
+    ``nulls`` is the number of its nulls, ``least`` and ``greatest`` bound its values, if the file states them.
+    """
 
     path: str
     is_bytes: bool
     codec: str
+    codec_number: int
     encodings: frozenset[int]
     values: int
     unpacked: int
@@ -30,6 +34,9 @@ class StoredColumn:
     start: int
     has_dictionary: bool
     has_statistics: bool
+    nulls: int | None
+    least: bytes | None
+    greatest: bytes | None
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,14 @@ def _column(fields: Fields) -> StoredColumn:
     codec = number_of(said, 4)
     if codec >= len(CODECS):
         raise pa.ArrowInvalid(f"the footer is damaged: compression {codec} is unknown")
+    statistics = said.get(12)
+    known = statistics if isinstance(statistics, dict) else {}
     starts = [number_of(said, key) for key in (9, 11) if key in said]
     return StoredColumn(
         path=b".".join(part for part in list_of(said, 3) if isinstance(part, bytes)).decode(),
         is_bytes=number_of(said, 1) == _BYTE_ARRAY,
         codec=CODECS[codec],
+        codec_number=codec,
         encodings=frozenset(code for code in list_of(said, 2) if isinstance(code, int)),
         values=number_of(said, 5),
         unpacked=number_of(said, 6),
@@ -91,4 +101,12 @@ def _column(fields: Fields) -> StoredColumn:
         start=min((start for start in starts if start), default=0),
         has_dictionary=11 in said,
         has_statistics=12 in said,
+        nulls=known[3] if isinstance(known.get(3), int) else None,
+        least=_bytes_of(known, 6),
+        greatest=_bytes_of(known, 5),
     )
+
+
+def _bytes_of(fields: Fields, key: int) -> bytes | None:
+    value = fields.get(key)
+    return value if isinstance(value, bytes) else None

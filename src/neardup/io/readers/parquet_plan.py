@@ -220,3 +220,9 @@ def exact_slices(batches: Iterable[Any], rows: int) -> Iterator[Any]:
             held, count = table.slice(rows).to_batches(), count - rows
     if count:
         yield pa.Table.from_batches(held)
+
+
+def without_columns(rows: int, batch_rows: int) -> Iterator[Any]:
+    """Yield tables of as many rows as ``exact_slices`` yields, without a column of the file."""
+    for first in range(0, rows, batch_rows):
+        yield pa.table({"": pa.nulls(min(batch_rows, rows - first))})

@@ -102,8 +102,8 @@ class TableDocuments(FileDocuments):
 
     def in_file(self, columns: Sequence[str] | None) -> list[str] | None:
         """Return the columns to decode to obtain these; None: all."""
-        if columns is None:
-            return None
+        if columns is None or not columns:
+            return None if columns is None else []
         stored = [name for name in dict.fromkeys(columns) if name in self._stored.names]
         return stored or self._stored.names[:1]
 
@@ -129,15 +129,18 @@ class TableDocuments(FileDocuments):
 
     def native(self, position: int, table: Any, numbers: RowNumbers) -> NativeTable:
         """Return decoded rows in the common column order and types, without rows that are too long."""
+        whole, numbers, problems = self.without_long(position, self.common(position, table, self.schema), numbers)
+        return NativeTable(numbers, whole, problems)
+
+    def common(self, position: int, table: Any, schema: Any) -> Any:
+        """Return decoded rows with the columns of a ``schema``, which are some of the common ones."""
         columns = [
             cast(table.column(field.name), field.type)
             if field.name in self._stored.names
             else constant(self.sources[position], field, table.num_rows)
-            for field in self.schema
+            for field in schema
         ]
-        whole = _table(columns, self.schema)
-        whole, numbers, problems = self.without_long(position, whole, numbers)
-        return NativeTable(numbers, whole, problems)
+        return _table(columns, schema)
 
     def without_long(
         self, position: int, table: Any, numbers: RowNumbers
@@ -176,13 +179,14 @@ class TableChunk:
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns."""
-        return self.owner.rows(self.position, self.table, self._row_numbers(), columns)
+        return self.owner.rows(self.position, self.table, self.row_numbers(), columns)
 
     def read_native(self) -> NativeRows:
         """Return the rows with all their columns."""
-        return self.owner.native(self.position, self.table, self._row_numbers())
+        return self.owner.native(self.position, self.table, self.row_numbers())
 
-    def _row_numbers(self) -> Any:
+    def row_numbers(self) -> RowNumbers:
+        """Return the number of each row in the file."""
         return np.arange(self.first_row, self.first_row + self.table.num_rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ import pyarrow as pa
 from neardup.errors import OutputError
 from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable, Sink
 from neardup.io.writers.background import Background
+from neardup.io.writers.kept_pages import PagesSink
 from neardup.io.writers.outputs import OutputFolder
 from neardup.runtime import is_memory_failure, worker_count
 
@@ -25,9 +26,10 @@ class KeptWriter:
     Also a context manager: on an exception it stops its thread and writes no more.
     """
 
-    def __init__(self, sink: Sink, bytes_in: int) -> None:
+    def __init__(self, sink: Sink, documents: Documents) -> None:
         self._sink = sink
-        self._bytes_in = bytes_in
+        self._documents = documents
+        self._bytes_in = documents.size_bytes or 0
         self._open = True
         self._thread: Background[Any] = Background(sink.write)
 
@@ -35,6 +37,12 @@ class KeptWriter:
     def path(self) -> Path:
         """The file or folder that is written."""
         return self._sink.path
+
+    def natives(self, wanted: Collection[int]) -> Iterator[tuple[int, Callable[[], NativeRows]]]:
+        """Yield the index of each wanted chunk, and a function that reads the rows that ``write`` expects."""
+        if isinstance(self._sink, PagesSink):
+            return self._sink.text.natives(wanted)
+        return ((chunk.index, chunk.read_native) for chunk in self._documents.chunks(wanted, None))
 
     def write(self, native: NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None) -> None:
         """Write the rows of a chunk for which ``keep`` is true, with their rows of ``extra`` as columns.
@@ -76,17 +84,27 @@ class KeptWriter:
                 self._sink.close()
 
 
-def open_kept(folder: OutputFolder, documents: Documents, extra: Any = None, threads: int = 0) -> KeptWriter:
+def open_kept(
+    folder: OutputFolder, documents: Documents, extra: Any = None, threads: int = 0, *, judged: bool = False
+) -> KeptWriter:
     """Return the writer of the kept documents.
 
     ``extra`` is the schema of the columns added to every row. ``threads`` threads encode (0: one per core).
+    ``judged``: the text of every row has been read, and no file has changed since, so that the text need not be
+    decoded again to be written; the rows come from ``natives``.
     """
     if extra is not None:
         check_extra(documents, extra.names)
     try:
-        return KeptWriter(documents.sink(folder.path(), extra, worker_count(threads)), documents.size_bytes or 0)
+        return KeptWriter(_sink(folder.path(), documents, extra, worker_count(threads), judged), documents)
     except (OSError, pa.ArrowException) as error:
         raise _failed(folder.target / "kept", error) from error
+
+
+def _sink(path: Path, documents: Documents, extra: Any, threads: int, judged: bool) -> Sink:
+    copying = getattr(documents, "copying_sink", None) if judged else None
+    sink: Sink | None = copying(path, extra, threads) if copying else None
+    return documents.sink(path, extra, threads) if sink is None else sink
 
 
 def check_extra(documents: Documents, extra: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGro
 from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
-_GROUP_BYTES = 64 << 20
+GROUP_BYTES = 64 << 20
 
 # Writers abandon a dictionary beyond a limit (1 MB of values in most of them) and continue with plain values. The
 # footer does not record this, but the size shows it: indices take at most 4 bytes a value, texts more.
@@ -75,7 +75,7 @@ class ParquetSink:
         self._held.append(item)
         self._held_rows += item.num_rows
         self._held_bytes += item.nbytes
-        if self._held_rows >= self._rows or self._held_bytes >= _GROUP_BYTES:
+        if self._held_rows >= self._rows or self._held_bytes >= GROUP_BYTES:
             self._write_groups()
 
     def close(self) -> None:

@@ -127,7 +127,7 @@ def _places(target: Path) -> list[Path]:
 
 def _clean_up(place: Path, target: Path) -> None:
     """Remove the folder of a killed run, and restore the output it had set aside. Raises OutputError."""
-    if not _is_private(place):
+    if not is_private(place):
         return
     try:
         lock = os.open(place / "lock", _OPEN)
@@ -147,7 +147,7 @@ def _clean_up(place: Path, target: Path) -> None:
     _remove(place, target, lock)
 
 
-def _is_private(place: Path) -> bool:
+def is_private(place: Path) -> bool:
     """Return whether only we can have put something there: we own the folder and nobody else may enter."""
     try:
         found = os.lstat(place)

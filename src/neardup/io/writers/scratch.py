@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from neardup.display import size
 from neardup.errors import OutputError
+from neardup.io.writers.journal import Journal
 from neardup.tables import UInt64s
 
 _BLOCK = 1 << 20
@@ -63,17 +64,27 @@ def _take_room(file: IO[bytes], size: int) -> None:
 _PLACE: ContextVar[Path | None] = ContextVar("_PLACE", default=None)
 
 
+_JOURNAL: ContextVar[Journal | None] = ContextVar("_JOURNAL", default=None)
+
+
 @contextmanager
-def working_in(folder: Path) -> Iterator[None]:
+def working_in(folder: Path, journal: Journal | None = None) -> Iterator[None]:
     """Make working files in ``folder`` within the block, instead of the system's folder for temporary files.
 
-    The file system of an output is usually the larger one, and never memory.
+    The file system of an output is usually the larger one, and never memory. Finished parts of runs within the
+    block are kept in the ``journal``.
     """
-    before = _PLACE.set(folder)
+    before = _PLACE.set(folder), _JOURNAL.set(journal)
     try:
         yield
     finally:
-        _PLACE.reset(before)
+        _PLACE.reset(before[0])
+        _JOURNAL.reset(before[1])
+
+
+def journal_here() -> Journal | None:
+    """The journal of the runs in this context."""
+    return _JOURNAL.get()
 
 
 class Scratch:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from neardup.io.readers.thrift import RawFields
 
-_INT32, _INT64, _LIST, _STRUCT = 5, 6, 9, 12
+_INT32, _INT64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 
 
 def struct_bytes(fields: RawFields) -> bytes:
@@ -48,6 +48,21 @@ def structs(values: Sequence[RawFields]) -> tuple[int, bytes]:
 def int32s(values: Sequence[int]) -> tuple[int, bytes]:
     """Return a field with a list of numbers of 32 bits."""
     return _LIST, _head(len(values), _INT32) + b"".join(map(_zigzag, values))
+
+
+def binary(value: bytes) -> tuple[int, bytes]:
+    """Return a field with bytes."""
+    return _BINARY, _varint(len(value)) + value
+
+
+def binaries(values: Sequence[bytes]) -> tuple[int, bytes]:
+    """Return a field with a list of bytes."""
+    return _LIST, _head(len(values), _BINARY) + b"".join(binary(value)[1] for value in values)
+
+
+def truth(value: bool) -> tuple[int, bytes]:
+    """Return a field that is true or false."""
+    return (1 if value else 2), b""
 
 
 def _head(count: int, kind: int) -> bytes:

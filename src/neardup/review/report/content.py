@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from neardup.display import Line, counted, number, percent, printable, similarity, size
 from neardup.measures import LITERAL, MEASURES
+from neardup.review.desk.index import ResultIndex
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import share
 from neardup.review.report import lists
@@ -52,7 +53,7 @@ class ReportContent:
         self._found = found
         self._reading = TextReading(found)
         self._groups = group_figures(found)
-        self._pairs = pair_figures(found, self._groups)
+        self._pairs = pair_figures(ResultIndex(found))
         self.groups = GroupLists(found, self._groups, self._pairs, self._reading, groups)
         self.links = PairLists(found, self._groups, self._pairs, self._reading)
         self.below = Some(

@@ -80,7 +80,7 @@ def _lost_bytes(found: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
     """Return the bytes lost with each member, 0 for all but the first of exact copies, and where it is unknown."""
     groups, ranks = found.groups, found.ranks
     removed = ~groups["kept"].to_numpy(zero_copy_only=False).astype(bool)
-    if "id" not in ranks.column_names or "lost_shingles" not in groups.column_names:
+    if "lost_shingles" not in groups.column_names:
         return np.zeros(len(of_row), np.int64), removed
     new = ranks.filter(pc.invert(ranks["reference"]))
     at = _filled(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from neardup.run.looking import similarities
+from neardup.comparison.kinds.names import KINDS
+from neardup.review.desk.pairs import Kinds
+from neardup.run.kinds import KIND
 from neardup.tables import Bools, Floats, Int64s
 
 if TYPE_CHECKING:
-    from neardup.review.report.groups import GroupFigures
-    from neardup.run.records import ResultRecord
+    from neardup.review.desk.index import ResultIndex
 
 BARS = 40
 """Largest number of bars of a histogram."""
@@ -25,12 +25,16 @@ _STEPS = (100, 50, 40, 20, 10)
 
 @dataclass(frozen=True, eq=False)
 class PairFigures:
-    """The stored pairs: ``value`` is their similarity, ``a`` and ``b`` the groups of their ends (-1: none)."""
+    """The stored pairs: ``value`` is their similarity, ``a`` and ``b`` the groups of their ends (-1: none).
+
+    ``kinds`` are numbers in ``KINDS``.
+    """
 
     table: pa.Table
     value: Floats
     a: Int64s
     b: Int64s
+    kinds: Kinds
 
     @cached_property
     def between(self) -> Bools:
@@ -49,22 +53,19 @@ class PairFigures:
 
     def kinds_inside(self, group: int) -> dict[str, int]:
         """Return the kinds of difference of the pairs inside a group, the most frequent first."""
-        if "kind" not in self.table.column_names:
+        if KIND not in self.table.column_names:
             return {}
-        inside = np.flatnonzero((self.a == group) & (self.b == group))
-        counts = pc.value_counts(self.table["kind"].take(pa.array(inside))).to_pylist()
-        in_order = sorted(counts, key=lambda count: (-count["counts"], str(count["values"])))
-        return {str(count["values"] or "not determined"): count["counts"] for count in in_order}
+        numbers, counts = np.unique(self.kinds[(self.a == group) & (self.b == group)], return_counts=True)
+        named = [(KINDS[number] if number >= 0 else "not determined") for number in numbers.tolist()]
+        in_order = sorted(zip(named, counts.tolist(), strict=True), key=lambda one: (-one[1], one[0]))
+        return dict(in_order)
 
 
-def pair_figures(found: ResultRecord, groups: GroupFigures) -> PairFigures:
+def pair_figures(index: ResultIndex) -> PairFigures:
     """Count the stored pairs of a result."""
-    ids, of_row = found.groups["id"].combine_chunks(), groups.of_row
-    ends = []
-    for name in ("id_a", "id_b"):
-        rows = pc.fill_null(pc.index_in(found.pairs[name], value_set=ids), -1).to_numpy().astype(np.int64)
-        ends.append(np.where(rows < 0, -1, of_row[rows]) if len(of_row) else rows)
-    return PairFigures(found.pairs, similarities(found, found.pairs), *ends)
+    pairs = index.pairs
+    a, b = (index.group_of[end] for end in pairs.ends)
+    return PairFigures(index.found.pairs, pairs.similarity, a, b, pairs.kinds)
 
 
 def bars(values: Floats, threshold: float) -> tuple[tuple[float, ...], tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.keys import key_file, read_secret
 from neardup.io.fingerprints.reading import SavedFingerprints, is_fingerprints, read_fingerprints
+from neardup.io.writers import common_access
 from neardup.run.asked_columns import asked_columns
 from neardup.run.find import Outcome, run
+from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
 from neardup.settings import FIELDS, Settings
 
@@ -45,17 +48,28 @@ def open_parts(
     return FingerprintedDocuments(parts, secret, inputs), parts[0].settings
 
 
-def all_fingerprints(names: Sequence[str | Path]) -> bool:
-    """Return whether the names are folders of fingerprints. Raises InputError if only some of them are."""
-    found = [is_fingerprints(Path(name)) for name in names]
+def parts_in(names: Sequence[str | Path]) -> list[Path]:
+    """Return the folders of fingerprints that the names refer to: themselves, or folders that hold parts.
+
+    Empty if the names refer to documents. Raises InputError if only some of them are fingerprints.
+    """
+    found = [parts_at(Path(name)) for name in names]
     if any(found) and not all(found):
-        other = names[found.index(False)]
+        other = names[found.index([])]
         raise InputError(
-            f"{other} is not a folder of fingerprints, and {names[found.index(True)]} is one",
+            f"{other} is not a folder of fingerprints, and others of the given names are",
             "Folders of fingerprints only, or documents only",
             "Fingerprint the documents first, or name documents only",
         )
-    return any(found)
+    return [folder for folders in found for folder in folders]
+
+
+def parts_at(path: Path) -> list[Path]:
+    """Return a folder of fingerprints itself, or the parts in a folder, by name; empty for anything else."""
+    if is_fingerprints(path) or not path.is_dir():
+        return [path] if is_fingerprints(path) else []
+    below = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    return below if any(map(is_fingerprints, below)) else []
 
 
 def with_settings(shared: Settings, asked: Mapping[str, Any]) -> Settings:
@@ -75,6 +89,27 @@ def with_settings(shared: Settings, asked: Mapping[str, Any]) -> Settings:
 
 
 def merge(
+    parts: Sequence[str | Path],
+    *,
+    key: str | Path | None = None,
+    inputs: Sequence[str | Path] = (),
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Found:
+    """Group the documents of fingerprinted parts, as one run over all of them in this order would.
+
+    ``parts`` are folders that :func:`fingerprint_part` has written, or folders that hold such folders. ``key`` is
+    the key file; by default one beside the first part. ``inputs`` are files and folders that hold the texts, if
+    they have moved. ``settings`` replace those of the parts, except those that fingerprints depend on. Raises
+    InputError, FormatError and SettingError for parts that are missing, torn, changed or do not fit together.
+    """
+    folders = [part for name in parts for part in parts_at(Path(name)) or [Path(name)]]
+    documents, shared = open_parts(folders, key=None if key is None else Path(key), inputs=inputs)
+    found = merge_opened(documents, with_settings(shared, settings), progress).found
+    return replace(found, access=found.access & common_access(folders))
+
+
+def merge_opened(
     documents: FingerprintedDocuments,
     settings: Settings,
     progress: Progress | None = None,
@@ -113,7 +148,7 @@ def _differences(first: SavedFingerprints, part: SavedFingerprints) -> dict[str,
     compared |= {
         f"setting {name}": (first.settings.as_dict()[name], part.settings.as_dict()[name])
         for name in FIELDS
-        if FIELDS[name].record != "work"
+        if FIELDS[name].record != "work" and name != "memory"
     }
     return {name: pair for name, pair in compared.items() if pair[0] != pair[1]}
 

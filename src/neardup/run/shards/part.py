@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from neardup.errors import SettingError
 from neardup.io.fingerprints.keys import key_file, read_secret, shared_secret
 from neardup.io.fingerprints.records import SavedChunk, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.writing import FingerprintFolder
+from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.places import places_of
 from neardup.io.readers.sources import Source
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
-from neardup.join.first_pass import ReadChunk, read_chunks
+from neardup.join.first_pass import read_chunks
+from neardup.join.read_chunk import ReadChunk
 from neardup.kernels.text.keyed import Key
+from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
+from neardup.run.shards.sorting import write_sorted_bands
 from neardup.runtime import Progress, Silent
 from neardup.settings import Settings
 from neardup.sketch.documents import simhash_words
@@ -28,12 +34,38 @@ from neardup.text.sealing import sealed
 
 @dataclass(frozen=True)
 class Fingerprinted:
-    """A part whose fingerprints were saved: its folder, and the numbers of its documents."""
+    """A part whose fingerprints were saved: its folder, the numbers of its rows, and remarks of its reader."""
 
     folder: Path
     documents: int
     rejected: int
     notes: tuple[str, ...]
+
+
+def fingerprint_part(
+    inputs: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    key: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Fingerprinted:
+    """Fingerprint files, one part of the documents of a run, into the folder ``out`` for :func:`merge`.
+
+    ``text`` and ``id`` name columns. ``key`` is the key file that all parts share; by default one beside the
+    folder, which the first part makes. ``settings`` are those of :data:`neardup.settings.FIELDS`. Raises
+    InputError, OutputError and SettingError.
+    """
+    chosen = Settings.of(**settings)
+    names = [inputs] if isinstance(inputs, str | Path) else list(inputs)
+    documents = open_files(names, reading=chosen.reading)
+    columns, file = choose_columns(documents, text, id), None if key is None else Path(key)
+    return save_fingerprints(
+        documents, columns, chosen, Path(out), key=file, overwrite=overwrite, progress=progress
+    )
 
 
 def save_fingerprints(
@@ -62,16 +94,15 @@ def save_fingerprints(
         made.restrict(access_of(documents))
         with (progress or Silent()).stage("fingerprint", documents.size_bytes, "bytes") as advance:
             for read in read_chunks(corpus, slots):
-                made.add(_saved(read, corpus.key))
+                made.add(saved_form(read, corpus.key))
                 documents_read, rejected = documents_read + len(read.units), rejected + len(read.problems)
                 advance(read.bytes_read)
-        made.finish(
-            _input(documents, columns, settings), places_of(documents, columns.text, columns.id, reference=False)
-        )
+        complete(made, documents, columns, settings)
     return Fingerprinted(folder, documents_read, rejected, columns.notes)
 
 
-def _saved(read: ReadChunk, key: Key) -> SavedChunk:
+def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
+    """Return the fingerprints of a chunk as they are saved: with seals in place of stream keys."""
     return SavedChunk(
         index=read.index,
         source=read.source,
@@ -91,8 +122,27 @@ def _saved(read: ReadChunk, key: Key) -> SavedChunk:
     )
 
 
-def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
+def complete(made: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:
+    """Sort the keys of all added chunks, and write the rest of the folder."""
+    if not simhash_words(settings):
+        asked = settings.search
+        write_sorted_bands(made, plan(asked.threshold, asked.recall, settings.sketch.slots))
+    made.finish(
+        _input(documents, columns, settings), places_of(documents, columns.text, columns.id, reference=False)
+    )
+
+
+def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
+    """Return the files of documents, with their names beside other parts."""
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
+    name = documents.names[0] if documents.format == "text" else ""
+    return tuple(
+        SavedSource(file.name, _full(file, documents, name), file.path, file.size, file.partition)
+        for file in sources
+    )
+
+
+def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
     used = {columns.text, columns.id, *asked_columns(settings)}
     name = documents.names[0] if documents.format == "text" else ""
     found = documents.findings
@@ -105,10 +155,7 @@ def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedIn
         id=columns.id,
         id_guessed=columns.id_guessed,
         size_bytes=documents.size_bytes,
-        sources=tuple(
-            SavedSource(file.name, _full(file, documents, name), file.path, file.size, file.partition)
-            for file in sources
-        ),
+        sources=saved_sources(documents),
         notes=columns.notes,
         aside=tuple((item.name, item.why) for item in found.aside),
         encodings={

@@ -1,0 +1,88 @@
+"""``neardup dedup --engine spark``: the same command on a cluster."""
+
+from __future__ import annotations
+
+import json as notation
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from neardup.cli.messages import DONE, REJECTED
+from neardup.cli.option import options_of
+from neardup.cli.options.on_files import DedupOptions
+from neardup.errors import InputError, OutputError, SettingError
+from neardup.settings import FIELDS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FOLLOWED = {"inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS}
+
+
+def dedup_on_spark(options: DedupOptions) -> int:
+    """Run ``neardup dedup`` on a cluster, and print its counts."""
+    others = options.explicit - _FOLLOWED
+    refused = [option.spelling[-1] for option in options_of(DedupOptions) if option.name in others]
+    if refused:
+        raise SettingError(
+            f"{', '.join(refused)} cannot be given with --engine spark",
+            "Input, -o, --text, --id, --against, --json, --overwrite and settings",
+            "Leave it out, or run on one machine without --engine",
+        )
+    if options.out is None:
+        raise OutputError("No folder for the results was given", "", "Give -o DIR, on a file system of Spark")
+    if not options.inputs:
+        raise InputError("No input was given", "Files, folders or patterns of Parquet or JSONL")
+    settings = {name: getattr(options.settings, name) for name in FIELDS}
+    account = _run(_session(options.master), options, _url(str(options.out)), settings)
+    if options.json:
+        typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
+    else:
+        for name, number in account["counts"].items():
+            typer.echo(f"{name.replace('_', ' '):<14} {number:>15,}")
+        typer.echo(f"{'written':<14} {account['out']}: copies, groups, kept, pairs, run.json")
+    return REJECTED if account["counts"]["rejected"] else DONE
+
+
+def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[str, Any]) -> dict[str, Any]:
+    from neardup.spark.dedup import dedup_files
+    from neardup.spark.files import opened, remove, require_new, write
+
+    require_new(spark, out, options.overwrite)
+    given = opened(spark, options.inputs, options.text, options.id)
+    against = opened(spark, options.against, options.text, options.id) if options.against else None
+    work = f"{out}/_work"
+    try:
+        made = dedup_files(given, against, work, settings)
+        made.counts["rejected"] = given.rejected(made.counts["read"])
+        account = {**made.account(), "inputs": options.inputs, "out": out}
+        write(made, out, given, options.overwrite, account)
+        made.release()
+    finally:
+        remove(spark, work)
+    return account
+
+
+def _session(master: str | None) -> SparkSession:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise InputError(
+            "--engine spark needs PySpark, which is not installed", "", "pip install 'neardup[spark]'"
+        ) from None
+    # the setting of this name does not reach the executors; the variable does
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("neardup dedup").config("spark.ui.showConsoleProgress", "false")
+    if master:
+        builder = builder.master(master)
+    if cache := os.environ.get("NEARDUP_CACHE_DIR"):
+        builder = builder.config("spark.executorEnv.NEARDUP_CACHE_DIR", cache)
+    return builder.getOrCreate()
+
+
+def _url(out: str) -> str:
+    """The output as the user typed it: a path on this machine has lost one slash of s3a://."""
+    return re.sub(r"^([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", out)

@@ -1,0 +1,69 @@
+"""What a run will take, printed before it starts, and the truth beside it at the end."""
+
+from __future__ import annotations
+
+import json as notation
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from neardup import display
+from neardup.cli.messages import DONE, warn
+from neardup.cli.options.on_files import DedupOptions, GroupOptions
+from neardup.settings import Settings
+
+if TYPE_CHECKING:
+    from neardup.io.readers.base import Documents
+    from neardup.io.readers.columns import Chosen
+    from neardup.run.find import Outcome
+    from neardup.run.found import Found
+    from neardup.run.predict import Prediction
+
+Options = DedupOptions | GroupOptions
+Opened = tuple["Documents", "Chosen", "Documents | None"]
+"""The documents, their columns, and the reference set."""
+
+
+def opened(options: Options, settings: Settings) -> Opened:
+    """Open the inputs of a run."""
+    from neardup.io.readers import choose_columns, open_files
+
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text, options.id)
+    against = open_files(options.against, reading=settings.reading) if options.against else None
+    return documents, columns, against
+
+
+def only_predict(options: Options, settings: Settings) -> int:
+    """Print the prediction and stop."""
+    made = _prediction(opened(options, settings), options, settings)
+    typer.echo(notation.dumps(asdict(made), indent=2) if options.json else made.in_words)
+    return DONE
+
+
+def say_before(inputs: Opened, options: Options, settings: Settings) -> None:
+    """Print the prediction on standard error, for a run with a memory limit."""
+    if settings.search.limit is not None:
+        typer.echo(f"predicted: {_prediction(inputs, options, settings).in_words}", err=True)
+
+
+def say_after(found: Found, outcome: Outcome) -> None:
+    """Print the truth in the words of the prediction."""
+    scratch, seconds = outcome.run.rows.corpus.scratch, sum(found.run["seconds"].values())
+    if scratch is None:
+        return
+    memory, working = display.size(found.run["peak_memory_bytes"]), display.size(scratch.most)
+    documents = display.number(found.run["counts"]["read"])
+    said = f"{documents} documents, {memory} of memory, {working} of working files, {display.duration(seconds)}"
+    typer.echo(f"taken: {said}", err=True)
+
+
+def _prediction(inputs: Opened, options: Options, settings: Settings) -> Prediction:
+    from neardup.run.predict import predict
+
+    documents, columns, against = inputs
+    made = predict(documents, columns, settings, against, resume=options.resume)
+    if made.warning:
+        warn(made.warning)
+    return made

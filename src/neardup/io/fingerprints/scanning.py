@@ -1,0 +1,44 @@
+"""Some columns of a file of fingerprints, batch by batch: the others are not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.io.fingerprints.records import ROW_SCHEMA
+from neardup.tables import Int64s, UInt32s, UInt64s
+
+
+def read_slots(path: Path, first: int, count: int) -> Iterator[UInt32s]:
+    """Yield the slots ``first`` … ``first + count − 1`` of all signatures, uint32[rows, count], chunk by chunk."""
+    for batch in _batches(path, range(first, first + count)):
+        found = np.empty((batch.num_rows, count), np.uint32)
+        for place in range(count):
+            found[:, place] = batch.column(place).to_numpy()
+        yield found
+
+
+def read_seals(path: Path) -> Iterator[tuple[Int64s, UInt64s]]:
+    """Yield (units, first words of the seals) of all rows, chunk by chunk."""
+    names = ("units", "key_a")
+    for batch in _batches(path, sorted(ROW_SCHEMA.get_field_index(name) for name in names)):
+        yield batch.column("units").to_numpy(), batch.column("key_a").to_numpy()
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _batches(path: Path, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    options = pa.ipc.IpcReadOptions(included_fields=list(columns), ensure_native_endian=False)
+    with pa.OSFile(str(path)) as file:
+        reader = pa.ipc.open_file(file, options=options)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)

@@ -1,0 +1,117 @@
+"""The memory, disk space and time that a run will take, from a sample of its input.
+
+The numbers of bytes were measured with benchmarks/scale.py; docs/explanation/memory.md lists them by stage.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from neardup import display
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen
+from neardup.join.corpus import Corpus
+from neardup.join.first_pass import read_chunks
+from neardup.join.method import choose, surely_exact
+from neardup.lsh.bands import plan
+from neardup.run.asked_columns import parts_of
+from neardup.settings import Settings
+
+CHUNKS = 3
+"""Chunks of the sample, of about 8 MB each."""
+
+PROCESS = 600_000_000
+"""Bytes of the process: libraries, compiled kernels, chunks in flight on two cores, the buffers of the writer."""
+
+A_DOCUMENT = 175
+"""Bytes that are held for every document at the moment that needs most, after the search."""
+
+_IN_THE_SEARCH = 111
+"""Bytes that are held for every document until the pairs are known, besides sketches and shingles."""
+
+WHOLE = 2.6
+"""A run takes this many times as long as its first pass."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """About how many ``documents`` there are, and the bytes and seconds that the run takes.
+
+    ``disk`` is the space for working files; ``limit`` that of the settings, None without one.
+    """
+
+    documents: int
+    memory: int
+    disk: int
+    seconds: float
+    limit: int | None
+
+    @property
+    def in_words(self) -> str:
+        """The prediction in one line."""
+        working = f", {display.size(self.disk)} of working files" if self.disk else ""
+        return (
+            f"about {display.number(self.documents)} documents, {display.size(self.memory)} of memory{working}, "
+            f"{display.duration(self.seconds)}"
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence if the limit is below the bytes that are held for every document."""
+        if self.limit is None or self.memory <= self.limit:
+            return None
+        return (
+            f"--memory {display.size(self.limit)} will not hold: {display.number(self.documents)} documents take "
+            f"about {display.size(self.memory)}, {A_DOCUMENT} bytes each besides the {display.size(PROCESS)} of "
+            "the process"
+        )
+
+
+def predict(
+    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None, *, resume: bool = False
+) -> Prediction:
+    """Fingerprint the first chunks, and predict the rest. ``resume``: the run keeps its finished parts on disk."""
+    search = settings.search
+    bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
+    slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
+    rows = text = units = 0
+    begin = first = time.perf_counter()
+    later = 0
+    corpus = Corpus.of(parts_of(documents, columns, settings, against), settings)
+    for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
+        rows, text, units = rows + len(read.units), text + read.bytes_read, units + int(read.units.sum())
+        if number == 0:  # kernels were loaded meanwhile
+            first = time.perf_counter()
+        else:
+            later += read.bytes_read
+    spent = time.perf_counter() - (first if later else begin)
+    inputs = [one for one in (documents, against) if one is not None]
+    total = max(rows, sum(_rows(one, rows, text) for one in inputs))
+    scale = total / rows if rows else 0.0
+    sketch = 4 * slots or 8 * (settings.simhash.bits // 64) * settings.by_simhash
+    keys = 8 * len(bands.bands) if bands is not None and slots else sketch
+    limit = search.limit
+    exact = slots and choose(search, round(units * scale)).method == "exact"
+    joined = min(search.join_bytes, round(16 * units * scale)) if exact or surely_exact(search) else 0
+    searching = _IN_THE_SEARCH * total + max(sketch * total if limit is None else 0, joined)
+    disk = (0 if limit is None else keys * total) + (resume * ((sketch if limit is None else keys) + 48) * total)
+    return Prediction(
+        documents=total,
+        memory=PROCESS + max(A_DOCUMENT * total, searching),
+        disk=disk,
+        seconds=WHOLE * spent * text * scale / (later or text or 1),
+        limit=limit,
+    )
+
+
+def _rows(documents: Any, rows: int, text: int) -> int:
+    """About how many rows an input has: from its footers, its number of files, or its size."""
+    metadata = getattr(documents, "metadata", None)
+    if documents.format == "parquet" and metadata is not None:
+        return sum(found.num_rows for found in metadata if found is not None)
+    if documents.format == "text":
+        return len(documents.sources)
+    return round((documents.size_bytes or text) * rows / text) if text else rows

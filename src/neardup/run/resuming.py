@@ -1,0 +1,70 @@
+"""What identifies a run that may go on after it was killed: its version, settings and inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from neardup.display import printable
+from neardup.errors import InputError
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen
+from neardup.io.readers.digests import digest_of_file
+from neardup.io.readers.sources import Source
+from neardup.io.writers.journal import Journal, journal_of
+from neardup.settings import Settings
+from neardup.tables import FORMAT_VERSION
+from neardup.text.keys import new_secret
+from neardup.text.unicode_data import UNICODE_VERSION
+
+
+def open_journal(
+    out: Path,
+    action: str,
+    settings: Settings,
+    columns: Chosen,
+    inputs: Mapping[str, Documents | None],
+    decisions: Path | None,
+) -> Journal:
+    """The journal of a run that writes ``out``: a new one, or that of the same run, killed earlier.
+
+    Raises InputError if that run had other ``inputs``, settings, columns or another version, and names the
+    difference.
+    """
+    asked = {name: value for name, value in settings.as_dict().items() if name != "threads"}
+    about: dict[str, Any] = {
+        "version": version("neardup"),
+        "format": FORMAT_VERSION,
+        "unicode": UNICODE_VERSION,
+        "command": action,
+        "setting": asked,
+        "column": {"text": columns.text, "id": columns.id},
+        "input": {name: _files(documents) for name, documents in inputs.items() if documents is not None},
+        "decisions": {} if decisions is None else _described(sorted(decisions.iterdir())),
+    }
+    return Journal(journal_of(out), about, new_secret())
+
+
+def _files(documents: Documents) -> dict[str, Any]:
+    sources: tuple[Source, ...] = getattr(documents, "sources", ())
+    found = {source.path: {"size": source.size} for source in sources if not source.is_local}
+    return {**found, **_described(Path(source.path) for source in sources if source.is_local)}
+
+
+def _described(paths: Iterable[Path]) -> dict[str, Any]:
+    """Size, time of the last change, and a digest of each file: of the whole or, above a megabyte, of samples."""
+    found = {}
+    for path in paths:
+        try:
+            state, content = os.stat(path), digest_of_file(str(path)).hex()
+        except OSError as error:
+            raise InputError(
+                f"{printable(str(path))} cannot be identified: {error.strerror or error}",
+                "With --resume, regular files",
+                "Leave out --resume",
+            ) from error
+        found[os.path.abspath(path)] = {"size": state.st_size, "changed": state.st_mtime_ns, "content": content}
+    return found

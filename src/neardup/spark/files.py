@@ -1,0 +1,207 @@
+"""Parquet and JSONL on the file systems of Spark: rows in the order of their files, and results as folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+
+from neardup.errors import InputError, OutputError
+from neardup.spark.arrays import Batches
+from neardup.spark.result import Deduplicated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARQUET, JSONL = "parquet", "jsonl"
+_SUFFIXES = {".parquet": PARQUET, ".jsonl": JSONL, ".ndjson": JSONL, ".jsonl.gz": JSONL, ".jsonl.bz2": JSONL}
+_LINE = "value"
+_FILE, _BLOCK, _PLACE = 17, 15, 30
+"""Bits of a row number of JSONL: the file, the place of its block in steps of 4 MB, and the line within it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """An input: its columns, the number ``_row`` that orders its rows, and the ``lines`` of JSONL."""
+
+    table: DataFrame
+    format: str
+    text: str
+    id: str
+    lines: DataFrame | None = None
+
+    def rejected(self, read: int) -> int:
+        """The number of lines that are not documents; ``read`` is the number of documents."""
+        return 0 if self.lines is None else self.lines.where("trim(value) != ''").count() - read
+
+    @property
+    def rows(self) -> DataFrame:
+        """(row, id, text) of all documents."""
+        kind = "bigint" if _is_whole(self.table, self.id) else "string"
+        return self.table.selectExpr("_row as row", f"cast(`{self.id}` as {kind}) as id", f"`{self.text}` as text")
+
+
+def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str | None) -> Opened:
+    """Open files, folders or patterns, all Parquet or all JSONL. Raises InputError."""
+    formats = {_format_of(one) for one in inputs}
+    if len(formats) != 1:
+        raise InputError(
+            "The inputs are of several formats" if formats else "No input was given",
+            "Files that all end in .parquet, or all in .jsonl; a folder is taken as Parquet",
+        )
+    format = formats.pop()
+
+    def read(*paths: str) -> DataFrame:
+        return spark.read.parquet(*paths) if format == PARQUET else spark.read.text(list(paths))
+
+    files = [file for one in inputs for file in sorted(read(one).inputFiles())]
+    if len(files) >= 1 << _FILE:
+        raise InputError(
+            f"The input has {len(files):,} files", f"At most {(1 << _FILE) - 1:,}", "Join small files"
+        )
+    lines = read(*inputs)
+    number = _number_of(spark, files)
+    if format == PARQUET:
+        text, id = _chosen(lines.columns, text, id)
+        place = "_metadata.file_path as _file", "_metadata.row_index as _place"
+        table = lines.selectExpr("*", *place).join(number, "_file")
+        return Opened(
+            table.selectExpr(*_quoted(lines.columns), f"(_number << {_BLOCK + _PLACE}) + _place as _row"),
+            format,
+            text,
+            id,
+        )
+    text, id = text or "text", id or "id"
+    whole = isinstance(_first_id(lines, id), int)
+    at = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
+    within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as _place"
+    placed = lines.selectExpr(_LINE, "_metadata.file_path as _file", at, within).join(number, "_file")
+    numbered = placed.selectExpr(_LINE, f"(_number << {_BLOCK + _PLACE}) + _block + _place as _row")
+    schema = f"{_LINE} string, _row long, `{id}` {'bigint' if whole else 'string'}, `{text}` string"
+    return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, text, id, lines)
+
+
+def write(made: Deduplicated, out: str, given: Opened, overwrite: bool, account: dict[str, Any]) -> None:
+    """Write the folders kept, groups, pairs and copies, and the file run.json, last."""
+    mode = "overwrite" if overwrite else "error"
+    kept = made.kept.drop("_row")
+    if given.format == JSONL:
+        kept.select(_LINE).write.mode(mode).text(f"{out}/kept")
+    else:
+        kept.write.mode(mode).parquet(f"{out}/kept")
+    for name, table in (("groups", made.groups), ("pairs", made.pairs), ("copies", made.copies)):
+        table.write.mode(mode).parquet(f"{out}/{name}")
+    _write_text(made.groups.sparkSession, f"{out}/run.json", json.dumps(account, indent=2, ensure_ascii=False))
+
+
+def require_new(spark: SparkSession, out: str, overwrite: bool) -> None:
+    """Raise OutputError if the output exists and is not to be replaced; remove it if it is."""
+    system, place = _system(spark, out)
+    if not system.exists(place):
+        return
+    if not overwrite:
+        raise OutputError(
+            f"{out} exists already",
+            "A folder that does not exist yet",
+            "Choose another one, or give --overwrite to replace it",
+        )
+    if not system.exists(_system(spark, f"{out}/run.json")[1]):
+        raise OutputError(f"{out} is not a result of neardup", "A folder with run.json", "Choose another one")
+    system.delete(place, True)
+
+
+def remove(spark: SparkSession, folder: str) -> None:
+    """Remove a folder of working tables."""
+    system, place = _system(spark, folder)
+    system.delete(place, True)
+
+
+def _system(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """The file system of a path, and the path as it takes it."""
+    jvm: Any = spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(spark._jsc.hadoopConfiguration()), place
+
+
+def _write_text(spark: SparkSession, path: str, text: str) -> None:
+    system, place = _system(spark, path)
+    stream = system.create(place, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
+def _format_of(path: str) -> str:
+    name = path.rstrip("/").rpartition("/")[2].lower()
+    for suffix, format in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return format
+    if "." in name and "*" not in name:
+        raise InputError(f"{path} is neither Parquet nor JSONL", "Files .parquet or .jsonl, also compressed")
+    return PARQUET
+
+
+def _chosen(columns: list[str], text: str | None, id: str | None) -> tuple[str, str]:
+    found = []
+    for name, option, usual in ((text, "--text", "text"), (id, "--id", "id")):
+        if (name or usual) not in columns:
+            raise InputError(f'There is no column "{name or usual}"', ", ".join(columns), f"Name it with {option}")
+        found.append(name or usual)
+    return found[0], found[1]
+
+
+def _quoted(columns: list[str]) -> list[str]:
+    return [f"`{name}`" for name in columns]
+
+
+def _number_of(spark: SparkSession, files: list[str]) -> DataFrame:
+    """(_file, _number): the place of each file in the input."""
+    from pyspark.sql import functions
+
+    places = pa.table({"_file": files, "_number": pa.array(range(len(files)), pa.int64())})
+    return functions.broadcast(spark.createDataFrame(places))
+
+
+def _is_whole(table: DataFrame, name: str) -> bool:
+    from pyspark.sql import types
+
+    return isinstance(table.schema[name].dataType, types.IntegralType)
+
+
+def _first_id(lines: DataFrame, id: str) -> object:
+    for row in lines.head(20):
+        try:
+            return msgspec.json.decode(row[_LINE])[id]
+        except (msgspec.MsgspecError, KeyError, TypeError):
+            continue
+    raise InputError(f'The first lines have no "{id}"', "JSON objects, one a line, each with an id", "Give --id")
+
+
+def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield the lines that are documents, with their ids and texts; others have no text and no id."""
+    kind, of_id = (int, pa.int64()) if whole else (str, pa.string())
+    schema = pa.schema([(_LINE, pa.string()), ("_row", pa.int64()), (id, of_id), (text, pa.string())])
+    for batch in batches:
+        lines = batch.column(_LINE)
+        ids: list[Any] = []
+        texts: list[str | None] = []
+        good: list[int] = []
+        for number, line in enumerate(lines.to_pylist()):
+            try:
+                row = msgspec.json.decode(line)
+                named, told = row[id], row.get(text)
+            except (msgspec.MsgspecError, KeyError, TypeError, AttributeError):
+                continue
+            if isinstance(named, kind) and (told is None or isinstance(told, str)):
+                good.append(number)
+                ids.append(named)
+                texts.append(told)
+        chosen = pa.array(good, pa.int64())
+        arrays = [lines.take(chosen).cast(pa.string()), batch.column("_row").take(chosen)]
+        yield pa.record_batch([*arrays, pa.array(ids, of_id), pa.array(texts, pa.string())], schema=schema)

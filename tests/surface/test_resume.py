@@ -1,0 +1,205 @@
+"""``--resume``: a run killed at any moment goes on, with the same bytes as an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from neardup.errors import InputError
+from neardup.io.readers import open_files
+from neardup.io.readers.columns import Chosen
+from neardup.io.writers.journal import Journal, journal_of
+from neardup.run.resuming import open_journal
+from neardup.settings import Settings
+
+MOMENTS = 50
+FILES = 12
+COMMAND = "from neardup.cli import main; main()"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """12 files of 150 documents, a chunk each, many near copies of others. One has a line that is no JSON."""
+    draw, folder = random.Random(4), tmp_path_factory.mktemp("source")
+    texts: list[list[str]] = []
+    for file in range(FILES):
+        with (folder / f"part{file:02}.jsonl").open("w", encoding="utf-8") as lines:
+            for number in range(150):
+                words = [f"w{draw.randrange(3000)}" for _ in range(draw.randint(20, 60))]
+                if texts and draw.random() < 0.3:
+                    words = list(draw.choice(texts))
+                    words[draw.randrange(len(words))] = "other"
+                texts.append(words)
+                lines.write(json.dumps({"id": f"{file}-{number}", "text": " ".join(words)}) + "\n")
+            lines.write("no JSON\n" if file == 5 else "")
+    return folder
+
+
+def command(source: Path, out: Path, *more: str) -> list[str]:
+    options = ["--method", "lsh", "--threshold", "0.7", "--threads", "2", "--resume", *more]
+    return [sys.executable, "-c", COMMAND, "dedup", str(source), "-o", str(out), *options]
+
+
+def finished(given: list[str]) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(given, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stderr  # one line was rejected
+    return done
+
+
+def files_of(out: Path) -> dict[str, bytes]:
+    """The files of a run without what differs between any two runs."""
+    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    account = json.loads(files.pop("run.json"))
+    del files["manifest.json"], account["seconds"], account["peak_memory_bytes"]
+    return {**files, "run.json": json.dumps(account).encode()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], float]:
+    """The files of a run that nobody kills, and its seconds from the first sign of its journal."""
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    running = subprocess.Popen(command(source, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    begin = begun(running, out)
+    assert running.wait(300) == 1
+    seconds = time.monotonic() - begin
+    assert not journal_of(out).exists()
+    return files_of(out), seconds
+
+
+def begun(running: subprocess.Popen[bytes], out: Path) -> float:
+    """The moment at which a run begins its journal."""
+    while not journal_of(out).exists() and running.poll() is None:
+        time.sleep(0.002)
+    return time.monotonic()
+
+
+@pytest.mark.part(25)
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_a_run_goes_on_after_kill_9(
+    moment: int, source: Path, undisturbed: tuple[dict[str, bytes], float], tmp_path: Path
+) -> None:
+    expected, seconds = undisturbed
+    draw, out = random.Random(moment), tmp_path / "out"
+    limit = ["--memory", "300MB"] if moment % 2 else []
+    for _ in range(1 + moment % 3):
+        running = subprocess.Popen(
+            command(source, out, *limit), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        begun(running, out)
+        time.sleep(draw.random() * seconds)
+        running.kill()
+        if running.wait(60) == 1:  # it had finished
+            break
+    if not out.exists():
+        finished(command(source, out, *limit))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    found = files_of(out)
+    for files in (found, expected):
+        account = json.loads(files["run.json"])
+        account.pop("settings_digest", None)
+        account["settings"].pop("memory", None)
+        files["run.json"] = json.dumps(account).encode()
+    assert found == expected
+
+
+def test_finished_parts_are_not_done_again(
+    source: Path, undisturbed: tuple[dict[str, bytes], float], tmp_path: Path
+) -> None:
+    """A run that is stopped by a full disk keeps its parts; the next one says how many it found."""
+    pytest.importorskip("resource")
+    out = tmp_path / "out"
+    little = COMMAND.replace(
+        "; main()", "; import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, -1)); main()"
+    )
+    given = [little if part == COMMAND else part for part in command(source, out)]
+    stopped = subprocess.run(given, capture_output=True, text=True, timeout=300)
+    assert stopped.returncode == 2
+    assert "Cannot write the finished parts" in stopped.stderr
+    assert not out.exists()
+    parts = len(list_of_parts(out))
+    assert 0 < parts < FILES
+    assert f"going on with {parts} finished part" in finished(command(source, out)).stderr
+
+
+def list_of_parts(out: Path) -> list[str]:
+    """The names of the parts in a journal, read by hand."""
+    data, at, names = (journal_of(out) / "log").read_bytes(), 0, []
+    while at + 26 <= len(data):
+        length = int.from_bytes(data[at : at + 8], "little")
+        name_length = int.from_bytes(data[at + 8 : at + 10], "little")
+        begin = at + 26
+        at = begin + name_length + length
+        if at <= len(data):
+            names.append(data[begin : begin + name_length].decode())
+    return names
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("setting", "setting threshold was 0.7 and is 0.75"),
+        ("column", "column id was id and is absent"),
+        ("input", "part03.jsonl changed was"),
+        ("version", "version was 0.0.1 and is"),
+    ],
+)
+def test_another_run_is_refused_with_the_difference(change: str, said: str, source: Path, tmp_path: Path) -> None:
+    documents, out = open_files([str(source)]), tmp_path / "out"
+    settings, columns = Settings.of(threshold=0.7), Chosen("text", "id", (), False)
+
+    def opened() -> None:
+        open_journal(out, "dedup", settings, columns, {"input": documents}, None).close()
+
+    opened()
+    opened()
+    if change == "setting":
+        settings = Settings.of(threshold=0.75)
+    elif change == "column":
+        columns = Chosen("text", None, (), False)
+    elif change == "version":
+        about = journal_of(out) / "about.json"
+        told = json.loads(about.read_text())
+        about.write_text(json.dumps({**told, "run": {**told["run"], "version": "0.0.1"}}))
+    else:
+        os.utime(source / "part03.jsonl", ns=(0, 10**18))
+    with pytest.raises(InputError) as caught:
+        opened()
+    assert said in str(caught.value)
+
+
+def test_a_journal_that_others_may_write_into_is_refused(source: Path, tmp_path: Path) -> None:
+    folder = journal_of(tmp_path / "out")
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(InputError, match="not a private folder"):
+        Journal(folder, {}, b"secret")
+
+
+def test_a_torn_end_is_cut_off_and_a_damaged_part_is_missing(tmp_path: Path) -> None:
+    folder, table = journal_of(tmp_path / "out"), pa.table({"a": [1, 2, 3]})
+    first = Journal(folder, {}, b"secret")
+    for name in ("one", "two"):
+        first.put(name, table)
+    first.close()
+    log = folder / "log"
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole[: len(whole) // 3])
+    again = Journal(folder, {}, b"other")
+    assert (len(again), again.secret, log.read_bytes()) == (2, b"secret", whole)
+    assert again.get("two") == table
+    again.put("three", table)
+    again.close()
+    damaged = bytearray(log.read_bytes())
+    damaged[len(whole) // 4] ^= 1
+    log.write_bytes(damaged)
+    last = Journal(folder, {}, b"other")
+    assert [last.get(name) for name in ("one", "two", "three", "four")] == [None, table, table, None]
+    last.close()

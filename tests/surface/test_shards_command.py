@@ -1,0 +1,162 @@
+"""Parts, merged groups and growing fingerprints on the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from support.command_line import Run
+from support.made_texts import Writer
+from support.paths import DOCS
+
+TEXTS = {name: " ".join(Writer(seed=number).words(90)) for number, name in enumerate(("a", "b", "c", "d"))}
+
+
+def write(path: Path, rows: dict[str, str]) -> Path:
+    path.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in rows.items()))
+    return path
+
+
+@pytest.fixture
+def day(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two parts, fingerprinted and merged."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "one.jsonl", {"a": TEXTS["a"], "a2": TEXTS["a"] + " again", "b": TEXTS["b"]})
+    write(tmp_path / "two.jsonl", {"a3": TEXTS["a"].upper(), "c": TEXTS["c"]})
+    for name in ("two", "one"):
+        assert run("fingerprint", f"{name}.jsonl", "-o", f"FP/{name}").status == 0
+    assert run("merge", "FP/one", "FP/two", "-o", "out", "--name-groups").status == 0
+    return tmp_path
+
+
+def names(folder: str) -> dict[str, tuple[str, list[str]]]:
+    table = pq.read_table(Path(folder) / "names.parquet").to_pylist()
+    return {row["id"]: (row["group"], row["joined"]) for row in table}
+
+
+def kept(folder: str) -> list[str]:
+    return [json.loads(line)["id"] for line in (Path(folder) / "kept.jsonl").read_text().splitlines()]
+
+
+def test_the_rows_of_each_part_that_stay(day: Path, run: Run) -> None:
+    for name in ("one", "two"):
+        assert run("dedup", f"{name}.jsonl", "--merged", "out", "-o", f"kept-{name}").status == 0
+    assert (kept("kept-one"), kept("kept-two")) == (["a2", "b"], ["c"])
+    refused = run("dedup", "one.jsonl", "--merged", "out", "-o", "other", "--threshold", "0.5")
+    assert refused.status == 2
+    assert "--threshold cannot be given together with --merged" in refused.err
+
+
+def test_fingerprints_grow_and_the_ids_of_groups_stay(day: Path, run: Run) -> None:
+    write(day / "monday.jsonl", {"a4": TEXTS["a"] + " and again", "d": TEXTS["d"]})
+    assert run("dedup", "monday.jsonl", "--against", "FP", "--update", "FP", "-o", "monday").status == 0
+    assert kept("monday") == ["d"]
+    # the representative of a, a2 and a3 is the longest one
+    assert names("monday") == {"a4": ("a2", [])}
+    write(day / "tuesday.jsonl", {"d2": TEXTS["d"], "a5": TEXTS["a"] + " and again"})
+    assert run("dedup", "tuesday.jsonl", "--against", "FP", "--update", "FP", "-o", "tuesday").status == 0
+    assert kept("tuesday") == []
+    assert names("tuesday") == {"d2": ("d", []), "a5": ("a2", [])}
+    assert sorted(path.name for path in (day / "FP").iterdir() if not path.name.startswith(".")) == [
+        *("one", "two", "update-000001", "update-000002")
+    ]
+    again = run("dedup", "tuesday.jsonl", "--against", "FP", "--update", "FP", "-o", "again")
+    assert again.status == 2
+    assert "tuesday.jsonl is among the fingerprints already" in again.err
+    assert not (day / "again").exists()
+
+
+def test_a_document_near_two_groups_joins_neither_to_the_other(day: Path, run: Run) -> None:
+    both = {"first": TEXTS["b"] + " " + TEXTS["c"], "second": TEXTS["b"] + " " + TEXTS["d"]}
+    write(day / "old.jsonl", both)
+    assert run("fingerprint", "old.jsonl", "-o", "FP2/old", "--threshold", "0.3").status == 0
+    assert run("merge", "FP2", "-o", "out2", "--threshold", "0.9", "--name-groups").status == 0
+    write(day / "new.jsonl", {"joint": TEXTS["b"] + " " + TEXTS["c"] + " " + TEXTS["d"]})
+    done = run("dedup", "new.jsonl", "--against", "FP2", "-o", "new", "--threshold", "0.3")
+    assert done.status == 0
+    assert "1 document near copies in several named groups" in done.err
+    group, joined = names("new")["joint"]
+    assert {group, *joined} == {"first", "second"}
+
+
+def test_parts_that_do_not_fit_are_refused_by_name(day: Path, run: Run) -> None:
+    def error_of(*arguments: str) -> str:
+        done = run(*arguments)
+        assert done.status == 2
+        return " ".join(done.err.split())
+
+    assert "FP/three cannot be used: there is no such folder" in error_of("merge", "FP/one", "FP/three", "-o", "m")
+    (day / "FP" / "torn").mkdir()
+    assert "FP/torn cannot be used: it has no fingerprints.json" in error_of("merge", "FP", "-o", "m")
+    (day / "FP" / "torn").rmdir()
+    write(day / "four.jsonl", {"x": TEXTS["d"]})
+    assert run("fingerprint", "four.jsonl", "-o", "FP/four", "--length", "3").status == 0
+    refused = error_of("merge", "FP/one", "FP/four", "-o", "m")
+    assert "FP/four has the setting length 3, and FP/one has 5" in refused
+    assert "--length is 3, and it was 5" in error_of("merge", "FP/one", "-o", "m", "--length", "3")
+    assert "both have a file named one.jsonl" in error_of("merge", "FP/one", "FP/one", "-o", "m")
+    assert run("fingerprint", "--new-key", "my.key").status == 0
+    assert (day / "my.key").stat().st_mode & 0o77 == 0
+    (day / "my.key").write_text("17" * 32)  # new keys are the same in all tests
+    assert "made under the key" in error_of("merge", "FP/one", "--key", "my.key", "-o", "m")
+    assert run("fingerprint", "four.jsonl", "-o", "apart/four", "--key", "my.key").status == 0
+    assert run("merge", "apart/four", "--key", "my.key", "-o", "m").status == 0
+    assert not (day / "apart" / ".neardup-key").exists()
+    assert "--update cannot be given without fingerprints" in error_of(
+        "dedup", "one.jsonl", "--update", "FP", "-o", "n"
+    )
+
+
+def test_texts_that_have_moved_are_named(day: Path, run: Run) -> None:
+    (day / "away").mkdir()
+    shutil.move(day / "one.jsonl", day / "away" / "one.jsonl")
+    refused = run("merge", "FP", "-o", "m")
+    assert refused.status == 2
+    assert "one.jsonl of the part FP/one is not there" in " ".join(refused.err.split())
+    assert run("merge", "FP", "-o", "m", "--inputs", "away").status == 0
+    assert (day / "m" / "groups.parquet").read_bytes() == (day / "out" / "groups.parquet").read_bytes()
+
+
+def test_a_merge_without_the_texts_asks_for_their_sets(day: Path, run: Run) -> None:
+    (day / "away").mkdir()
+    shutil.move(day / "one.jsonl", day / "away" / "one.jsonl")
+    for method in ("lsh", "exact"):
+        asked = ("--method", method, "--threshold", "0.7")
+        whole = f"whole-{method}"
+        assert run("merge", "FP", "-o", whole, *asked, "--inputs", "away").status == 0
+        assert run("merge", "FP", "--wanted", "wanted", *asked, "--overwrite").status == 0
+        line = ("shingles", "FP/one", "--for", "wanted", "-o", "answer", "--overwrite")
+        assert run(*line).status == 2  # the texts are not there
+        assert run(*line, "--inputs", "away").status == 0
+        assert run("merge", "FP", "--shingles", "answer", "-o", f"out-{method}", *asked).status == 0
+        for name in ("pairs", "copies", "ranks", "located"):
+            files = [(day / folder / f"{name}.parquet").read_bytes() for folder in (whole, f"out-{method}")]
+            assert files[0] == files[1], name
+        groups = [pq.read_table(day / folder / "groups.parquet") for folder in (whole, f"out-{method}")]
+        assert (
+            groups[0].drop(["lost_units", "lost_passage"]).equals(groups[1].drop(["lost_units", "lost_passage"]))
+        )
+    changed = bytearray((day / "answer").read_bytes())
+    changed[len(changed) // 2] ^= 1
+    (day / "answer").write_bytes(changed)
+    assert run("merge", "FP", "--shingles", "answer", "-o", "other").status == 2
+    refused = run("merge", "FP", "--wanted", "other", "--kinds")
+    assert refused.status == 2
+    assert "kinds was given, and texts are not read" in refused.err
+
+
+def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts").mkdir()
+    write(tmp_path / "parts" / "00.jsonl", {"a": TEXTS["a"], "b": TEXTS["b"]})
+    write(tmp_path / "parts" / "01.jsonl", {"a2": TEXTS["a"]})
+    guide = (DOCS / "howto" / "shards.md").read_text(encoding="utf-8")
+    commands = [line.partition("#")[0].split()[1:] for line in guide.split("```")[1].strip().splitlines()]
+    assert [command[0] for command in commands] == [*["fingerprint"] * 2, "merge", *["dedup"] * 2]
+    for command in commands:
+        assert run(*command).status == 0
+    assert (kept("kept/00"), kept("kept/01")) == (["a", "b"], [])
