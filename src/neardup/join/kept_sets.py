@@ -27,7 +27,7 @@ class KeptSets:
         self._scratch = None if settings.base.ignore_common > 0 else corpus.scratch or Scratch()
         room = join_room(settings.search) // BYTES_A_SHINGLE
         self._most = most_held(settings) if self._scratch is None else room
-        self._hashes = np.empty(0, np.uint64)  # only the part written to uses memory
+        self._hashes = np.empty(0, np.uint64)
         self._used = self._bound = 0
         self._sizes = [np.empty(0, np.int64)]
         self.filed: SpilledSets | None = None
@@ -49,10 +49,10 @@ class KeptSets:
             self.filed.add(sets)
             return
         until = self._used + len(sets.hashes)
-        if until > len(self._hashes):
-            larger = np.empty(2 * until, np.uint64)
-            larger[: self._used] = self._hashes[: self._used]
-            self._hashes = larger
+        if until > len(
+            self._hashes
+        ):  # reallocated, which moves pages instead of copying them; nobody has a view yet
+            self._hashes.resize(until + until // 4, refcheck=False)
         self._hashes[self._used : until] = sets.hashes
         self._used = until
         self._sizes.append(sets.sizes)

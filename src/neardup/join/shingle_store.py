@@ -74,11 +74,17 @@ class SpilledSets:
         return self._offsets
 
     def ranges(self, most: int) -> Iterator[tuple[int, ShingleSets]]:
-        """Yield the first set and all sets of ranges with at most ``most`` shingles, or of one set."""
-        offsets, first = self.offsets, 0
+        """Yield the first set and all sets of ranges with at most ``most`` shingles, or of one set.
+
+        The arrays are valid until the next range: all are read into the same room, whose pages are touched once.
+        """
+        offsets, first, room = self.offsets, 0, np.empty(0, np.uint64)
         while first < len(self):
             until = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1)
-            hashes = self._file.read(int(offsets[first]), int(offsets[until]))
+            size = int(offsets[until] - offsets[first])
+            room = room if len(room) >= size else np.empty(max(size, min(most, int(offsets[-1]))), np.uint64)
+            hashes = room[:size]
+            self._file.read_into(hashes, int(offsets[first]))
             yield first, ShingleSets(hashes, offsets[first : until + 1] - offsets[first])
             first = until
 
