@@ -167,7 +167,7 @@ def measure(name: str, corpus: Path, documents: int, master: str) -> tuple[float
                 ("rolling.enabled", "false"),
             )
         }
-        spark = session(at, folder, **conf, **{"spark.sql.shuffle.partitions": "4"})
+        spark = session(at, folder, quick=False, **conf, **{"spark.sql.shuffle.partitions": "4"})
         try:
             df = spark.read.parquet(str(corpus)).limit(documents).repartition(4).cache()
             df.count()

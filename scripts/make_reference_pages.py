@@ -35,6 +35,7 @@ FUNCTIONS = {
     "group": batch.group,
     "fingerprint": shards.fingerprint,
     "merge": shards.merge,
+    "shingles": shards.shingles,
     "compare": compare.compare,
     "show": show.show,
     "report": report.report,

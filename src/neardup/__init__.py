@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, compare
     from neardup.comparison.result import DESCRIPTIONS
+    from neardup.group.pairs import group_pairs
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
     from neardup.lsh.hamming.pairs import hamming_pairs
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
     from neardup.sketch.bucketed import BucketMinHash
+    from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
+    from neardup.sketch.index import Index
     from neardup.sketch.minhash import MinHash
     from neardup.sketch.sampled import BottomK, SampledShingles
     from neardup.sketch.simhash import SimHash
@@ -60,6 +63,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "FormatError",
     "Found",
     "HammingIndex",
+    "Index",
     "InputError",
     "LSH",
     "LimitError",
@@ -80,17 +84,23 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "__version__",
     "advise",
     "compare",
+    "containment",
     "explain",
     "find",
     "fingerprint_part",
     "from_datasketch",
+    "group_pairs",
     "hamming_pairs",
     "hamming_plan",
+    "hash_tokens",
+    "jaccard",
     "load",
     "merge",
     "plan",
     "read_signatures",
     "report_page",
+    "shingles",
+    "tokens",
     "write_signatures",
 ]
 
@@ -106,6 +116,7 @@ _LAZY = {
     "DESCRIPTIONS": "neardup.comparison.result",
     "Found": "neardup.run.found",
     "HammingIndex": "neardup.lsh.hamming.index",
+    "Index": "neardup.sketch.index",
     "LSH": "neardup.lsh.index",
     "MinHash": "neardup.sketch.minhash",
     "ModP": "neardup.sketch.textbook",
@@ -117,16 +128,22 @@ _LAZY = {
     "View": "neardup.collection.view",
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
+    "containment": "neardup.sketch.features",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",
     "from_datasketch": "neardup.sketch.stored",
+    "group_pairs": "neardup.group.pairs",
     "hamming_pairs": "neardup.lsh.hamming.pairs",
     "hamming_plan": "neardup.lsh.hamming.tables",
+    "hash_tokens": "neardup.sketch.features",
+    "jaccard": "neardup.sketch.features",
     "load": "neardup.run.found",
     "merge": "neardup.run.shards.merge",
     "read_signatures": "neardup.sketch.stored",
     "report_page": "neardup.review.report.page",
+    "shingles": "neardup.sketch.features",
+    "tokens": "neardup.sketch.features",
     "write_signatures": "neardup.sketch.stored",
 }
 

@@ -19,9 +19,10 @@ from neardup.io.writers import OutputFolder
 from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.save import save
+from neardup.run.shards.asking import answered, wanted
 from neardup.run.shards.growing import find_against, read_documents
 from neardup.run.shards.kept import kept_of_part
-from neardup.run.shards.merge import open_parts, with_settings
+from neardup.run.shards.merge import merge_opened, open_parts, with_settings
 from neardup.runtime import Silent
 from support import shared_data
 
@@ -110,6 +111,7 @@ def require_same_tables(one: dict[str, bytes], other: dict[str, bytes]) -> None:
 
 CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
     "lsh": ("jsonl", (100, 101, 300), {"method": "lsh"}),
+    "limit": ("jsonl", (200,), {"method": "lsh", "memory": 0.05, "threshold": 0.6}),
     "exact": ("parquet", (250,), {"method": "exact", "threshold": 0.5}),
     "text": ("folder", (100, 333), {"threshold": 0.6, "method": "lsh"}),
     "simhash": ("csv", (77, 300), {"sketch": "simhash", "threshold": 0.7}),
@@ -210,3 +212,28 @@ def test_only_saved_documents_that_can_meet_a_new_one_take_part(tmp_path: Path) 
     part = open_parts(folders)[0].parts[0]
     found = dedup_against(new, folders)
     assert found.run["counts"]["different"] < 0.7 * part.manifest.counts.rows
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"method": "lsh", "threshold": 0.5}, {"measure": "vocabulary", "threshold": 0.7}, {"sketch": "simhash"}],
+    ids=["lsh", "vocabulary", "simhash"],
+)
+def test_answers_replace_texts(settings: dict[str, Any], tmp_path: Path) -> None:
+    parts = split(rows_of("own"), (250,), tmp_path, "jsonl")
+    folders = fingerprinted(parts, tmp_path / "FP", **settings)
+    whole = merged(folders, tmp_path / "whole")
+    documents, shared = open_parts(folders)
+    request = wanted(documents, shared, Silent())
+    answers = {
+        part.manifest.seal: answered(part, request, open_parts([part.folder])[0]) for part in documents.parts
+    }
+    for part in parts:
+        part.unlink()
+    merge_opened(documents.with_answers(answers), shared).found.save(tmp_path / "asked")
+    for name in ("pairs", "copies", "ranks", "not_judged"):
+        assert (tmp_path / "asked" / f"{name}.parquet").read_bytes() == whole[f"{name}.parquet"], name
+    found = pq.read_table(tmp_path / "asked" / "groups.parquet")
+    assert found["lost_passage"].null_count == found.num_rows
+    quoting = ["lost_units", "lost_passage"]
+    assert found.drop(quoting).equals(nd.load(tmp_path / "whole").groups.drop(quoting))

@@ -9,50 +9,91 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 
-@dataclass(frozen=True)
+@dataclass
 class Child:
-    """A program under way; its output goes to two files."""
+    """A program under way; its standard output goes to the file ``out``, its errors to ``err``.
+
+    It has the methods of ``subprocess.Popen`` that tests use.
+    """
 
     folder: tempfile.TemporaryDirectory[str]
     pid: int
+    out: Path
+    err: Path
     own: subprocess.Popen[bytes] | None = None
+    returncode: int | None = None
 
-    @property
-    def out(self) -> str:
-        return Path(self.folder.name, "out").read_text(encoding="utf-8")
+    def poll(self) -> int | None:
+        """The status, negative if it was killed; None while it works."""
+        if self.returncode is None:
+            self.returncode = _ask({"poll": self.pid}) if self.own is None else self.own.poll()
+        return self.returncode
 
-    def wait(self) -> subprocess.CompletedProcess[str]:
-        """Wait for its end; the status of one that was killed is negative. The files are removed."""
-        status = _ask({"wait": self.pid}) if self.own is None else self.own.wait()
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end. Raises TimeoutExpired after ``timeout`` seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if end is not None and time.monotonic() > end:
+                assert timeout is not None
+                raise subprocess.TimeoutExpired("a forked program", timeout)
+            time.sleep(0.002)
+        return status
+
+    def line(self) -> str:
+        """Its first line, as soon as it is there; what it has printed when it ends before."""
+        while (printed := self.out.read_text(encoding="utf-8")).find("\n") < 0 and self.poll() is None:
+            time.sleep(0.002)
+        return printed.partition("\n")[0] + "\n"
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it, and wait."""
+        self.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+        self.wait()
+
+    def done(self, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+        """Wait for its end; the files of its output are removed."""
+        status = self.wait(timeout)
         with self.folder:
-            err = Path(self.folder.name, "err").read_text(encoding="utf-8")
-            return subprocess.CompletedProcess([], status, self.out, err)
+            out, err = (path.read_text(encoding="utf-8") for path in (self.out, self.err))
+        return subprocess.CompletedProcess([], status, out, err)
 
 
-def start(code: str, *arguments: object) -> Child:
-    """Start a program; ``arguments`` are its ``sys.argv[1:]``."""
+def start(code: str, *arguments: object, err: Path | None = None, loaded: Sequence[str] = ()) -> Child:
+    """Start a program; ``arguments`` are its ``sys.argv[1:]``, ``loaded`` modules to import before the fork."""
     folder = tempfile.TemporaryDirectory()
-    argv = [*map(str, arguments)]
+    argv, out = [*map(str, arguments)], Path(folder.name, "out")
+    err = err or Path(folder.name, "err")
     if hasattr(os, "fork"):
-        return Child(folder, _ask({"code": code, "argv": argv, "folder": folder.name}))
-    with open(Path(folder.name, "out"), "wb") as out, open(Path(folder.name, "err"), "wb") as err:
-        own = subprocess.Popen([sys.executable, "-c", code, *argv], stdout=out, stderr=err)
-    return Child(folder, own.pid, own)
+        pid = _ask({"code": code, "argv": argv, "out": str(out), "err": str(err), "loaded": list(loaded)})
+        assert pid is not None
+        return Child(folder, pid, out, err)
+    with out.open("wb") as printed, err.open("wb") as errors:
+        own = subprocess.Popen([sys.executable, "-c", code, *argv], stdout=printed, stderr=errors)
+    return Child(folder, own.pid, out, err, own)
 
 
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
-    return start(code, *arguments).wait()
+    return start(code, *arguments).done()
 
 
 @cache
@@ -68,19 +109,24 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def _ask(said: dict[str, Any]) -> int:
-    process = _nursery()
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(json.dumps(said) + "\n")
-    process.stdin.flush()
-    return int(process.stdout.readline())
+_asking = threading.Lock()
 
 
-def _work(code: str, argv: list[str], folder: str) -> NoReturn:
+def _ask(said: dict[str, Any]) -> int | None:
+    with _asking:
+        process = _nursery()
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps(said) + "\n")
+        process.stdin.flush()
+        answer: int | None = json.loads(process.stdout.readline())
+        return answer
+
+
+def _work(code: str, argv: list[str], out: str, err: str) -> NoReturn:
     status: Any = 1
-    for number, name in enumerate((os.devnull, f"{folder}/out", f"{folder}/err")):
-        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o666), number)
+    for number, name in enumerate((os.devnull, out, err)):
+        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if number else 0), 0o666), number)
     sys.argv = ["-c", *argv]
     try:
         exec(compile(code, "<program>", "exec"), {"__name__": "__main__"})
@@ -94,6 +140,11 @@ def _work(code: str, argv: list[str], folder: str) -> NoReturn:
     os._exit(status)
 
 
+def _status(pid: int) -> int | None:
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
 def _main() -> None:
     from neardup.collection import Collection
 
@@ -103,13 +154,17 @@ def _main() -> None:
         collection.check()
     for line in sys.stdin:
         said = json.loads(line)
-        if "wait" in said:
-            print(os.waitstatus_to_exitcode(os.waitpid(said["wait"], 0)[1]), flush=True)
-        else:
-            child = os.fork()
-            if not child:
-                _work(**said)
-            print(child, flush=True)
+        if "poll" in said:
+            print(json.dumps(_status(said["poll"])), flush=True)
+            continue
+        for name in said.pop("loaded"):
+            import_module(name)
+        for path in (said["out"], said["err"]):
+            Path(path).touch()
+        child = os.fork()
+        if not child:
+            _work(**said)
+        print(child, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from support import forked
+
 for _needed in ("fastapi", "uvicorn", "prometheus_client"):
     pytest.importorskip(_needed, reason="neardup[service] is not installed")
 
+COMMAND = "import sys; sys.argv[0] = 'neardup'; from neardup.cli import main; main()"
 JSON = {"Content-Type": "application/json"}
 
 
@@ -25,7 +26,7 @@ JSON = {"Content-Type": "application/json"}
 class Server:
     """A running service. ``log`` is the file of its standard error."""
 
-    process: subprocess.Popen[str]
+    process: forked.Child
     host: str
     port: int
     log: Path
@@ -62,22 +63,10 @@ def ask(
 def serving(path: Path, *options: object, create: bool = True) -> Iterator[Server]:
     """The command on a free port; killed at the end if it still runs."""
     log = path.with_suffix(".log")
-    line = [
-        sys.executable,
-        "-m",
-        "neardup",
-        "serve",
-        path,
-        "--port",
-        0,
-        *(["--create"] if create else []),
-        *options,
-    ]
-    with log.open("w") as errors:
-        process = subprocess.Popen([str(word) for word in line], stdout=subprocess.PIPE, stderr=errors, text=True)
+    words = ["serve", path, "--port", 0, *(["--create"] if create else []), *options]
+    process = forked.start(COMMAND, *words, err=log, loaded=["neardup.cli.serve", "neardup.service.server"])
     try:
-        assert process.stdout is not None
-        said = process.stdout.readline()
+        said = process.line()
         assert said.startswith("listening at "), log.read_text()
         address = urlsplit(said.removeprefix("listening at ").strip())
         assert address.hostname
@@ -85,4 +74,4 @@ def serving(path: Path, *options: object, create: bool = True) -> Iterator[Serve
         yield Server(process, address.hostname, address.port, log)
     finally:
         process.kill()
-        process.communicate()
+        process.folder.cleanup()

@@ -21,6 +21,14 @@ from support.paths import ROOT, TESTS
 LOOPBACK = "127.0.0.1"
 _PATIENCE = 120.0
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_FOR_SMALL_DATA = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": _QUICK,
+    "spark.executor.extraJavaOptions": _QUICK,
+}
+"""It costs more to compile queries, and to plan them again, than to run them."""
 
 
 def missing() -> str:
@@ -74,8 +82,8 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             process.wait()
 
 
-def session(master: str, folder: Path, **conf: Any) -> Any:
-    """Open a session on a cluster, or on a master such as local[2]."""
+def session(master: str, folder: Path, quick: bool = True, **conf: Any) -> Any:
+    """Open a session on a cluster, or on a master such as local[2]; ``quick`` is for small data."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # the setting of this name is ignored for executors
@@ -85,12 +93,6 @@ def session(master: str, folder: Path, **conf: Any) -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
-        # for small data it costs more to compile queries, and to plan them again, than to run them
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.driver.extraJavaOptions": _QUICK,
-        "spark.executor.extraJavaOptions": _QUICK,
         "spark.driver.memory": "700m",
         "spark.executor.memory": "700m",
         "spark.driver.host": LOOPBACK,
@@ -99,6 +101,7 @@ def session(master: str, folder: Path, **conf: Any) -> Any:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.executorEnv.PYTHONPATH": f"{ROOT / 'src'}:{TESTS}",
         "spark.executorEnv.NEARDUP_CACHE_DIR": os.environ.get("NEARDUP_CACHE_DIR", ""),
+        **(_FOR_SMALL_DATA if quick else {}),
         **conf,
     }
     builder = SparkSession.builder.master(master).appName("neardup tests")

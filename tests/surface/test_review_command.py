@@ -90,3 +90,15 @@ def test_a_folder_without_a_result_is_refused_in_words(run: Run, tmp_path: Path)
     refused = run("review", tmp_path, "--port", "0")
     assert refused.status == 2
     assert "error" in refused.err.lower()
+
+
+def test_the_address_is_printed_before_the_tables_are_read(run: Run, tmp_path: Path) -> None:
+    """A large result takes seconds, in which a browser can already wait for its page."""
+    folder = make_result(tmp_path)
+    (folder / "groups.parquet").write_bytes(b"")
+    refused = run("review", folder, "--port", "0")
+    assert (refused.status, refused.out[:22]) == (2, "Open http://127.0.0.1:")
+    assert "groups.parquet" in refused.err
+    (folder / "run.json").unlink()
+    refused = run("review", folder, "--port", "0")
+    assert (refused.status, refused.out) == (2, "")

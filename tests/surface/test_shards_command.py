@@ -121,6 +121,34 @@ def test_texts_that_have_moved_are_named(day: Path, run: Run) -> None:
     assert (day / "m" / "groups.parquet").read_bytes() == (day / "out" / "groups.parquet").read_bytes()
 
 
+def test_a_merge_without_the_texts_asks_for_their_sets(day: Path, run: Run) -> None:
+    (day / "away").mkdir()
+    shutil.move(day / "one.jsonl", day / "away" / "one.jsonl")
+    for method in ("lsh", "exact"):
+        asked = ("--method", method, "--threshold", "0.7")
+        whole = f"whole-{method}"
+        assert run("merge", "FP", "-o", whole, *asked, "--inputs", "away").status == 0
+        assert run("merge", "FP", "--wanted", "wanted", *asked, "--overwrite").status == 0
+        line = ("shingles", "FP/one", "--for", "wanted", "-o", "answer", "--overwrite")
+        assert run(*line).status == 2  # the texts are not there
+        assert run(*line, "--inputs", "away").status == 0
+        assert run("merge", "FP", "--shingles", "answer", "-o", f"out-{method}", *asked).status == 0
+        for name in ("pairs", "copies", "ranks", "located"):
+            files = [(day / folder / f"{name}.parquet").read_bytes() for folder in (whole, f"out-{method}")]
+            assert files[0] == files[1], name
+        groups = [pq.read_table(day / folder / "groups.parquet") for folder in (whole, f"out-{method}")]
+        assert (
+            groups[0].drop(["lost_units", "lost_passage"]).equals(groups[1].drop(["lost_units", "lost_passage"]))
+        )
+    changed = bytearray((day / "answer").read_bytes())
+    changed[len(changed) // 2] ^= 1
+    (day / "answer").write_bytes(changed)
+    assert run("merge", "FP", "--shingles", "answer", "-o", "other").status == 2
+    refused = run("merge", "FP", "--wanted", "other", "--kinds")
+    assert refused.status == 2
+    assert "kinds was given, and texts are not read" in refused.err
+
+
 def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts").mkdir()

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from neardup.cli.stopping import StoppedError, stoppable
+from support import forked
 
 if os.name == "nt":
     pytest.skip("Windows has no such signals", allow_module_level=True)
@@ -38,18 +37,16 @@ HEAR = "import signal\nif hasattr(signal, 'SIGHUP'):\n    signal.signal(signal.S
 
 
 @contextmanager
-def under_way(module: str, function: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+def under_way(module: str, function: str, *arguments: object) -> Iterator[forked.Child]:
     """A command whose work never ends."""
     program = ENDLESS.format(module=module, function=function, arguments=[*map(str, arguments)])
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", HEAR + program], stdout=pipe, stderr=pipe, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line == "under way\n", process.communicate()
-            yield process
-        finally:
-            process.kill()
+    process = forked.start(HEAR + program, loaded=["neardup.cli", module])
+    try:
+        assert process.line() == "under way\n", process.err.read_text()
+        yield process
+    finally:
+        process.kill()
+        process.folder.cleanup()
 
 
 @pytest.mark.parametrize(
@@ -66,8 +63,8 @@ def test_a_signal_leaves_no_partial_folder(
     with under_way("neardup.run.find", "run", "dedup", mails, "-o", tmp_path / "out") as process:
         assert any(path.name.startswith(".out.partial-") for path in tmp_path.iterdir())
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (status, "", said)
+        done = process.done(60)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "under way\n", said)
     assert list(tmp_path.iterdir()) == [mails]
 
 

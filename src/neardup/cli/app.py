@@ -24,7 +24,7 @@ from neardup.cli.report import report
 from neardup.cli.review import review
 from neardup.cli.search import search
 from neardup.cli.serve import serve
-from neardup.cli.shards import fingerprint, merge
+from neardup.cli.shards import fingerprint, merge, shingles
 from neardup.cli.show import show
 from neardup.cli.warm import warm
 
@@ -75,6 +75,7 @@ _add(dedup, on_files.DedupOptions)
 _add(group, on_files.GroupOptions)
 _add(fingerprint, on_shards.FingerprintOptions)
 _add(merge, on_shards.MergeOptions)
+_add(shingles, on_shards.ShinglesOptions)
 _add(compare, on_files.CompareOptions)
 _add(show, on_files.ShowOptions)
 _add(report, on_files.ReportOptions)

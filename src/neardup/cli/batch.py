@@ -57,7 +57,8 @@ def dedup(options: DedupOptions) -> int:
 
         return dedup_on_spark(options)
     if options.engine != "local" or options.master is not None:
-        raise SettingError(f"engine is {options.engine!r}", "local, or spark, which --master goes with")
+        given = f"engine is {options.engine!r}" + (" and --master is given" if options.master else "")
+        raise SettingError(given, "local; or spark, which --master goes with")
     if options.stored is None:
         if not options.inputs:
             raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup.cli.messages import DONE, REJECTED
+from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import FIELDS
@@ -18,19 +19,13 @@ from neardup.settings import FIELDS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOCAL_ONLY = {
-    "ignore": "--ignore",
-    "decisions": "--decisions",
-    "stored": "--from",
-    "annotate": "--annotate",
-    "store_texts": "--store-texts",
-    "dry_run": "--dry-run",
-}
+_FOLLOWED = {"inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS}
 
 
 def dedup_on_spark(options: DedupOptions) -> int:
     """Run ``neardup dedup`` on a cluster, and print its counts."""
-    refused = [spelling for name, spelling in _LOCAL_ONLY.items() if name in options.explicit]
+    others = options.explicit - _FOLLOWED
+    refused = [option.spelling[-1] for option in options_of(DedupOptions) if option.name in others]
     if refused:
         raise SettingError(
             f"{', '.join(refused)} cannot be given with --engine spark",

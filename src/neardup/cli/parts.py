@@ -77,6 +77,7 @@ def dedup_against(action: Action, options: DedupOptions, parts: list[Path]) -> F
     """Find near-duplicates of new documents and of saved ones; write the result, and the new fingerprints."""
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers.scratch import working_in
     from neardup.run.save import check_before
     from neardup.run.shards.growing import fill_against, find_against, growing_by, read_documents
     from neardup.run.shards.merge import open_parts, require_columns, with_settings
@@ -100,7 +101,8 @@ def dedup_against(action: Action, options: DedupOptions, parts: list[Path]) -> F
         )
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *parts)))
-            found, names = fill_against(new, columns, settings, against, folder, action, progress)
+            with working_in(folder.target.parent):
+                found, names = fill_against(new, columns, settings, against, folder, action, progress)
         if add is not None:
             add(names)
         if names.joining:

@@ -23,15 +23,20 @@ def review(options: ReviewOptions) -> int:
     decide, and nobody else. Needs neardup[service]. Ctrl-C stops.
     """
     with service_required():
-        from neardup.review.live.serving import serve_review
-        from neardup.service.server import listen
-    from neardup.review.desk.result import ResultDesk
+        from neardup.service.server import address_of, listen
+    from neardup.run.stored import require_result
 
     served = served_with(options.host, options.token_file, options.by)
     with listen(options.host, options.port) as listening:
+        require_result(options.out)
+        # a browser that opens it now waits for its page until the result is loaded
+        _announce(address_of(listening))
+        from neardup.review.desk.result import ResultDesk
+        from neardup.review.live.serving import serve_review
+
         desk = ResultDesk.open(options.out, inputs=options.inputs or None)
         try:
-            serve_review(desk, served, listening, _announce)
+            serve_review(desk, served, listening)
         finally:
             desk.close()
     return DONE

@@ -80,9 +80,8 @@ class Collection(GroupsAndDecisions):
     overwrites such a file; SettingError for settings that differ from those of the file; InputError with
     ``readonly`` if the file does not exist.
 
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "mail.neardup")
-    >>> with Collection(path) as mails:
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
     ...     _ = mails.add(["the harbour office", "pay by Friday"])
     ...     len(mails), list(mails), mails.get("#2").text
     (2, ['#1', '#2'], 'pay by Friday')
@@ -177,8 +176,8 @@ class Collection(GroupsAndDecisions):
         Raises LimitError, and adds none, when finding the documents that they repeat takes longer than
         ``seconds``.
 
-        >>> import tempfile, os
-        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     with mails.together():
         ...         _ = mails.put(mails.prepare(["a"], ["the harbour office"], [{"year": 2020}]))
         ...         _ = mails.put(mails.prepare(["b"], ["pay by Friday"], [{}]))
@@ -248,8 +247,8 @@ class Collection(GroupsAndDecisions):
         ``how`` are the keywords of that function; base texts are ignored, as by ``ignore``. Raises InputError for
         an unknown id.
 
-        >>> import tempfile, os
-        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.add(["the harbour office is closed", "the harbour office is closed on Friday"])
         ...     mails.compare("#1", "#2").measures["containment_a"]
         1.0
@@ -271,8 +270,8 @@ class Collection(GroupsAndDecisions):
         QueryError, with the position, for the query; SettingError for the limit; InputError for a token of another
         search.
 
-        >>> import tempfile, os
-        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.add(["harbour office closed on Friday", "the harbour office closed on Friday"])
         ...     page = mails.search("FINGERPRINT:#1_50_95")
         ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
+from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.journal import Journal
@@ -119,6 +120,11 @@ class Corpus:
         return cls(parts, settings, key, scratch=scratch, journal=journal)
 
     @property
+    def lacks_texts(self) -> bool:
+        """Whether some texts are not read: only the shingle sets of their documents are known."""
+        return any(getattr(part.documents, "lacks_texts", False) for part in self.parts)
+
+    @property
     def has_saved(self) -> bool:
         """Whether some documents have saved fingerprints, so that all stream keys are sealed."""
         return any(saved_in(part.documents) for part in self.parts)
@@ -146,10 +152,12 @@ class Corpus:
         memory.
         """
 
-        def of_chunk(mine: Int64s, places: Int64s, texts: pa.Array) -> Result:
-            return work(mine, self.sets_of(texts, places, features))
+        def of_some(some: _Some) -> Result:
+            if isinstance(some.chunk, AnsweredChunk):
+                return work(some.rows, ShingleSets(*some.chunk.sets_at(some.places, features)))
+            return work(some.rows, self.sets_of(some.texts(), some.places, features))
 
-        return self.with_chunks(rows, of_chunk)
+        return self._over(rows, of_some)
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
@@ -171,34 +179,43 @@ class Corpus:
 
         The texts are those of a chunk, or only of the rows themselves if the input can be read so.
         """
+        return self._over(rows, lambda some: work(some.rows, some.places, some.texts()))
 
-        def of_texts(item: tuple[Int64s, Int64s, Callable[[], pa.Array]]) -> Result:
-            mine, places, load = item
-            return work(mine, places, load())
+    def _over(self, rows: Int64s, work: Callable[[_Some], Result]) -> Iterator[Result]:
+        """Yield ``work(some of the rows)`` for all rows, in input order."""
+        return ordered_map(work, self._some(rows), self.settings.work.threads)
 
-        return ordered_map(of_texts, self._texts(rows), self.settings.work.threads)
-
-    def _texts(self, rows: Int64s) -> Iterator[tuple[Int64s, Int64s, Callable[[], pa.Array]]]:
-        """Yield some of the rows, their places among some texts, and a function that reads the texts."""
+    def _some(self, rows: Int64s) -> Iterator[_Some]:
+        """Yield the rows in the portions in which their texts are read."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         wanted = dict(enumerate(np.split(rows, np.searchsorted(rows, firsts[1:]))))
         for number, part in enumerate(self.parts):
             pieces = [k for k, mine in wanted.items() if len(mine) and self.pieces[k].part == number]
             if not pieces:
                 continue
-            places = {self.pieces[k].chunk: wanted[k] - firsts[k] for k in pieces}
+            of_chunk = {self.pieces[k].chunk: k for k in pieces}
             numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
             reader, begin = part.documents, 0
-            some = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
-            if some is None:
-                mine = {self.pieces[k].chunk: wanted[k] for k in pieces}
-                for chunk in part.documents.chunks(mine.keys(), [part.text]):
-                    yield mine[chunk.index], places[chunk.index], partial(_texts_of, chunk, part.text)
+            texts = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
+            if texts is None:
+                for chunk in reader.chunks(of_chunk.keys(), [part.text]):
+                    k = of_chunk[chunk.index]
+                    yield _Some(wanted[k], wanted[k] - firsts[k], partial(_texts_of, chunk, part.text), chunk)
                 continue
             of_part = np.concatenate([wanted[k] for k in pieces])
-            for count, load in some:
-                yield of_part[begin : begin + count], np.arange(count), load
+            for count, load in texts:
+                yield _Some(of_part[begin : begin + count], np.arange(count), load)
                 begin += count
+
+
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """Some rows, their places among the texts that ``texts`` reads, and the ``chunk`` that is read, if any."""
+
+    rows: Int64s
+    places: Int64s
+    texts: Callable[[], pa.Array]
+    chunk: Chunk | None = None
 
 
 def _texts_of(chunk: Chunk, column: str) -> pa.Array:

@@ -64,7 +64,8 @@ def read_chunks(
         keeping.open = False  # the sets of the saved documents are not known
 
     def work(item: tuple[int, Chunk | SavedChunk]) -> ReadChunk:
-        name, journal = f"chunk {item[0]} {item[1].index}", corpus.journal
+        name, of_text = f"chunk {item[0]} {item[1].index}", corpus.parts[item[0]].documents.format == "text"
+        journal = None if of_text else corpus.journal  # the digests of text files are made when they are read
         kept = None if journal is None else journal.get(name)
         if kept is not None:
             return chunk_of(kept)

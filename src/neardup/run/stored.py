@@ -49,6 +49,11 @@ class StoredResult:
     texts: bool
 
 
+def require_result(folder: Path) -> None:
+    """Raise InputError for a folder without the account of a run; its tables are not read."""
+    _run(folder)
+
+
 def read_result(folder: Path) -> StoredResult:
     """Read a result folder.
 

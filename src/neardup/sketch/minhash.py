@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from neardup.settings import Settings
 from neardup.sketch.base import Ids, mix, mixed
 from neardup.sketch.coefficients import SEED, classic_coefficients
 from neardup.sketch.documents import sign
+from neardup.sketch.features import hash_tokens
 from neardup.sketch.inputs import text_arrays
 from neardup.sketch.provenance import require_same
 from neardup.sketch.slots import Signature, SlotFamily
@@ -83,6 +85,14 @@ class MinHash(SlotFamily["MinHashSketch"]):
         ones. The second array, bool[n, slots], marks the slots that an id chose; merging needs it.
         """
         return self._choose(mix(ids), np.ascontiguousarray(offsets, np.int64))
+
+    def of_tokens(self, tokens: Iterable[str]) -> MinHashSketch:
+        """Return the signature of a set of strings: of your own tokens or features, which are not normalised.
+
+        It is that of the ids ``hash_tokens(tokens)``, and comparable with signatures of ids and tokens only.
+        Raises InputError for anything but str.
+        """
+        return self.of_ids(hash_tokens(tokens))
 
     def _elements(self, ids: Ids) -> UInt64s:
         return mixed(ids)

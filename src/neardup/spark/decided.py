@@ -7,7 +7,7 @@ order, and everything that a group depends on is inside.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,6 +82,8 @@ def schema_of(settings: Settings, against: bool, of_id: str) -> str:
 
 def decide(settings: Settings, key: Broadcast[Key], first_new: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the result for rows and pairs (``INPUT``) sorted by part, kind, x and y."""
+    # the memory of a task is that of its components; a limit is for the choice of documents to join
+    settings = replace(settings, search=replace(settings.search, memory=0.0))
     tables = tables_of(settings, first_new > 0)
     for table in whole_runs(batches, "part", _ENOUGH):
         part = _part_of(table, settings, key.value, first_new)

@@ -41,7 +41,7 @@ def dedup(
     ``text`` and ``id`` name columns; each id names one row. ``against`` is a reference set with the same columns.
     ``settings`` are those of :data:`neardup.settings.FIELDS`, and the result is that of :func:`neardup.find` on
     the rows in the order of the partitions. ``work`` is a folder that all machines can write to: stages are kept
-    there as Parquet; without it they are in Spark's own storage, and computed again if a machine is lost.
+    there as Parquet; without it they are on the disks of the executors, and a lost machine ends the job.
 
     Raises SettingError for settings that a run on Spark does not have, and InputError for unusable columns.
     """

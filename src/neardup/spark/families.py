@@ -56,7 +56,7 @@ def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: Job) -
     large = of_family.where(is_large).select("part", "size", "shingles")
     of_hub = hub.join(documents, "row").groupBy().sum("units").first()
     held = (of_hub[0] or 0) if of_hub else 0
-    room = job.settings.search.memory * 1e9 / BYTES_A_SHINGLE - held
+    room = job.settings.search.join_bytes / BYTES_A_SHINGLE - held
     fitting, more, left_out = _fitting(large, room, job)
     joined = hub.union(members.join(fitting, "part").select("row")).distinct()
     small = of_family.where(f"not {is_large} and size > 2").select("part")

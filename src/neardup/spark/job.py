@@ -22,7 +22,7 @@ class Job:
 
     ``key`` hashes the features that are counted; it is broadcast, and never part of a plan or a log. Rows below
     ``first_new`` belong to the reference set. ``work`` is a folder that all machines can write to: stages are kept
-    there as Parquet, and else in Spark's own storage.
+    there as Parquet, and else on the disks of the executors, which a lost machine takes with it.
     """
 
     spark: SparkSession
@@ -33,7 +33,6 @@ class Job:
     work: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
-    _kept: list[DataFrame] = field(default_factory=list)
 
     def keep(self, table: DataFrame, name: str, counted: bool = False) -> DataFrame:
         """Compute a table once and return it as it is stored; ``rows`` has its size if it is ``counted``."""
@@ -42,23 +41,19 @@ class Job:
         began = monotonic()
         self.spark.sparkContext.setJobDescription(f"neardup: {name}")
         if self.work is None:
-            stored = table.persist(StorageLevel.DISK_ONLY)
-            self._kept.append(stored)
-            self.rows[name] = stored.count()
+            # a checkpoint ends the plan of the table; plans that grow from stage to stage take minutes
+            stored = table.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
         else:
             place = f"{self.work.rstrip('/')}/{name}"
             table.write.mode("overwrite").parquet(place)
             stored = self.spark.read.schema(table.schema).parquet(place)
-            if counted:
-                self.rows[name] = stored.count()
+        if counted:
+            self.rows[name] = stored.count()
         self.spark.sparkContext.setJobDescription("neardup")
         self.seconds[name] = monotonic() - began
         return stored
 
     def release(self) -> None:
-        """Drop the tables in Spark's storage, and the key."""
-        for table in self._kept:
-            table.unpersist()
-        self._kept.clear()
+        """Drop the key; Spark drops the tables in its storage when nobody refers to them any more."""
         with contextlib.suppress(Exception):  # the session may have ended
             self.key.unpersist()

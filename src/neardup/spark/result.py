@@ -25,7 +25,7 @@ class Deduplicated:
     ``counts``  read, without_text, documents, copies, pairs, groups, kept, removed; by LSH also met (candidate
     pairs and hub documents), verified, joined (documents to join exactly), and left_out of that join
 
-    The tables are in Spark's storage until :meth:`release`, or in the folder ``work`` until it is deleted.
+    The tables are on the disks of the executors, or in the folder ``work`` until it is deleted.
     """
 
     kept: DataFrame
@@ -38,7 +38,7 @@ class Deduplicated:
     job: Job
 
     def release(self) -> None:
-        """Drop the stored tables of the job; the DataFrames are unusable afterwards."""
+        """Drop the secret key of the job from the executors."""
         self.job.release()
 
     def account(self) -> dict[str, Any]:

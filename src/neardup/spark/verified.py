@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
     from neardup.spark.job import Job
 
+_SENT = 2_000_000
+"""Candidate pairs whose documents may be sent to all executors: 64 MB."""
 PAIRS = "a long, b long, shared long, size_a long, size_b long"
 
 
 def verified(pairs: DataFrame, sets: DataFrame, job: Job) -> DataFrame:
     """(a, b, shared, size_a, size_b) of the ``pairs`` (a, b) that meet the criterion; ``sets``: row, shingles."""
+    from pyspark.sql import functions
+
+    if job.rows["candidates"] <= _SENT:  # the sets of all other documents need not move
+        ends = pairs.selectExpr("a as row").union(pairs.selectExpr("b as row")).distinct()
+        sets = sets.join(functions.broadcast(ends), "row", "left_semi")
     of_a = sets.selectExpr("row as a", "shingles as set_a")
     of_b = sets.selectExpr("row as b", "shingles as set_b")
     joined = pairs.join(of_a, "a").join(of_b, "b")

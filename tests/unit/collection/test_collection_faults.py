@@ -234,7 +234,7 @@ print(len(ids))
 
 def test_two_processes_that_write_take_turns(tmp_path: Path) -> None:
     writers = [forked.start(HEAD + WRITER, tmp_path, name) for name in ("ann", "bob", "eve")]
-    assert [writer.wait().returncode for writer in writers] == [0, 0, 0]
+    assert [writer.done().returncode for writer in writers] == [0, 0, 0]
     with Collection(tmp_path / "x.neardup") as collection:
         assert len(collection) == 3 * (15 * 4 - 3)
         assert collection.check() == []

@@ -191,7 +191,7 @@ with DecisionStore(Path(sys.argv[1])) as store:
 
 def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     writers = [forked.start(WRITER, tmp_path, name) for name in ("Ann", "Ben")]
-    assert [writer.wait().returncode for writer in writers] == [0, 0]
+    assert [writer.done().returncode for writer in writers] == [0, 0]
     with DecisionStore(tmp_path, read_only=True) as store:
         assert len(store.state().tags["a"]) == 40
         assert [action.number for action in store.history(limit=100)] == list(range(40, 0, -1))

@@ -33,13 +33,14 @@ from neardup.cli.options.on_files import (
     ShowOptions,
     WarmOptions,
 )
-from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions
+from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions, ShinglesOptions
 
 RECORDS: Mapping[str, type] = {
     "dedup": DedupOptions,
     "group": GroupOptions,
     "fingerprint": FingerprintOptions,
     "merge": MergeOptions,
+    "shingles": ShinglesOptions,
     "compare": CompareOptions,
     "show": ShowOptions,
     "report": ReportOptions,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, option
+from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, argument, option
 from neardup.cli.options import shared
 
 PARTS = Declared(
@@ -46,6 +46,18 @@ class MergeOptions:
     moved: list[str] = replace(
         shared.MOVED, help="The texts of the parts where they are now, if they have moved. May be repeated."
     ).field()
+    wanted: Path | None = option(
+        "--wanted",
+        None,
+        "Only write a request for the shingle sets that this merge needs, for neardup shingles; read no texts.",
+        "FILE",
+    )
+    shingles: list[str] = Declared(
+        ("--shingles",),
+        (),
+        "Answer of neardup shingles for a part: its texts are not read. May be repeated.",
+        "FILE",
+    ).field()
     name_groups: bool = option(
         "--name-groups",
         False,
@@ -56,3 +68,17 @@ class MergeOptions:
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShinglesOptions:
+    """The options of ``neardup shingles``."""
+
+    part: str = argument("FP", "The folder of fingerprints of a part whose texts can be read here.")
+    request: Path | None = option("--for", None, "The request that neardup merge --wanted has written.", "FILE")
+    out: Path | None = Declared(("-o", "--out"), None, "File for the answer, written atomically.", "FILE").field()
+    key: Path | None = shared.KEY.field()
+    moved: list[str] = replace(
+        shared.MOVED, help="The texts of the part where they are now, if they have moved. May be repeated."
+    ).field()
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace the answer if it exists.").field()

@@ -69,9 +69,9 @@ class GroupsAndDecisions:
         earlier decision about the two is replaced. Raises InputError when decisions contradict each other, naming
         the pairs; nothing is stored then.
 
-        >>> import tempfile, os
+        >>> import tempfile
         >>> from neardup import Collection
-        >>> with Collection(os.path.join(tempfile.mkdtemp(), "mail.neardup")) as mails:
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.add(["the harbour office", "pay by Friday"])
         ...     _ = mails.decide("#1", "#2", "same", by="ann")
         ...     [(member.id, member.held_by) for member in mails.group_of("#2").members]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.fingerprints.answered import AnsweredChunk, UnreachableError
+from neardup.io.fingerprints.exchange import Answer
 from neardup.io.fingerprints.reading import SavedFingerprints
 from neardup.io.fingerprints.records import SavedChunk, only_rows
 from neardup.io.formats.detection import Charset
@@ -31,10 +33,6 @@ from neardup.io.readers.places import RecordedFiles
 from neardup.io.readers.sources import Source
 from neardup.tables import Int64s
 from neardup.text.keys import key_of
-
-
-class UnreachableError(InputError):
-    """The texts of a part are not where they were read, and no other place was named."""
 
 
 class FingerprintedDocuments:
@@ -70,6 +68,17 @@ class FingerprintedDocuments:
         chosen._parts = [part.only(wanted) for part, wanted in zip(self._parts, rows, strict=True)]
         return chosen
 
+    def with_answers(self, answers: Mapping[str, Answer]) -> FingerprintedDocuments:
+        """Return the same documents; texts of parts with an answer, by the seal of its manifest, are not read."""
+        answered = copy(self)
+        answered._parts = [part.answered_by(answers.get(part.saved.manifest.seal)) for part in self._parts]
+        return answered
+
+    @property
+    def lacks_texts(self) -> bool:
+        """Whether some texts are not read, but have answers."""
+        return any(part.answer is not None for part in self._parts)
+
     @property
     def parts(self) -> tuple[SavedFingerprints, ...]:
         """The parts."""
@@ -102,7 +111,10 @@ class FingerprintedDocuments:
         for number, mine in sorted(by_part.items()):
             part, first = self._parts[number], self._first_chunks[number]
             for chunk in part.chunks(mine, columns):
-                yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
+                if isinstance(chunk, AnsweredChunk):
+                    yield replace(chunk, index=chunk.index + first)
+                else:
+                    yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
 
     def recorded_places(self) -> pa.Table:
         """Return the PLACES of all files, numbered from 0, under their names beside other parts."""
@@ -183,6 +195,7 @@ class _Part:
         made = saved.manifest.input
         self.names = made.names if made.format == "text" else tuple(source.name for source in self.sources)
         self._positions: dict[int, Int64s] | None = None
+        self.answer: Answer | None = None
 
     def only(self, rows: Int64s) -> _Part:
         """The part with some rows (ascending) only."""
@@ -227,8 +240,18 @@ class _Part:
             raise self.saved.unusable("its places name files that the part does not have")
         return places
 
-    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked]:
+    def answered_by(self, answer: Answer | None) -> _Part:
+        """The part with an answer in place of its texts."""
+        answered = copy(self)
+        answered.answer = answer
+        return answered
+
+    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked | AnsweredChunk]:
         """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
+        if self.answer is not None:
+            for index in sorted(wanted):
+                yield AnsweredChunk(index, self.saved, self.answer, self._first_rows[index])
+            return
         described = self.saved.described
         rows = dict(zip(described["index"].to_pylist(), described["rows"].to_pylist(), strict=True))
         for chunk in self._documents.chunks(wanted, columns):
@@ -296,13 +319,20 @@ class _Part:
             "Fingerprint this part again, and merge again",
         )
 
+    @cached_property
+    def _places_now(self) -> dict[str, list[str]]:
+        """The paths of the named inputs, by their names and by the last parts of these."""
+        found: dict[str, list[str]] = {}
+        for source in find_files(self._inputs).sources:
+            for name in {source.name, os.path.basename(source.name)}:
+                found.setdefault(name, []).append(source.path)
+        return found
+
     def _moved(self, source: Source) -> str:
-        places = find_files(self._inputs).sources
         last = os.path.basename(source.name)
-        same = [found for found in places if found.name == source.name]
-        same = same or [found for found in places if os.path.basename(found.name) == last]
+        same = self._places_now.get(source.name) or self._places_now.get(last, [])
         if len(same) == 1:
-            return same[0].path
+            return same[0]
         if not same:  # the other parts may be among the named places, this one where it was
             return source.path
         raise InputError(

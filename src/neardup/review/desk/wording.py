@@ -33,7 +33,9 @@ class WordIndex:
 
     def __init__(self, documents: ResultDocuments, reader: TextReader, wanted: Int64s) -> None:
         self._documents, self._reader = documents, reader
-        self._wanted = np.unique(documents.first[wanted])
+        chosen = np.zeros(len(documents), np.bool_)
+        chosen[documents.first[wanted]] = True
+        self._wanted: Int64s = np.flatnonzero(chosen)
         self._blocks: list[tuple[UInt64s, Int32s]] = []
         self._read = self._unreadable = 0
         self._full = False

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable
 
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import ReviewSource
 from neardup.service import logs
-from neardup.service.server import address_of, run
+from neardup.service.server import run
 
 
-def serve_review(
-    source: ReviewSource, served: Served, listening: socket.socket, started: Callable[[str], None]
-) -> None:
-    """Serve the pages until a signal arrives; ``started`` is called with the address.
+def serve_review(source: ReviewSource, served: Served, listening: socket.socket) -> None:
+    """Serve the pages until a signal arrives.
 
     Requests are logged only if other machines can send them.
     """
     logs.log_to_stderr()
     logs.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
-    address = address_of(listening)
     try:
-        run(review_app(source, served), served.limits, listening, lambda: started(address))
+        run(review_app(source, served), served.limits, listening, lambda: None)
     finally:
         listening.close()

@@ -107,7 +107,7 @@ class ReadDocuments:
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open the writer of kept rows."""
-        return self.documents.sink(folder, extra)
+        return self.documents.sink(folder, extra, threads)
 
 
 def read_documents(

@@ -148,7 +148,7 @@ def _differences(first: SavedFingerprints, part: SavedFingerprints) -> dict[str,
     compared |= {
         f"setting {name}": (first.settings.as_dict()[name], part.settings.as_dict()[name])
         for name in FIELDS
-        if FIELDS[name].record != "work"
+        if FIELDS[name].record != "work" and name != "memory"
     }
     return {name: pair for name, pair in compared.items() if pair[0] != pair[1]}
 

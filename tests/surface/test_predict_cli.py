@@ -1,0 +1,70 @@
+"""``--predict`` prints the cost of a run and stops; ``--memory`` prints it before a run, and the truth after."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow.json as pj
+import pyarrow.parquet as pq
+import pytest
+
+from neardup.io.readers import choose_columns, open_files
+from neardup.run.predict import A_DOCUMENT, PROCESS, Prediction, predict
+from neardup.settings import Settings
+from support.command_line import Run
+
+DOCUMENTS = 3000
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    draw, path = random.Random(8), tmp_path / "documents.jsonl"
+    with path.open("w", encoding="utf-8") as lines:
+        for _ in range(DOCUMENTS):
+            words = [f"word{draw.randrange(9000)}" for _ in range(20)]
+            lines.write(json.dumps({"text": " ".join(words)}) + "\n")
+    return path
+
+
+def predicted(source: Path, **settings: Any) -> Prediction:
+    documents = open_files([str(source)])
+    return predict(documents, choose_columns(documents, None, None), Settings.of(**settings), None)
+
+
+def test_predict_prints_one_line_and_makes_nothing(source: Path, run: Run) -> None:
+    found = run("dedup", source, "--predict", "--method", "lsh", "--memory", "2GB")
+    assert found.status == 0
+    assert found.out.count("\n") == 1
+    assert " documents, " in found.out
+    assert " of working files" in found.out
+    assert [path.name for path in source.parent.iterdir()] == [source.name]
+
+
+def test_a_limited_run_says_the_prediction_and_the_truth(source: Path, run: Run) -> None:
+    limited = run("dedup", source, "-o", source.parent / "limited", "--method", "lsh", "--memory", "2GB")
+    before, after = limited.err.splitlines()
+    assert before.startswith("predicted: about 3,")
+    assert after.startswith("taken: 3,000 documents, ")
+    assert run("dedup", source, "-o", source.parent / "free").err == ""
+
+
+def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Path) -> None:
+    """A footer has the number of documents; the keys of the bands take 8 bytes each."""
+    parquet = tmp_path / "documents.parquet"
+    pq.write_table(pj.read_json(source), parquet)
+    made = predicted(parquet, method="lsh", memory=2)
+    assert made.documents == DOCUMENTS
+    assert made.disk % (8 * DOCUMENTS) == 0
+    assert made.memory > PROCESS + A_DOCUMENT * DOCUMENTS
+    assert predicted(parquet, method="lsh").disk == 0
+    assert abs(predicted(source).documents / DOCUMENTS - 1) < 0.2  # JSON takes some bytes besides the text
+
+
+def test_a_limit_that_cannot_hold_is_named(source: Path, run: Run) -> None:
+    assert predicted(source, memory=100).warning is None
+    found = run("dedup", source, "--predict", "--memory", "100MB")
+    assert "warning: --memory 100.0 MB will not hold" in found.err
+    assert f"{A_DOCUMENT} bytes each" in " ".join(found.err.split())

@@ -1,0 +1,96 @@
+"""The index of signatures: what it finds, forgets, refuses and stores."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import neardup as nd
+
+FAMILIES = [nd.MinHash(64), nd.MinHash(64, sketch="classic"), nd.MultiplyShift(64), nd.BBit(nd.MinHash(64), 8)]
+
+
+def texts(count: int) -> list[str]:
+    drawn = np.random.default_rng(7).integers(0, 40, (count, 30))
+    return [" ".join(f"w{word}" for word in row) for row in drawn] + [
+        " ".join(f"w{word}" for word in [*row[:25], 99]) for row in drawn
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+def test_candidates_are_those_that_agree_in_a_band(family: Any) -> None:
+    documents = texts(40)
+    index = nd.Index(0.5, recall=0.9, family=family)
+    signatures = family.sketch(documents)
+    index.insert_all(range(len(documents)), signatures)
+    cuts = np.cumsum([0, *index.bands.bands])
+    for number in range(0, len(documents), 7):
+        agree = signatures == signatures[number]
+        expected = {k for k in range(len(documents)) if any(agree[k, b:e].all() for b, e in pairwise(cuts))}
+        found = index.query(family.of(documents[number]))
+        assert {one.id for one in found} == expected
+        assert found[0].id == number
+        values = [one.resemblance.value for one in found]
+        assert values == sorted(values, reverse=True)
+
+
+def test_removed_signatures_are_not_found_and_leave_nothing() -> None:
+    index = nd.Index(0.5)
+    signature = index.family.of("a text of some words that stands for itself")
+    index.insert("one", signature)
+    index.insert("two", signature)
+    index.remove("one")
+    assert [one.id for one in index.query(signature)] == ["two"]
+    index.remove("two")
+    assert not index.query(signature)
+    assert not any(index._buckets)
+    with pytest.raises(nd.InputError, match="not in the index"):
+        index.remove("two")
+
+
+def test_the_empty_set_is_no_candidate() -> None:
+    index = nd.Index()
+    index.insert("empty", index.family.of(""))
+    assert not index.query(index.family.of(""))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("of_tokens", [False, True])
+def test_a_saved_index_answers_the_same(tmp_path: Path, suffix: str, of_tokens: bool) -> None:
+    index, documents = nd.Index(0.4, recall=0.95, family=nd.MinHash(64)), texts(10)
+    made = [index.family.of_tokens(nd.shingles(t)) if of_tokens else index.family.of(t) for t in documents]
+    for number, signature in enumerate(made):
+        index.insert(f"d{number}", signature)
+    index.save(tmp_path / f"index{suffix}")
+    again = nd.Index.load(tmp_path / f"index{suffix}")
+    assert repr(again) == repr(index)
+    for signature in made:
+        assert again.query(signature) == index.query(signature)
+    assert nd.read_signatures(tmp_path / f"index{suffix}").of_ids == of_tokens
+
+
+def test_an_empty_index_is_saved(tmp_path: Path) -> None:
+    nd.Index().save(tmp_path / "none.arrow")
+    assert len(nd.Index.load(tmp_path / "none.arrow")) == 0
+
+
+def test_refusals_name_the_fault(tmp_path: Path) -> None:
+    index = nd.Index()
+    index.insert("memo", index.family.of("a b c"))
+    with pytest.raises(nd.InputError, match="'memo' is in the index already"):
+        index.insert("memo", index.family.of("a b c"))
+    with pytest.raises(nd.FormatError, match="slots 64"):
+        index.insert("other", nd.MinHash(64).of("a b c"))
+    with pytest.raises(nd.FormatError, match="of ids"):
+        index.query(index.family.of_tokens(["a"]))
+    with pytest.raises(nd.InputError, match="An id is a float"):
+        index.insert(1.5, index.family.of("a"))  # type: ignore[arg-type]
+    with pytest.raises(nd.InputError, match="2 ids for 1 signatures"):
+        index.insert_all(["a", "b"], index.family.sketch(["a"]))
+    assert list(index) == ["memo"]
+    assert "memo" in index
+    nd.write_signatures(index.family.to_arrow(["a"], index.family.sketch(["a"])), tmp_path / "plain.parquet")
+    with pytest.raises(nd.FormatError, match=r"plain\.parquet is not an index"):
+        nd.Index.load(tmp_path / "plain.parquet")
