@@ -79,7 +79,7 @@ class Journal:
             known = bytes.fromhex(found.secret)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise self._refused(f"{_ABOUT} cannot be read") from error
-        # what was written is compared with what would be written: JSON knows no tuples
+        # the written value is compared as it would be read again: JSON knows no tuples
         now = msgspec.json.decode(msgspec.json.encode(about))
         if differences := list(_differences(found.run, now)):
             raise self._refused("; ".join(differences))
