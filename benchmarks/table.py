@@ -49,7 +49,7 @@ class Report:
         self._lines += lines
 
     def write(self, path: Path) -> None:
-        """Write what there is so far."""
+        """Write the tables so far."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(self._lines).rstrip() + "\n")
 

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,23 @@ def test_dedup_summary_says_what_happened(run: Run, mails: Path, tmp_path: Path)
     assert said["removed"].startswith("2 documents (50.0 %), ")
     assert said["kept"] == "2"
     assert {"recall", "time", "memory"} <= set(said)
+
+
+def test_commands_do_not_wait_for_pandas() -> None:
+    assert find_spec("pandas"), "Arrow imports it to convert a value"
+    code = """
+import sys
+from neardup.cli import main
+sys.argv = ["neardup", "--version"]
+try:
+    main()
+except SystemExit:
+    import pyarrow
+    pyarrow.scalar(1, pyarrow.int64())
+    pyarrow.array([1]).to_numpy()
+sys.exit("pandas" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_group_removes_nothing(run: Run, mails: Path, tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ class _SignedAgain:
         self._made, self._stays = False, np.ones(len(rows.unique), np.bool_)
 
     def count(self, held: DocumentSets | None, advance: Advance) -> None:
-        """Count what is left of each document in ``rows.left``; ``held`` are the sets without base text."""
+        """Count the rest of each document in ``rows.left``; ``held`` are the sets without base text."""
         rows = self._rows
         assert rows.left is not None
         if held is not None:

@@ -152,12 +152,12 @@ class Corpus:
         memory.
         """
 
-        def of_texts(mine: Int64s, places: Int64s, texts: _Texts) -> Result:
-            if texts.answered is not None:
-                return work(mine, ShingleSets(*texts.answered.sets_at(places, features)))
-            return work(mine, self.sets_of(texts.load(), places, features))
+        def of_some(some: _Some) -> Result:
+            if isinstance(some.chunk, AnsweredChunk):
+                return work(some.rows, ShingleSets(*some.chunk.sets_at(some.places, features)))
+            return work(some.rows, self.sets_of(some.texts(), some.places, features))
 
-        return self._over(rows, of_texts)
+        return self._over(rows, of_some)
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
@@ -179,51 +179,43 @@ class Corpus:
 
         The texts are those of a chunk, or only of the rows themselves if the input can be read so.
         """
+        return self._over(rows, lambda some: work(some.rows, some.places, some.texts()))
 
-        def of_texts(mine: Int64s, places: Int64s, texts: _Texts) -> Result:
-            return work(mine, places, texts.load())
+    def _over(self, rows: Int64s, work: Callable[[_Some], Result]) -> Iterator[Result]:
+        """Yield ``work(some of the rows)`` for all rows, in input order."""
+        return ordered_map(work, self._some(rows), self.settings.work.threads)
 
-        return self._over(rows, of_texts)
-
-    def _over(self, rows: Int64s, work: Callable[[Int64s, Int64s, _Texts], Result]) -> Iterator[Result]:
-        """Yield ``work(rows, their places among some texts, these texts)``, in input order, by threads."""
-
-        def of_item(item: tuple[Int64s, Int64s, _Texts]) -> Result:
-            return work(*item)
-
-        return ordered_map(of_item, self._texts(rows), self.settings.work.threads)
-
-    def _texts(self, rows: Int64s) -> Iterator[tuple[Int64s, Int64s, _Texts]]:
-        """Yield some of the rows, their places among some texts, and these texts."""
+    def _some(self, rows: Int64s) -> Iterator[_Some]:
+        """Yield the rows in the portions in which their texts are read."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         wanted = dict(enumerate(np.split(rows, np.searchsorted(rows, firsts[1:]))))
         for number, part in enumerate(self.parts):
             pieces = [k for k, mine in wanted.items() if len(mine) and self.pieces[k].part == number]
             if not pieces:
                 continue
-            places = {self.pieces[k].chunk: wanted[k] - firsts[k] for k in pieces}
+            of_chunk = {self.pieces[k].chunk: k for k in pieces}
             numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
             reader, begin = part.documents, 0
-            some = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
-            if some is None:
-                mine = {self.pieces[k].chunk: wanted[k] for k in pieces}
-                for chunk in part.documents.chunks(mine.keys(), [part.text]):
-                    answered = chunk if isinstance(chunk, AnsweredChunk) else None
-                    texts = _Texts(partial(_texts_of, chunk, part.text), answered)
-                    yield mine[chunk.index], places[chunk.index], texts
+            texts = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
+            if texts is None:
+                for chunk in reader.chunks(of_chunk.keys(), [part.text]):
+                    k = of_chunk[chunk.index]
+                    yield _Some(wanted[k], wanted[k] - firsts[k], partial(_texts_of, chunk, part.text), chunk)
                 continue
             of_part = np.concatenate([wanted[k] for k in pieces])
-            for count, load in some:
-                yield of_part[begin : begin + count], np.arange(count), _Texts(load)
+            for count, load in texts:
+                yield _Some(of_part[begin : begin + count], np.arange(count), load)
                 begin += count
 
 
-@dataclass(frozen=True)
-class _Texts:
-    """Some texts, not read yet; of an ``answered`` chunk only the shingle sets are known."""
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """Some rows, their places among the texts that ``texts`` reads, and the ``chunk`` that is read, if any."""
 
-    load: Callable[[], pa.Array]
-    answered: AnsweredChunk | None = None
+    rows: Int64s
+    places: Int64s
+    texts: Callable[[], pa.Array]
+    chunk: Chunk | None = None
 
 
 def _texts_of(chunk: Chunk, column: str) -> pa.Array:
