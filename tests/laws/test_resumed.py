@@ -14,7 +14,7 @@ import pytest
 import neardup as nd
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.writers import scratch
-from neardup.io.writers.journal import Journal
+from neardup.io.writers.journal import RunJournal
 from neardup.join.base_documents import open_base
 from neardup.join.read_chunk import chunk_of, table_of
 from neardup.run.find import run
@@ -63,7 +63,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {**files, "base": files["parquet"], "common": files["parquet"]}
 
 
-def files_of(form: str, inputs: dict[str, Path], out: Path, journal: Journal | None) -> dict[str, bytes]:
+def files_of(form: str, inputs: dict[str, Path], out: Path, journal: RunJournal | None) -> dict[str, bytes]:
     settings = nd.Settings.of(threshold=0.6, **FORMS[form])
     documents = open_files([str(inputs[form])], reading=settings.reading)
     columns = choose_columns(documents, None, None)
@@ -82,11 +82,11 @@ def test_all_parts_from_a_journal_change_no_byte(
     form: str, inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = files_of(form, inputs, tmp_path / "plain", None)
-    journal = Journal(tmp_path / "journal", {}, b"s" * 32)
+    journal = RunJournal(tmp_path / "journal", {}, b"s" * 32)
     first = files_of(form, inputs, tmp_path / "first", journal)
     parts = len(journal)
     journal.close()
-    again = Journal(tmp_path / "journal", {}, b"t" * 32)
+    again = RunJournal(tmp_path / "journal", {}, b"t" * 32)
     assert len(again) == parts
     assert (form in KEPT_NOT) or any(name.startswith("chunk") for name in again._places)
     resumed = files_of(form, inputs, tmp_path / "resumed", again)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.io.readers import choose_columns, open_files
-from neardup.run.predict import A_DOCUMENT, PROCESS, Prediction, predict
+from neardup.run.predict import A_DOCUMENT, PROCESS, RunCost, predict
 from neardup.settings import Settings
 from support.command_line import Run
 
@@ -29,7 +29,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def predicted(source: Path, **settings: Any) -> Prediction:
+def predicted(source: Path, **settings: Any) -> RunCost:
     documents = open_files([str(source)])
     return predict(documents, choose_columns(documents, None, None), Settings.of(**settings), None)
 

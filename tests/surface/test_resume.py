@@ -16,7 +16,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.readers import open_files
 from neardup.io.readers.columns import Chosen
-from neardup.io.writers.journal import Journal, journal_of
+from neardup.io.writers.journal import RunJournal, journal_of
 from neardup.run.resuming import open_journal
 from neardup.settings import Settings
 
@@ -180,19 +180,19 @@ def test_a_journal_that_others_may_write_into_is_refused(source: Path, tmp_path:
     folder.mkdir()
     folder.chmod(0o777)
     with pytest.raises(InputError, match="not a private folder"):
-        Journal(folder, {}, b"secret")
+        RunJournal(folder, {}, b"secret")
 
 
 def test_a_torn_end_is_cut_off_and_a_damaged_part_is_missing(tmp_path: Path) -> None:
     folder, table = journal_of(tmp_path / "out"), pa.table({"a": [1, 2, 3]})
-    first = Journal(folder, {}, b"secret")
+    first = RunJournal(folder, {}, b"secret")
     for name in ("one", "two"):
         first.put(name, table)
     first.close()
     log = folder / "log"
     whole = log.read_bytes()
     log.write_bytes(whole + whole[: len(whole) // 3])
-    again = Journal(folder, {}, b"other")
+    again = RunJournal(folder, {}, b"other")
     assert (len(again), again.secret, log.read_bytes()) == (2, b"secret", whole)
     assert again.get("two") == table
     again.put("three", table)
@@ -200,6 +200,6 @@ def test_a_torn_end_is_cut_off_and_a_damaged_part_is_missing(tmp_path: Path) -> 
     damaged = bytearray(log.read_bytes())
     damaged[len(whole) // 4] ^= 1
     log.write_bytes(damaged)
-    last = Journal(folder, {}, b"other")
+    last = RunJournal(folder, {}, b"other")
     assert [last.get(name) for name in ("one", "two", "three", "four")] == [None, table, table, None]
     last.close()

@@ -24,7 +24,7 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen
-    from neardup.io.writers.journal import Journal
+    from neardup.io.writers.journal import RunJournal
     from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
@@ -160,7 +160,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
 @contextmanager
 def _journal(
     action: Action, options: Options, settings: Settings, columns: Chosen, inputs: Mapping[str, Documents | None]
-) -> Iterator[Journal | None]:
+) -> Iterator[RunJournal | None]:
     """Open the journal of a run that may go on later; None without --resume."""
     if not options.resume or options.out is None:
         yield None

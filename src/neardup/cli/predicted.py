@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.columns import Chosen
     from neardup.run.find import Outcome
     from neardup.run.found import Found
-    from neardup.run.predict import Prediction
+    from neardup.run.predict import RunCost
 
 Options = DedupOptions | GroupOptions
 Opened = tuple["Documents", "Chosen", "Documents | None"]
@@ -59,7 +59,7 @@ def say_after(found: Found, outcome: Outcome) -> None:
     typer.echo(f"taken: {said}", err=True)
 
 
-def _prediction(inputs: Opened, options: Options, settings: Settings) -> Prediction:
+def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost:
     from neardup.run.predict import predict
 
     documents, columns, against = inputs

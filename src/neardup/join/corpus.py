@@ -19,7 +19,7 @@ from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
-from neardup.io.writers.journal import Journal
+from neardup.io.writers.journal import RunJournal
 from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
@@ -103,7 +103,7 @@ class Corpus:
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
     scratch: Scratch | None = None
-    journal: Journal | None = None
+    journal: RunJournal | None = None
 
     @classmethod
     def of(cls, parts: tuple[Part, ...], settings: Settings) -> Corpus:

@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from neardup.io.writers.journal import Journal
+from neardup.io.writers.journal import RunJournal
 from neardup.io.writers.scratch import NumberFile, Scratch, scratch_array
 from neardup.join.corpus import Corpus
 from neardup.join.portions import held_shingles
@@ -132,7 +132,7 @@ class ShingleStore:
         return len(self._unique)
 
     @property
-    def journal(self) -> Journal | None:
+    def journal(self) -> RunJournal | None:
         """The finished parts of the run."""
         return self._corpus.journal
 

@@ -37,7 +37,7 @@ WHOLE = 2.6
 
 
 @dataclass(frozen=True)
-class Prediction:
+class RunCost:
     """About how many ``documents`` there are, and the bytes and seconds that the run takes.
 
     ``disk`` is the space for working files; ``limit`` that of the settings, None without one.
@@ -72,7 +72,7 @@ class Prediction:
 
 def predict(
     documents: Documents, columns: Chosen, settings: Settings, against: Documents | None, *, resume: bool = False
-) -> Prediction:
+) -> RunCost:
     """Fingerprint the first chunks, and predict the rest. ``resume``: the run keeps its finished parts on disk."""
     search = settings.search
     bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
@@ -98,7 +98,7 @@ def predict(
     joined = min(search.join_bytes, round(16 * units * scale)) if exact or surely_exact(search) else 0
     searching = _IN_THE_SEARCH * total + max(sketch * total if limit is None else 0, joined)
     disk = (0 if limit is None else keys * total) + (resume * ((sketch if limit is None else keys) + 48) * total)
-    return Prediction(
+    return RunCost(
         documents=total,
         memory=PROCESS + max(A_DOCUMENT * total, searching),
         disk=disk,

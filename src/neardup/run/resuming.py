@@ -14,7 +14,7 @@ from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.sources import Source
-from neardup.io.writers.journal import Journal, journal_of
+from neardup.io.writers.journal import RunJournal, journal_of
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION
 from neardup.text.keys import new_secret
@@ -28,7 +28,7 @@ def open_journal(
     columns: Chosen,
     inputs: Mapping[str, Documents | None],
     decisions: Path | None,
-) -> Journal:
+) -> RunJournal:
     """The journal of a run that writes ``out``: a new one, or that of the same run, killed earlier.
 
     Raises InputError if that run had other ``inputs``, settings, columns or another version, and names the
@@ -45,7 +45,7 @@ def open_journal(
         "input": {name: _files(documents) for name, documents in inputs.items() if documents is not None},
         "decisions": {} if decisions is None else _described(sorted(decisions.iterdir())),
     }
-    return Journal(journal_of(out), about, new_secret())
+    return RunJournal(journal_of(out), about, new_secret())
 
 
 def _files(documents: Documents) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def journal_of(out: Path) -> Path:
     return target.parent / f".{target.name[:100]}.resume"
 
 
-class Journal:
+class RunJournal:
     """The finished parts of the run that ``about`` describes, by name; used by several threads.
 
     ``secret`` is that of the run that began the journal, else the given one. Raises InputError if the journal is

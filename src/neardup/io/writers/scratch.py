@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from neardup.display import size
 from neardup.errors import OutputError
-from neardup.io.writers.journal import Journal
+from neardup.io.writers.journal import RunJournal
 from neardup.tables import UInt64s
 
 _BLOCK = 1 << 20
@@ -64,11 +64,11 @@ def _take_room(file: IO[bytes], size: int) -> None:
 _PLACE: ContextVar[Path | None] = ContextVar("_PLACE", default=None)
 
 
-_JOURNAL: ContextVar[Journal | None] = ContextVar("_JOURNAL", default=None)
+_JOURNAL: ContextVar[RunJournal | None] = ContextVar("_JOURNAL", default=None)
 
 
 @contextmanager
-def working_in(folder: Path, journal: Journal | None = None) -> Iterator[None]:
+def working_in(folder: Path, journal: RunJournal | None = None) -> Iterator[None]:
     """Make working files in ``folder`` within the block, instead of the system's folder for temporary files.
 
     The file system of an output is usually the larger one, and never memory. Finished parts of runs within the
@@ -82,7 +82,7 @@ def working_in(folder: Path, journal: Journal | None = None) -> Iterator[None]:
         _JOURNAL.reset(before[1])
 
 
-def journal_here() -> Journal | None:
+def journal_here() -> RunJournal | None:
     """The journal of the runs in this context."""
     return _JOURNAL.get()
 
