@@ -2,6 +2,7 @@
 
 The join (``prefix_join.py``) has no false negatives. Compared with LSH it costs one count of all shingles, and
 memory for all shingle sets at once: 8 bytes per shingle for the sets, up to 8 more for counts and prefix lists.
+If that does not fit, the join is made in parts (``exact_parts.py``).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from neardup.kernels.union_find import tree_root
 
 
 class Outlines(NamedTuple):
-    """What is known of every document besides its set; documents are numbered in any order."""
+    """Sizes, bounds and parities of every document; documents are numbered in any order."""
 
     sizes: Any  # int64[documents]
     largest: Any  # int64[documents] greatest size of a partner
