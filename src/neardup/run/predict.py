@@ -23,8 +23,11 @@ from neardup.settings import Settings
 CHUNKS = 3
 """Chunks of the sample, of about 8 MB each."""
 
-PROCESS = 600_000_000
-"""Bytes of the process: libraries, compiled kernels, chunks in flight on two cores, the buffers of the writer."""
+PROCESS = 260_000_000
+"""Bytes of the process: libraries and compiled kernels."""
+
+_BUFFERS, _BUFFERED = 340_000_000, 6
+"""Bytes of chunks in flight on two cores and of the writer: for small inputs, this many times their text."""
 
 A_DOCUMENT = 175
 """Bytes that are held for every document at the moment that needs most, after the search."""
@@ -40,7 +43,8 @@ WHOLE = 2.6
 class RunCost:
     """About how many ``documents`` there are, and the bytes and seconds that the run takes.
 
-    ``disk`` is the space for working files; ``limit`` that of the settings, None without one.
+    ``disk`` is the space for working files; ``limit`` that of the settings, None without one. ``process`` is the
+    part of ``memory`` that does not depend on the number of documents.
     """
 
     documents: int
@@ -48,6 +52,7 @@ class RunCost:
     disk: int
     seconds: float
     limit: int | None
+    process: int = PROCESS
 
     @property
     def in_words(self) -> str:
@@ -63,10 +68,10 @@ class RunCost:
         """A sentence if the limit is below the bytes that are held for every document."""
         if self.limit is None or self.memory <= self.limit:
             return None
+        limit, memory, process = (display.size(bytes) for bytes in (self.limit, self.memory, self.process))
         return (
-            f"--memory {display.size(self.limit)} will not hold: {display.number(self.documents)} documents take "
-            f"about {display.size(self.memory)}, {A_DOCUMENT} bytes each besides the {display.size(PROCESS)} of "
-            "the process"
+            f"--memory {limit} will not hold: {display.number(self.documents)} documents take about {memory}, "
+            f"{A_DOCUMENT} bytes each besides the {process} of the process"
         )
 
 
@@ -98,12 +103,14 @@ def predict(
     joined = min(search.join_bytes, round(16 * units * scale)) if exact or surely_exact(search) else 0
     searching = _IN_THE_SEARCH * total + max(sketch * total if limit is None else 0, joined)
     disk = (0 if limit is None else keys * total) + (resume * ((sketch if limit is None else keys) + 48) * total)
+    process = PROCESS + min(_BUFFERS, round(_BUFFERED * text * scale))
     return RunCost(
         documents=total,
-        memory=PROCESS + max(A_DOCUMENT * total, searching),
+        memory=process + max(A_DOCUMENT * total, searching),
         disk=disk,
         seconds=WHOLE * spent * text * scale / (later or text or 1),
         limit=limit,
+        process=process,
     )
 
 
