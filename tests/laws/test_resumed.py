@@ -31,7 +31,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "base": {"method": "lsh", "sketch": "classic", "slots": 100},
     "common": {"ignore_common": 0.02},
 }
-KEPT_NOT = ("text", "common")
+KEPT_NOT = ("text",)
 """The forms whose chunks are read again."""
 
 

@@ -58,8 +58,8 @@ class ReadChunk:
 
 
 def table_of(read: ReadChunk) -> pa.Table | None:
-    """The fingerprints of a chunk; None for one to be read again: with problems, attachments or shingle sets."""
-    if len(read.problems) or read.attachments or read.sets is not None:
+    """The fingerprints of a chunk; None for one to be read again: with problems or attachments."""
+    if len(read.problems) or read.attachments:
         return None
     rows = len(read.units)
     columns = {name: pa.array(getattr(read, name)) for name in _PLAIN}
@@ -76,6 +76,8 @@ def table_of(read: ReadChunk) -> pa.Table | None:
     for number, hashes in enumerate(read.related):
         if len(hashes):
             columns[f"related {number}"] = pa.array(hashes)
+    if read.sets is not None:
+        columns["sets"] = pa.LargeListArray.from_arrays(read.sets.offsets, read.sets.hashes)
     if read.ids is not None:
         columns["id"] = read.ids
     columns.update({f"extra:{name}": values for name, values in read.extra.items()})
@@ -104,7 +106,7 @@ def chunk_of(table: pa.Table) -> ReadChunk:
         ids=one_array(table["id"]) if "id" in table.column_names else None,
         extra=extra,
         related=(_related(table, 0), _related(table, 1)),
-        sets=None,
+        sets=_sets(table),
     )
 
 
@@ -116,6 +118,13 @@ def _matrix(table: pa.Table, name: str, shape: list[Any] | None) -> Any:
         return np.empty((first, second), np.dtype(kind))
     values = one_array(table[name]).flatten().to_numpy(zero_copy_only=False)
     return values.reshape(second, first).T if name == "bands" else values.reshape(first, second)
+
+
+def _sets(table: pa.Table) -> ShingleSets | None:
+    if "sets" not in table.column_names:
+        return None
+    stored = one_array(table["sets"])
+    return ShingleSets(stored.flatten().to_numpy(), stored.offsets.to_numpy())
 
 
 def _related(table: pa.Table, number: int) -> Any:

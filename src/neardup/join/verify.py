@@ -71,7 +71,7 @@ def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
     involved = np.union1d(a, b)
     if len(involved) == 0:
         return
-    block = np.cumsum(store.bound(involved)) // (store.held_shingles // 2)
+    block = np.cumsum(store.bound(involved)) // max(1, store.held_shingles // 2)
     if block[-1] < 2:
         yield np.arange(len(a))
         return

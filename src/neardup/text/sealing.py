@@ -24,7 +24,7 @@ def sealed(keys: UInt64s, key: Key) -> UInt64s:
 
     >>> from neardup.text.keys import key_of
     >>> seals = sealed(np.array([[1, 2], [1, 3], [1, 2]], np.uint64), key_of(bytes(32)))
-    >>> (seals[0] == seals[2]).all(), (seals[0] == seals[1]).any()
+    >>> bool((seals[0] == seals[2]).all()), bool((seals[0] == seals[1]).any())
     (True, False)
     """
     digest = hashlib.blake2b(key.occurrences.tobytes() + key.stream.tobytes(), digest_size=16, person=b"seals")
