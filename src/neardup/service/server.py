@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType
@@ -37,6 +38,9 @@ HEAD_BYTES = 64 << 10
 """Bytes of address and headers."""
 LINGER_BYTES, LINGER_SECONDS = 1 << 20, 2.0
 """Limits for reading a refused body before the connection is closed, so that the client reads the answer."""
+
+_LOADING = 10.0
+"""Seconds to wait, after the last request, for a kernel that is being compiled or loaded."""
 
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
@@ -178,10 +182,11 @@ def serve(
     logs.log_to_stderr()
     desk = Desk(collection, limits)
     address = address_of(listening)
+    warming: list[threading.Thread] = []
 
     def begin() -> None:
         started(address)
-        warm_behind(desk, lambda: warm(collection))
+        warming.append(warm_behind(desk, lambda: warm(collection)))
 
     logs.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
@@ -189,6 +194,10 @@ def serve(
     finally:
         ended = desk.close()
         listening.close()
+        for (
+            thread
+        ) in warming:  # if the interpreter went while native code loads or compiles, the process would crash
+            thread.join(_LOADING)
         logs.event("stopped", finished=ended)
     return ended
 
