@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -71,6 +72,10 @@ def test_serve_with_page_adds_the_pages_to_a_collection(tmp_path: Path) -> None:
     with running("serve", path, "--page") as (host, lines):
         assert lines[1].rstrip().endswith("/review/")
         assert ask(host, "GET", "/health")[0] == 200
+        until = time.monotonic() + 60
+        while ask(host, "GET", "/ready")[0] != 200:
+            assert time.monotonic() < until
+            time.sleep(0.05)
         for place in ("/review", "/review/"):
             status, text, _ = ask(host, "GET", place)
             assert status == 200

@@ -192,12 +192,12 @@ def serve(
     try:
         run(Beside(make_app(desk, tokens), pages or {}), limits, listening, begin)
     finally:
+        # the process would crash if the collection were closed under a thread that uses it in native code
+        desk.closed = True
+        for thread in warming:
+            thread.join(_LOADING)
         ended = desk.close()
         listening.close()
-        for (
-            thread
-        ) in warming:  # if the interpreter went while native code loads or compiles, the process would crash
-            thread.join(_LOADING)
         logs.event("stopped", finished=ended)
     return ended
 
