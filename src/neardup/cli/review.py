@@ -11,7 +11,6 @@ from neardup import display
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_files import ReviewOptions
 from neardup.cli.serve import account, service_required
-from neardup.cli.stopping import leave
 
 if TYPE_CHECKING:
     from neardup.review.live.app import Served
@@ -40,7 +39,6 @@ def review(options: ReviewOptions) -> int:
             serve_review(desk, served, listening)
         finally:
             desk.close()
-    leave()
     return DONE
 
 

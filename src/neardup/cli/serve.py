@@ -13,7 +13,6 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import ServeOptions
-from neardup.cli.stopping import leave
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ def serve(options: ServeOptions) -> int:
     ):
         pages = {PAGES: _pages(collection, tokens, checked)} if options.page else {}
         run(collection, tokens, checked, listening, lambda address: _tell(address, options.page), pages)
-    leave()
     return DONE
 
 

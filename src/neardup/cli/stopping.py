@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import os
 import signal
 import sys
 import threading
@@ -60,13 +59,3 @@ def stoppable() -> Iterator[None]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     raise StoppedError(number)
-
-
-def leave() -> None:
-    """End the process with status 0 once all is closed, without waiting for threads that compute for a page.
-
-    The process would crash if the interpreter went while they are in native code.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
