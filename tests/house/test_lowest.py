@@ -12,7 +12,7 @@ def test_the_constraints_are_the_lower_bounds() -> None:
     extras = project["optional-dependencies"].values()
     bounds = {}
     for requirement in [*project["dependencies"], *(one for extra in extras for one in extra)]:
-        matched = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement)
+        matched = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement)
         assert matched is not None, f"{requirement}: name>=version"
         bounds[matched[1]] = matched[2]
     lines = (ROOT / "scripts" / "lowest.txt").read_text(encoding="utf-8").splitlines()
