@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming.tables import hamming_plan
     from neardup.lsh.index import LSH
     from neardup.review.report.page import report_page
+    from neardup.run.dedup import dedup
     from neardup.run.find import find
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
@@ -85,6 +86,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "advise",
     "compare",
     "containment",
+    "dedup",
     "explain",
     "find",
     "fingerprint_part",
@@ -129,6 +131,7 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
     "containment": "neardup.sketch.features",
+    "dedup": "neardup.run.dedup",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",
