@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, compare
     from neardup.comparison.result import DESCRIPTIONS
+    from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.pairs import group_pairs
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
@@ -60,6 +61,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Collection",
     "Comparison",
     "DESCRIPTIONS",
+    "Distinct",
     "FormatError",
     "Found",
     "HammingIndex",
@@ -75,6 +77,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "OutputError",
     "Plan",
     "QueryError",
+    "Repeat",
     "SampledShingles",
     "SettingError",
     "Settings",
@@ -85,6 +88,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "advise",
     "compare",
     "containment",
+    "distinct",
     "explain",
     "find",
     "fingerprint_part",
@@ -114,6 +118,7 @@ _LAZY = {
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
     "DESCRIPTIONS": "neardup.comparison.result",
+    "Distinct": "neardup.group.distinct",
     "Found": "neardup.run.found",
     "HammingIndex": "neardup.lsh.hamming.index",
     "Index": "neardup.sketch.index",
@@ -122,6 +127,7 @@ _LAZY = {
     "ModP": "neardup.sketch.textbook",
     "MultiplyShift": "neardup.sketch.textbook",
     "Near": "neardup.collection.near",
+    "Repeat": "neardup.group.distinct",
     "SampledShingles": "neardup.sketch.sampled",
     "SimHash": "neardup.sketch.simhash",
     "Store": "neardup.collection.contract",
@@ -129,6 +135,7 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
     "containment": "neardup.sketch.features",
+    "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",
