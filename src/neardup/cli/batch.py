@@ -13,6 +13,7 @@ import typer
 
 from neardup import display
 from neardup.cli import target
+from neardup.cli.configured import applied_here
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.columns import Chosen
     from neardup.io.writers.journal import RunJournal
     from neardup.run.decided import ReviewedResult
+    from neardup.run.find import Outcome
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
@@ -94,7 +96,9 @@ def group(options: GroupOptions) -> int:
     """
     if options.out == target.STREAM:
         raise OutputError(
-            "neardup group removes no rows, and -o - writes kept rows", "A folder", "Give -o DIR, or use neardup dedup"
+            "neardup group removes no rows, and -o - writes kept rows",
+            "A folder",
+            "Give -o DIR, or use neardup dedup",
         )
     if options.stored is None:
         return _run("group", options)
@@ -138,12 +142,11 @@ def tell(found: Found, options: Writing) -> int:
 
 def refuse_unusable_out(options: Writing) -> None:
     """Raise OutputError before the work rather than after it."""
-    target.refuse_unusable_out(
-        options.out, options.explicit, dry_run=options.dry_run, overwrite=options.overwrite
-    )
+    target.refuse_unusable_out(options.out, options.explicit, dry_run=options.dry_run, overwrite=options.overwrite)
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
+    from neardup.io.labels import find_labels
     from neardup.io.writers import common_access
     from neardup.io.writers.journal import discard
     from neardup.io.writers.scratch import working_in
@@ -153,6 +156,8 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     from neardup.run.save import check_before, fill
 
     documents, columns, against = opened(options, settings)
+    if options.by is not None:
+        find_labels(documents, options.by, "--by")
     ignore = open_base(options.ignore, columns, settings)
     review = _review(options)
     if options.out is not None and not options.dry_run:
@@ -161,7 +166,12 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     with watcher() as progress:
         if options.out is None or options.dry_run:
             outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
-            return outcome.found if options.by is None else with_values(outcome, by_value(outcome.run, options.by)).found
+            outcome = _with_config(outcome)
+            return (
+                outcome.found
+                if options.by is None
+                else with_values(outcome, by_value(outcome.run, options.by)).found
+            )
         # opened before the work, so that an unwritable folder is reported at once
         with target.open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
@@ -172,7 +182,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
                     outcome = run(*asked, ignore=ignore, review=review)
                 by = None if options.by is None else by_value(outcome.run, options.by)
                 how: Any = {"store_texts": options.store_texts, "shard_size": _shard_bytes(options), "by": by}
-                found = fill(outcome, folder, action, progress, **how)
+                found = fill(_with_config(outcome), folder, action, progress, **how)
         discard(options.out)
     say_after(found, outcome)
     return found
@@ -196,6 +206,15 @@ def _journal(
         yield journal
     finally:
         journal.close()
+
+
+def _with_config(outcome: Outcome) -> Outcome:
+    """Return a run whose account names the file that options came from."""
+    applied = applied_here.get()
+    if applied is None:
+        return outcome
+    run = {**outcome.found.run, "config": applied.account()}
+    return replace(outcome, found=replace(outcome.found, run=run))
 
 
 def _shard_bytes(options: Options) -> int:
@@ -294,7 +313,11 @@ def _show(found: Found, options: Writing) -> None:
     show_summary(run, ("written", _written(found, files)))
     if run["counts"]["rejected"]:
         them = "it" if run["counts"]["rejected"] == 1 else "them"
-        warn(_rejected(found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"))
+        warn(
+            _rejected(
+                found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
+            )
+        )
 
 
 def _written(found: Found, files: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import display
+from neardup.cli.configured import given_here
 from neardup.cli.messages import DONE
 from neardup.cli.option import SettingOptions
 from neardup.cli.options.on_files import DedupOptions
@@ -53,8 +54,9 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
 
 
 def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
-    """Return the settings that were given on the command line."""
-    return {name: getattr(settings, name) for name in FIELDS if name in explicit}
+    """Return the settings that were given on the command line or in a file of options."""
+    given = given_here(explicit)
+    return {name: getattr(settings, name) for name in FIELDS if name in given}
 
 
 def saved_parts(options: DedupOptions) -> list[Path]:

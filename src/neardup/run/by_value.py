@@ -112,7 +112,9 @@ def _values(rows: Rows, wanted: Int64s, name: str) -> dict[int, str | None]:
     chunks = np.array(list(pieces), np.int64)
     owner = chunks[np.searchsorted(firsts, wanted, side="right") - 1] if len(wanted) else np.empty(0, np.int64)
     found: dict[int, str | None] = {}
-    for chunk in rows.corpus.parts[part].documents.chunks(np.unique(owner).tolist(), [name]) if len(wanted) else ():
+    for chunk in (
+        rows.corpus.parts[part].documents.chunks(np.unique(owner).tolist(), [name]) if len(wanted) else ()
+    ):
         mine, piece = wanted[owner == chunk.index], pieces[chunk.index]
         read = chunk.read([name])
         at = np.searchsorted(read.row_numbers, piece.row_numbers[mine - piece.first])

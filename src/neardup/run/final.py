@@ -57,7 +57,10 @@ def fill_final(
     gone = _places(texts, documents, removed)
     with stages.stage("write", found.run["counts"]["read"], "rows"):
         files = _write_kept(documents, found, gone, dropped, folder)
-    result = replace(result, run={**result.run, "kept_files": files, "seconds": stages.seconds, "peak_memory_bytes": peak_memory()})
+    result = replace(
+        result,
+        run={**result.run, "kept_files": files, "seconds": stages.seconds, "peak_memory_bytes": peak_memory()},
+    )
     write_result(result, folder)
     return result
 

@@ -63,9 +63,9 @@ def fill(
     ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
     similarity; ``group`` writes only the tables. The setting ``count`` adds columns to the rows. Rows that were
     judged by their text but cannot be written, because another of their columns is damaged, become problems of the
-    result. The kept rows are in one file for each data file of the input, or in files of about ``shard_size`` bytes;
-    with ``by`` in folders of the values of a column where several files do not say otherwise. Raises InputError if
-    the input has changed.
+    result. The kept rows are in one file for each data file of the input, or in files of about ``shard_size``
+    bytes; with ``by`` in folders of the values of a column, unless several files of the input have their own.
+    Raises InputError if the input has changed.
     """
     found, run = outcome.found, outcome.run
     stages = Stages(progress or Silent(), dict(run.seconds))

@@ -27,6 +27,7 @@ from neardup.cli.options.on_files import (
     ExportOptions,
     GroupOptions,
     ImportOptions,
+    LookOptions,
     PlanOptions,
     ReportOptions,
     ReviewOptions,
@@ -58,6 +59,7 @@ RECORDS: Mapping[str, type] = {
     "info": InfoOptions,
     "check": CheckOptions,
     "compact": CompactOptions,
+    "look": LookOptions,
     "demo": DemoOptions,
     "warm": WarmOptions,
 }

@@ -75,8 +75,8 @@ class DedupOptions:
     shard_size: str | None = option(
         "--shard-size",
         None,
-        "Write the kept rows into numbered files of about this size, such as 500MB. By default each data file of the "
-        "input has its own file in kept, with the same name.",
+        "Write the kept rows into numbered files of about this size, such as 500MB. By default each data file of "
+        "the input has its own file in kept, with the same name.",
         "SIZE",
     )
     annotate: bool = option(
@@ -129,6 +129,17 @@ class GroupOptions:
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookOptions:
+    """The options of ``neardup PATH``."""
+
+    inputs: list[str] = shared.INPUTS.field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    settings: SettingOptions = all_settings()
+    json: bool = shared.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,8 +48,8 @@ OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it e
 BY_COLUMN = Declared(
     ("--by",),
     None,
-    "As one run for each value of this column, such as a language: compare only within a value (--within), and count "
-    "by value. Kept rows of a single file go to kept/COLUMN=VALUE.",
+    "As one run for each value of this column, such as a language: compare only within a value (--within), and "
+    "count by value. Kept rows of a single file go to kept/COLUMN=VALUE.",
     "COLUMN",
 )
 STORE_TEXTS = Declared(

@@ -32,7 +32,7 @@ class Findings:
     aside: list[Aside] = field(default_factory=list)
     encodings: dict[str, Charset] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
-    """The folders that were named as input, and the fixed parts of patterns: outputs are named relative to them."""
+    """The folders that were named as input, and the fixed parts of patterns: names of outputs begin there."""
 
     def tell(self, name: str, charset: Charset) -> None:
         """Record the encoding of a file, unless it is plain UTF-8."""

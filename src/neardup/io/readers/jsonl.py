@@ -217,7 +217,7 @@ class LinesChunk:
         return ReadRows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
     def read_native(self, *, own: bool = False) -> NativeRows:
-        """Return the good lines unchanged, except for the added partition keys of their folders; ``own``: without."""
+        """Return the good lines unchanged, with the partition keys of their folders added unless ``own``."""
         block = self._block()
         parsed = self.owner.parser.parse(block, ())
         starts, ends = parsed.starts[parsed.lines], parsed.stops[parsed.lines]

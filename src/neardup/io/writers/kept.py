@@ -62,8 +62,10 @@ class KeptWriter:
         one entry for each row of ``native``.
         """
         try:
-            split = isinstance(self._sink, SplitSink) and values is not None
-            item = self._sink.prepare(native, keep, extra) if not split else self._sink.prepare_split(native, keep, extra, values)
+            if isinstance(self._sink, SplitSink) and values is not None:
+                item = self._sink.prepare_split(native, keep, extra, values)
+            else:
+                item = self._sink.prepare(native, keep, extra)
             self.rows += int(keep.sum())
             if item is not None:
                 self._thread.put(item, _weight(native))
@@ -125,7 +127,9 @@ def open_kept(
         check_extra(documents, extra.names)
     try:
         if isinstance(folder, StreamOutput):
-            sink = StreamSink(folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None))
+            sink = StreamSink(
+                folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None)
+            )
             return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), dict), documents)
         asked = (folder.path(), documents, extra, worker_count(threads), judged)
         return KeptWriter(opened_kept(layout, *asked, some), documents)

@@ -1,8 +1,8 @@
-"""The files that the kept rows of a run are written into: one, one for each file of the input, or several by size."""
+"""The files of the kept rows of a run: one, one for each file of the input, or several by size or value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,8 @@ class KeptLayout:
     def of(cls, documents: Documents, shard_size: int = 0, by: Sequence[str] = ()) -> KeptLayout:
         """Return the layout for documents: files of about ``shard_size`` bytes, else as many as the input has.
 
-        The rows of a single file, and files of one size, are in the folders ``by`` of their values, if any. Raises OutputError for sizes of documents that are files themselves.
+        The rows of a single file, and files of one size, are in the folders ``by`` of their values, if any.
+        Raises OutputError for sizes of documents that are files themselves.
         """
         if shard_size:
             if documents.format == "text":
@@ -57,11 +58,10 @@ class KeptLayout:
         return cls("as the input" if several else "one file")
 
     @property
-    def portions(self) -> Iterator[range]:
-        """The numbers of the values whose rows are written in one pass; one empty range where values do not count."""
-        yield from (
-            range(first, min(first + OPEN_FILES, len(self.by))) for first in range(0, len(self.by), OPEN_FILES)
-        ) if self.by else (range(0),)
+    def portions(self) -> list[range]:
+        """The numbers of the values written in each pass; one empty range where values do not count."""
+        firsts = range(0, max(1, len(self.by)), OPEN_FILES)
+        return [range(first, min(first + OPEN_FILES, len(self.by))) for first in firsts]
 
 
 ONE_FILE = KeptLayout()
@@ -86,12 +86,14 @@ def opened_kept(
 
     if layout.form == "as the input" and isinstance(documents, SeparateFiles):
         separate = documents.separate(extra, threads, judged)
-        places = places_of(documents.sources, getattr(documents, "findings").roots)
+        places = places_of(documents.sources, documents.findings.roots)
         apart = SeparateSink(folder / "kept", separate, places)
         return OpenedKept(apart, separate.natives, lambda: _of_inputs(documents, places, apart.rows))
     one = partial(_one_sized, documents, extra, threads)
     if layout.form == "by value":
-        split = SplitSink(folder / "kept", partial(_of_value, layout, one), layout.by[some.start : some.stop], some.start)
+        split = SplitSink(
+            folder / "kept", partial(_of_value, layout, one), layout.by[some.start : some.stop], some.start
+        )
         return OpenedKept(split, whole, lambda: _of_values(layout, split.rows))
     if layout.form == "shards":
         shards = ShardsSink(folder / "kept", one, layout.size)

@@ -45,7 +45,7 @@ class LinesSink:
 
 
 def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
-    """Return the kept lines of a block in pieces, with the extra columns in their objects; None if there are none."""
+    """Return the kept lines of a block in pieces, with the extra columns in their objects; None without any."""
     return list(_pieces(native, keep) if extra is None else _annotated(native, keep, extra)) or None
 
 

@@ -1,4 +1,4 @@
-"""The names of kept files: those of the input, relative to the folder that was named, distinct and inside ``kept``."""
+"""The names of kept files: those of the input, below the folder that was named, distinct and inside ``kept``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
     names = [_path(source.name) for source in sources]
     folders = [_path(root) for root in roots]
     outside = [os.path.dirname(name) for name in names if not any(_is_below(name, folder) for folder in folders)]
-    base = os.path.commonpath([*(folder for folder in folders if any(_is_below(n, folder) for n in names)), *outside])
+    base = os.path.commonpath(
+        [*(folder for folder in folders if any(_is_below(n, folder) for n in names)), *outside]
+    )
     found: list[str] = []
     taken: set[str] = set()
     for name in names:
@@ -35,7 +37,9 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
 
 def _path(name: str) -> str:
     """Return a name or URL as an absolute path without ``..``; only the ends of these paths are used."""
-    return os.path.normpath(os.path.join(os.sep, *name.split("://", 1))) if "://" in name else os.path.abspath(name)
+    return (
+        os.path.normpath(os.path.join(os.sep, *name.split("://", 1))) if "://" in name else os.path.abspath(name)
+    )
 
 
 def _is_below(name: str, folder: str) -> bool:

@@ -24,8 +24,8 @@ _MOST = 8 << 20
 class ShardsSink:
     """Writes rows into ``kept-00000``, ``kept-00001`` …; the next file begins when one has reached ``size`` bytes.
 
-    ``open_one`` opens the file ``kept`` of the format in a folder; rows wait in memory as in a file of ``expected``
-    bytes (0: ``size``). The sizes of files follow from the rows alone.
+    ``open_one`` opens the file ``kept`` of the format in a folder; rows wait in memory as in a file of
+    ``expected`` bytes (0: ``size``). The sizes of files follow from the rows alone.
     """
 
     def __init__(self, path: Path, open_one: Callable[[Path], SizedSink], size: int, expected: int = 0) -> None:

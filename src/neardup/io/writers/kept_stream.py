@@ -23,7 +23,7 @@ from neardup.io.writers.outputs import OutputFolder
 
 
 class StreamOutput(OutputFolder):
-    """An output that is a stream of the kept rows: it has no folder, and the tables of a result are not written."""
+    """A stream of the kept rows as an output: it has no folder, and the tables of a result are not written."""
 
     rows_only = True
 
