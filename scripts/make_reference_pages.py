@@ -16,6 +16,7 @@ from neardup.cli import (
     explain,
     exporting,
     groups,
+    look,
     mcp,
     plan,
     report,
@@ -55,6 +56,7 @@ FUNCTIONS = {
     "info": collection.info,
     "check": collection.check,
     "compact": collection.compact,
+    "look": look.look,
     "demo": demo.demo,
     "warm": warm.warm,
 }

@@ -28,6 +28,7 @@ from neardup.cli.options.on_files import (
     ExportOptions,
     GroupOptions,
     ImportOptions,
+    LookOptions,
     PlanOptions,
     ReportOptions,
     ReviewOptions,
@@ -60,6 +61,7 @@ RECORDS: Mapping[str, type] = {
     "info": InfoOptions,
     "check": CheckOptions,
     "compact": CompactOptions,
+    "look": LookOptions,
     "demo": DemoOptions,
     "warm": WarmOptions,
 }

@@ -16,6 +16,11 @@ Stamp: TypeAlias = tuple[int, int, int]
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
+def suffix_of(compression: str | None) -> str:
+    """Return the extension of files compressed like this; empty for None."""
+    return next((suffix for suffix, codec in COMPRESSIONS.items() if codec == compression), "")
+
+
 @dataclass(frozen=True)
 class Source:
     """A file: ``name`` is for display, ``path`` for opening, ``partition`` comes from its folders."""
