@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, aside_note, named
 from neardup.io.readers.kinds import SUFFIXES, FolderFiles, decide, format_of, partition_of
-from neardup.io.readers.sources import COMPRESSIONS, Source, filesystem
+from neardup.io.readers.sources import Source, filesystem
 from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"

@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.io.containers.codecs import codec_of, unpacking
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, inode number: a different stamp means different content."""
-
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Source:
     @property
     def compression(self) -> str | None:
         """Codec of the whole file, by its extension."""
-        return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
+        return codec_of(self.path)
 
     def stamp(self) -> Stamp | None:
         """Return a stamp that shows whether the file has changed; None for a missing or remote file."""
@@ -53,7 +52,7 @@ class Source:
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
         raw = self.open_raw()
-        return pa.CompressedInputStream(raw, self.compression) if self.compression else raw
+        return unpacking(raw, self.compression) if self.compression else raw
 
     def read_bytes(self) -> bytes:
         """Return the whole file as it is stored."""

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.csv as pacsv
 
+from neardup.io.containers.codecs import SUFFIX_OF, packing
 from neardup.io.readers.base import NativeTable
-from neardup.io.writers.kept_lines import open_output
 from neardup.io.writers.kept_parquet import kept_rows
 
 
@@ -18,10 +18,10 @@ class CsvSink:
     """Writes kept rows with the delimiter and compression of the input."""
 
     def __init__(self, folder: Path, schema: Any, delimiter: str, compression: str | None) -> None:
-        suffix = {"gzip": ".gz", "zstd": ".zst"}.get(compression or "", "")
+        suffix = SUFFIX_OF.get(compression or "", "")
         name = "kept.tsv" if delimiter == "\t" else "kept.csv"
         self.path = folder / (name + suffix)
-        self._file = open_output(self.path, compression)
+        self._file = packing(self.path, compression)
         self._writer = pacsv.CSVWriter(self._file, schema, write_options=pacsv.WriteOptions(delimiter=delimiter))
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,23 +9,18 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from neardup.io.containers.codecs import SUFFIX_OF, packing
 from neardup.io.readers.base import NativeLines
 from neardup.io.readers.lines import with_keys
-
-# The default of gzip itself; Python's 9 takes several times as long for a percent of size.
-GZIP_LEVEL = 6
-
-_SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
 
 
 class LinesSink:
     """Writes lines; further columns are appended to each line's object."""
 
     def __init__(self, path: Path, compression: str | None) -> None:
-        self.path = path.with_name(path.name + _SUFFIX.get(compression or "", ""))
-        self._file = open_output(self.path, compression)
+        self.path = path.with_name(path.name + SUFFIX_OF.get(compression or "", ""))
+        self._file = packing(self.path, compression)
 
     def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
         """Return the kept pieces of the block."""
@@ -42,13 +36,6 @@ class LinesSink:
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
-
-
-def open_output(path: Path, compression: str | None) -> Any:
-    """Open a file for writing, compressed like the input."""
-    if compression == "gzip":
-        return gzip.open(path, "wb", GZIP_LEVEL)
-    return pa.CompressedOutputStream(str(path), compression) if compression else open(path, "wb")
 
 
 def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:

@@ -1,0 +1,143 @@
+"""Compression of whole files: gzip and zstd by Arrow, xz and bzip2 by the standard library."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
+"""The codec of each suffix."""
+
+SUFFIX_OF = {codec: suffix for suffix, codec in COMPRESSIONS.items()}
+"""The suffix of each codec."""
+
+XZ_BYTES = 1 << 30
+"""Memory that an xz file may ask for. ``xz -9`` asks for 65 MB; a header can claim 4 GB."""
+
+# The default of gzip itself; Python's 9 takes several times as long for a percent of size.
+GZIP_LEVEL = 6
+
+_BLOCK = 256 << 10
+_CUT_OFF = "Truncated compressed stream"
+
+
+def codec_of(name: str) -> str | None:
+    """Return the codec of a file name's suffix, or None.
+
+    >>> codec_of("a.jsonl.XZ"), codec_of("a.txt")
+    ('xz', None)
+    """
+    return COMPRESSIONS.get(os.path.splitext(name)[1].lower())
+
+
+def unpacking(raw: Any, codec: str) -> Any:
+    """Return a stream of the unpacked bytes of an open file; closing it closes the file.
+
+    ``read(size)`` returns at most ``size`` bytes. Raises OSError where the packed bytes are damaged or cut off,
+    after all bytes before that place that the codec can unpack.
+    """
+    if codec in _STARTED:
+        return _Unpacking(raw, _STARTED[codec])
+    return pa.CompressedInputStream(raw, codec)
+
+
+def unpacked(data: bytes, codec: str, most: int) -> bytes:
+    """Return the unpacked bytes. Raises InputError for more than ``most`` bytes, and for damaged or cut off data.
+
+    >>> unpacked(bz2.compress(b"a text"), "bz2", 100)
+    b'a text'
+    """
+    parts, length = [], 0
+    try:
+        with unpacking(pa.BufferReader(data), codec) as stream:
+            while part := bytes(stream.read(_BLOCK)):
+                length += len(part)
+                if length > most:
+                    raise InputError(
+                        f"It unpacks to more than {most >> 20} MB",
+                        "Documents that people write",
+                        "Unpack it, or leave it out if it is a bomb",
+                    )
+                parts.append(part)
+    except (OSError, EOFError, pa.ArrowException) as error:
+        raise InputError(
+            f"It cannot be unpacked ({codec}): {error}", "A whole compressed file", "Compress it again"
+        ) from error
+    return b"".join(parts)
+
+
+def packing(path: Path, codec: str | None) -> Any:
+    """Open a file for writing, packed with this codec; the same bytes at every time."""
+    if codec == "gzip":
+        return gzip.GzipFile(path, "wb", GZIP_LEVEL, mtime=0)
+    if codec == "xz":
+        return lzma.open(path, "wb")
+    if codec == "bz2":
+        return bz2.open(path, "wb")
+    return pa.CompressedOutputStream(str(path), codec) if codec else open(path, "wb")
+
+
+class _Unpacking:
+    """The unpacked bytes of xz or bzip2: of all the streams in the file, one after the other."""
+
+    def __init__(self, raw: Any, start: Callable[[], Any]) -> None:
+        self._raw, self._start = raw, start
+        self._unpacker: Any = start()
+        self._waiting = b""
+        self._begun = False
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        """Return 1 to ``size`` bytes; none at the end."""
+        while True:
+            if self._unpacker.eof and not self._next_stream():
+                return b""
+            packed = self._waiting or (bytes(self._raw.read(_BLOCK)) if self._unpacker.needs_input else b"")
+            self._waiting = b""
+            if not packed and self._unpacker.needs_input:
+                if self._begun:
+                    raise OSError(_CUT_OFF)
+                return b""  # an empty file
+            self._begun = True
+            try:
+                found: bytes = self._unpacker.decompress(packed, size)
+            except (lzma.LZMAError, EOFError) as error:
+                raise OSError(f"damaged compressed stream: {error}") from error
+            if found:
+                return found
+
+    def _next_stream(self) -> bool:
+        """Start to read the stream after a finished one; return whether there is any."""
+        rest = self._unpacker.unused_data.lstrip(b"\0")  # xz files may be padded with zeros
+        while not rest and (block := bytes(self._raw.read(_BLOCK))):
+            rest = block.lstrip(b"\0")
+        if not rest:
+            return False
+        self._unpacker, self._waiting = self._start(), rest
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._raw.close()
+
+    def __enter__(self) -> _Unpacking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_STARTED: dict[str, Callable[[], Any]] = {
+    "xz": lambda: lzma.LZMADecompressor(memlimit=XZ_BYTES),
+    "bz2": bz2.BZ2Decompressor,
+}
