@@ -165,7 +165,7 @@ def test_packing_writes_the_same_bytes_at_every_time(tmp_path: Path, suffix: str
 def test_an_xz_file_that_asks_for_too_much_memory_is_damaged() -> None:
     # .lzma files name the size of their dictionary in plain bytes: 4 GB here
     greedy = b"\x5d\xff\xff\xff\xff" + b"\xff" * 8 + bytes(20)
-    with unpacking(pa.BufferReader(greedy), "xz") as stream, pytest.raises(OSError, match="[Mm]emory"):
+    with unpacking(pa.BufferReader(greedy), "xz") as stream, pytest.raises(OSError, match=r"[Mm]emory"):
         stream.read(100)
 
 

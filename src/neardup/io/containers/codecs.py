@@ -7,12 +7,15 @@ import gzip
 import lzma
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.io.containers.spools import Held, spooled
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 """The codec of each suffix."""
@@ -27,6 +30,7 @@ XZ_BYTES = 1 << 30
 GZIP_LEVEL = 6
 
 _BLOCK = 256 << 10
+_STEP = 64 << 10  # when a read fails, at most this many bytes are unpacked again one by one
 _CUT_OFF = "Truncated compressed stream"
 
 
@@ -73,6 +77,33 @@ def unpacked(data: bytes, codec: str, most: int) -> bytes:
             f"It cannot be unpacked ({codec}): {error}", "A whole compressed file", "Compress it again"
         ) from error
     return b"".join(parts)
+
+
+def unpacked_file(path: str, codec: str, most: int) -> tuple[Held, str | None]:
+    """Unpack a file into a working file of at most ``most`` bytes; return it, and why it ends early, or None.
+
+    Raises InputError if there is no room for it.
+    """
+    with _unpacking_file(path, codec) as stream:
+        held, reason = spooled(
+            lambda size: bytes(stream.read(min(size, _STEP))), path, most, partial(_rest, path, codec)
+        )
+    return held, reason
+
+
+def _unpacking_file(path: str, codec: str) -> Any:
+    return unpacking(pa.OSFile(path), codec)
+
+
+def _rest(path: str, codec: str, done: int) -> bytes:
+    """Return the bytes after the first ``done`` that can be unpacked one by one, where a longer read failed."""
+    saved: list[bytes] = []
+    with suppress(OSError, EOFError, pa.ArrowException), _unpacking_file(path, codec) as stream:
+        while done:
+            done -= len(stream.read(min(_STEP, done)))
+        while len(saved) < _STEP and (byte := bytes(stream.read(1))):
+            saved.append(byte)
+    return b"".join(saved)
 
 
 def packing(path: Path, codec: str | None) -> Any:

@@ -35,9 +35,10 @@ from neardup.io.readers.base import (
 from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
+from neardup.io.readers.maildirs import is_message
 from neardup.io.readers.memory import cut_by_bytes
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
-from neardup.io.writers.kept_files import FilesSink
+from neardup.io.writers.kept_members import document_sink
 
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
@@ -95,8 +96,8 @@ class TextDocuments:
         return self._known.digests.get(position)
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Make the folder ``kept``, for copies of the files."""
-        return FilesSink(folder / "kept", self.sources)
+        """Make the folder ``kept``, for copies of the files; an archive or mailbox for members of one."""
+        return document_sink(folder, self.sources)
 
 
 @dataclass(frozen=True)
@@ -238,11 +239,13 @@ class _FilesChunk:
 
 
 def document_name(file: Source) -> str:
-    """Return the name whose suffix decides the format of a document: without the suffix of a compression.
+    """Return the name whose suffix decides the format: without that of a compression; .eml for a Maildir's mail.
 
     >>> document_name(Source("a.html.gz", "/letters/a.html.gz"))
     '/letters/a.html'
     """
+    if is_message(file.path):
+        return file.path + ".eml"
     return file.path if file.compression is None else os.path.splitext(file.path)[0]
 
 
