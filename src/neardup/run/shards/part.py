@@ -16,7 +16,7 @@ from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.places import places_of
-from neardup.io.readers.sources import Source
+from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
@@ -85,6 +85,7 @@ def save_fingerprints(
     """
     if settings.base.ignore_common and settings.by_simhash:
         raise SettingError("ignore_common with sketch simhash", "One of the two", "Leave one out")
+    refuse_stdin(getattr(documents, "sources", ()), "Fingerprints refer to documents")
     secret = shared_secret(key_file(folder, None), new_secret()) if key is None else read_secret(key)
     words = simhash_words(settings)
     slots = 0 if words else settings.sketch.slots
