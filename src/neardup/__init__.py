@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming.tables import hamming_plan
     from neardup.lsh.index import LSH
     from neardup.review.report.page import report_page
+    from neardup.run.dedup import dedup
     from neardup.run.find import find
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
@@ -88,6 +89,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "advise",
     "compare",
     "containment",
+    "dedup",
     "distinct",
     "explain",
     "find",
@@ -135,6 +137,7 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
     "containment": "neardup.sketch.features",
+    "dedup": "neardup.run.dedup",
     "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",

@@ -25,7 +25,7 @@ from neardup.collection.near import Near
 from neardup.collection.pages import Page, short_repr
 from neardup.collection.search import LIMIT, search
 from neardup.collection.sets import Sets
-from neardup.collection.settings import CollectionSettings
+from neardup.collection.settings import CollectionKeywords, CollectionSettings
 from neardup.collection.store import SqliteStore
 from neardup.collection.stored import entries_again, loaded
 from neardup.collection.view import View
@@ -95,7 +95,7 @@ class Collection(GroupsAndDecisions):
         wait: float = 10.0,
         upgrade: bool = False,
         on_problem: Callable[[Problem], None] | None = None,
-        **settings: int,
+        **settings: Unpack[CollectionKeywords],
     ) -> None:
         self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:
