@@ -141,9 +141,7 @@ class Option:
         """Return the option of a field, which is text before ``read``."""
         if declared.read is not None:
             type = str if declared.default is not None else str | None
-        return cls(
-            name, declared.spelling, type, declared.default, declared.help, declared.metavar, declared.read
-        )
+        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar, declared.read)
 
     @property
     def shown(self) -> str:

@@ -31,7 +31,7 @@ class GroupsAndDecisions:
 
         Ids grow, so groups formed meanwhile come at the end.
         """
-        begin, limit = _place(after or 0), _limit(limit)
+        begin, limit = place(after or 0), limited(limit)
         with self.store.reading():
             rows = self.store.groups.page(begin, limit + 1)
             groups = tuple(group_of_row(self.store, row) for row in rows[:limit])
@@ -40,7 +40,7 @@ class GroupsAndDecisions:
     def group(self, group: int) -> StoredGroup:
         """Return the group of this id. Raises InputError if it does not exist, or no longer exists."""
         with self.store.reading():
-            row = self.store.groups.rows([_place(group)]).get(group)
+            row = self.store.groups.rows([place(group)]).get(group)
             if row is None:
                 raise InputError(f"There is no group {group}", "The id of a group", "See groups() and changes()")
             return group_of_row(self.store, row)
@@ -54,11 +54,11 @@ class GroupsAndDecisions:
     def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         with self.store.reading():
-            row = self.store.groups.rows([_place(group)]).get(group)
+            row = self.store.groups.rows([place(group)]).get(group)
             if row is None:
                 return self.group(group).members
             begin = 0 if after is None else self._number(after)
-            return tuple(members_of(self.store, row, self.store.groups.members(group, begin, _limit(limit))))
+            return tuple(members_of(self.store, row, self.store.groups.members(group, begin, limited(limit))))
 
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
@@ -110,12 +110,12 @@ class GroupsAndDecisions:
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return decisions_of(self.store, self.store.groups.decided(_place(after), _limit(limit)))
+            return decisions_of(self.store, self.store.groups.decided(place(after), limited(limit)))
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return tuple(map(change_of, self.store.groups.changes(_place(after), _limit(limit))))
+            return tuple(map(change_of, self.store.groups.changes(place(after), limited(limit))))
 
     def _number(self, id: str | int) -> int:
         name = usable_id(id)
@@ -162,13 +162,15 @@ class GroupsAndDecisions:
         return [f"{one.a[:80]!r} and {one.b[:80]!r} are {verdict}" for one in found]
 
 
-def _place(number: Any) -> int:
+def place(number: Any) -> int:
+    """Return the number that a page begins after. Raises InputError for anything else."""
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
         raise InputError(f"{number!r} is not a place in a list", "A whole number from 0 on")
     return number
 
 
-def _limit(limit: Any) -> int:
+def limited(limit: Any) -> int:
+    """Return the number of rows of a page. Raises SettingError unless it is a whole number from 1 to 10,000."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST:
         raise SettingError(f"limit is {limit!r}", f"A whole number from 1 to {MOST:,}")
     return limit
@@ -181,4 +183,4 @@ def _told(name: str, text: Any) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-__all__ = ["GroupsAndDecisions"]
+__all__ = ["GroupsAndDecisions", "limited", "place"]
