@@ -101,7 +101,7 @@ class Collection(Questions, GroupsAndDecisions):
     ) -> Added:
         """Add documents of any kind that ``neardup.find`` accepts, or records, all of them in one transaction.
 
-        Records are a list or an iterator of dicts with ``text``, perhaps ``id``, and perhaps ``metadata``: any JSON.
+        Records are a list or an iterator of dicts with ``text``, perhaps ``id`` and ``metadata`` (any JSON).
         ``metadata`` names other keys to keep instead.
 
         ``text`` and ``id`` name columns and are guessed otherwise; ``metadata`` names columns to keep with each

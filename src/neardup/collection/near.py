@@ -114,7 +114,7 @@ class Finder:
         lists: list[Int64s] = []
         for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
             self._deadline.check()
-            lists += [found[:READ] for found in self._store.postings(hashes[first : first + _AT_ONCE])]
+            lists += map(self._cut, self._store.postings(hashes[first : first + _AT_ONCE]))
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
@@ -201,6 +201,10 @@ class Finder:
         new = {number for hash in looked for number in self._all.get(hash, ())}
         candidates = np.union1d(self._still(stored), np.array(sorted(new), np.int64))
         return self._compared(place, candidates, old, everybody=True)
+
+    def _cut(self, found: Int64s) -> Int64s:
+        """The documents of a posting list that are read at first."""
+        return found[:READ]
 
     def _still(self, documents: Int64s) -> Int64s:
         """The documents without those whose text has been replaced in the meantime."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from neardup.collection.added import GroupedPending
 from neardup.collection.contract import Store
 from neardup.collection.groups.contract import DecisionRow, Verdict
-from neardup.collection.groups.grouping import Grouping
+from neardup.collection.groups.grouping import THRESHOLD, Grouping
 from neardup.collection.groups.journal import now
 from neardup.collection.groups.reading import change_of, decisions_of, group_of_row, members_of
 from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
 from neardup.collection.groups.ties import Ties
 from neardup.collection.ids import unknown, usable_id
+from neardup.collection.near import Near
+from neardup.collection.pending import group_pending
 from neardup.collection.sets import Sets
 from neardup.errors import InputError, SettingError
+from neardup.runtime import Progress
 
 MOST = 10_000
 """The most rows of a page."""
@@ -116,6 +120,33 @@ class GroupsAndDecisions:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
             return tuple(map(change_of, self.store.groups.changes(place(after), limited(limit))))
+
+    def group_pending(
+        self,
+        near: float | str | Near = THRESHOLD,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> GroupedPending:
+        """Put documents that are in no group into groups, as ``add`` does with ``near`` and on_near="link".
+
+        They are compared in the order in which they were first added, each with those before it. If all documents
+        were added without ``near``, the groups are those that ``near`` would have made; existing groups keep their
+        ids, representatives and members. Documents in no group are compared again by the next call. At most
+        ``limit`` are compared; ``after`` is the ``next`` of the previous call. Every 2,000 are committed together.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office is closed", "The harbour office is closed!"])
+        ...     done = mails.group_pending("80%")
+        ...     done.linked, [member.id for member in mails.group_of("#2").members]
+        (1, ['#1', '#2'])
+        """
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+            raise SettingError(f"limit is {limit!r}", "A whole number from 1 on, or None for all documents")
+        return group_pending(self.store, Near.of(near), place(after or 0), limit, progress=progress)
 
     def _number(self, id: str | int) -> int:
         name = usable_id(id)
