@@ -19,6 +19,7 @@ from neardup.errors import (
     OutputError,
     QueryError,
     SettingError,
+    UnknownIdError,
 )
 from neardup.settings import Settings
 
@@ -84,6 +85,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Settings",
     "SimHash",
     "Store",
+    "UnknownIdError",
     "View",
     "__version__",
     "advise",
