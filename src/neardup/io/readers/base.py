@@ -137,6 +137,17 @@ class Chunk(Protocol):
         """Return the good rows with all their content, as in the file."""
 
 
+@runtime_checkable
+class RememberingChunk(Protocol):
+    """A chunk whose first reading leaves more behind than its rows: what later readings and the account need."""
+
+    def memory(self) -> str:
+        """What the first reading has left behind, as JSON."""
+
+    def remember(self, memory: str) -> None:
+        """Take over what the first reading in another process has left behind."""
+
+
 class Sink(Protocol):
     """A writer of kept rows in one format: its caller prepares items, a background thread writes them."""
 

@@ -7,8 +7,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
@@ -17,6 +15,7 @@ from neardup.io.fingerprints.reading import SavedFingerprints
 from neardup.join.corpus import Corpus, CorpusChunk
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import choose
+from neardup.join.pair_file import documents_in
 from neardup.join.rows import Rows
 from neardup.join.search import propose
 from neardup.lsh.bands import plan
@@ -47,8 +46,7 @@ def wanted(documents: FingerprintedDocuments, settings: Settings, progress: Prog
         found = rows.unique
     else:
         _, proposal = propose(rows, sketches, bands, stages)
-        pairs = proposal.candidates.pairs
-        involved = pc.unique(pa.chunked_array(pairs.columns)).cast(pa.int64()).to_numpy()
+        involved = documents_in(proposal.candidates.pairs, len(rows.unique))
         found = rows.unique[np.union1d(proposal.candidates.hub, involved)]
     return Request(_features(settings), _by_part(documents, rows, found))
 

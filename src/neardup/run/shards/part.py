@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Unpack
 
@@ -104,23 +104,8 @@ def save_fingerprints(
 
 def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
     """Return the fingerprints of a chunk as they are saved: with seals in place of stream keys."""
-    return SavedChunk(
-        index=read.index,
-        source=read.source,
-        row_numbers=read.row_numbers,
-        problems=read.problems,
-        attachments=read.attachments,
-        units=read.units,
-        bytes=read.bytes,
-        keys=sealed(read.keys, key),
-        signatures=read.signatures,
-        simhashes=read.simhashes,
-        invalid=read.invalid,
-        nulls=read.nulls,
-        ids=read.ids,
-        extra=read.extra,
-        related=read.related,
-    )
+    saved = {one.name: getattr(read, one.name) for one in fields(SavedChunk)}
+    return SavedChunk(**{**saved, "keys": sealed(read.keys, key)})
 
 
 def complete(made: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:
