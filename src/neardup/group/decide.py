@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.io.attachments import Carried, lacking_places
 from neardup.join.criterion import similarity_of
 from neardup.settings import ratio
-from neardup.tables import Bools, Floats, Int64s, UInt64s, column
+from neardup.tables import Bools, Floats, Int64s, UInt64s, column, distinct
 
 
 class Streams(Protocol):
@@ -267,7 +267,7 @@ def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: pa.Table) -> tupl
     own, other = documents.of_row, documents.of_row[heads]
     follows = (own != other) & (own >= 0)
     a, b = np.minimum(own, other)[follows], np.maximum(own, other)[follows]
-    keys = np.unique(_key(a, b))
+    keys = distinct(_key(a, b))
     keys = keys[~np.isin(keys, _key(column(pairs, "a"), column(pairs, "b")))]
     return keys >> 32, keys & 0xFFFFFFFF
 

@@ -20,7 +20,7 @@ from neardup.join.related import EVERYONE, Related
 from neardup.kernels.lsh.buckets import bucket_pairs
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import Advance, ordered_map
-from neardup.tables import CANDIDATES, Bools, Int32s, Int64s, UInt64s
+from neardup.tables import CANDIDATES, Bools, Int32s, Int64s, UInt64s, distinct
 
 HUB = 100
 """A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
@@ -75,10 +75,10 @@ def candidates(
         waiting.append(pairs)
         held += len(pairs)
         if held > most:
-            waiting = [np.unique(np.concatenate(waiting))]
+            waiting = [distinct(*waiting)]
             held = 0
         advance(1)
-    merged = np.unique(np.concatenate(waiting)) if waiting else np.empty(0, np.uint64)
+    merged = distinct(*waiting) if waiting else np.empty(0, np.uint64)
     return Candidates(_table(merged), np.flatnonzero(hub), buckets, int(largest))
 
 

@@ -6,8 +6,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.closing import close
@@ -27,7 +25,7 @@ from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import hamming_plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, release_memory
-from neardup.tables import VERIFIED, Int64s
+from neardup.tables import VERIFIED, Int64s, column, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +142,10 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
     store = rows.sets(MEASURES[settings.search.measure].features)
     release_memory()
-    # without any pairs, pyarrow's unique values are of type null
-    involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
+    involved = distinct(proposed.hub, column(proposed.pairs, "a"), column(proposed.pairs, "b"))
     with ExitStack() as held:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-            verified = held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
+            verified = held.enter_context(store.hold(involved))
             pairs = verify(proposed.pairs, store, criterion_of(settings.search), settings.work.threads, advance)
         closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related)
         missing = None

@@ -32,7 +32,7 @@ from neardup.run.tables import Ids, Named
 from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import FORMAT_VERSION, column
+from neardup.tables import FORMAT_VERSION, column, distinct
 from neardup.text.unicode_data import UNICODE_VERSION
 
 Action = Literal["find", "dedup", "group", "annotate"]
@@ -280,7 +280,7 @@ def _components_that_would_chain(judged: JudgedRun) -> int:
     grouped = judged.groups
     parent = np.arange(len(grouped.leader))
     unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
-    roots = best_of_tree(parent, parent)[np.unique(grouped.leader)]
+    roots = best_of_tree(parent, parent)[distinct(grouped.leader)]
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 

@@ -7,8 +7,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
@@ -26,7 +24,7 @@ from neardup.run.asked_columns import parts_of
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int64s, UInt64s, column, distinct
 
 _FEATURES: tuple[Features, ...] = ("shingles", "words", "occurrences")
 """The features that an answer can hold: sets. Measures of common text need the texts."""
@@ -48,8 +46,7 @@ def wanted(documents: FingerprintedDocuments, settings: Settings, progress: Prog
     else:
         _, proposal = propose(rows, sketches, bands, stages)
         pairs = proposal.candidates.pairs
-        involved = pc.unique(pa.chunked_array(pairs.columns)).cast(pa.int64()).to_numpy()
-        found = rows.unique[np.union1d(proposal.candidates.hub, involved)]
+        found = rows.unique[distinct(proposal.candidates.hub, column(pairs, "a"), column(pairs, "b"))]
     return Request(_features(settings), _by_part(documents, rows, found))
 
 
