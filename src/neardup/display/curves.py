@@ -103,10 +103,8 @@ class SCurve:
         return [(_across(at), _down(self.probability(at))) for at in places]
 
     def _table(self) -> str:
-        rows = "".join(
-            f'<tr><th scope="row">{short(at)}</th><td class="number">{similarity(self.probability(at), 4)}</td></tr>'
-            for at in _TENTHS
-        )
+        found = [(short(at), similarity(self.probability(at), 4)) for at in _TENTHS]
+        rows = "".join(f'<tr><th scope="row">{at}</th><td class="number">{shown}</td></tr>' for at, shown in found)
         head = '<th scope="col">Similarity</th><th scope="col" class="number">Probability</th>'
         return (
             '<details><summary>The numbers of the curve</summary><table class="numbers"><caption>Probability to '

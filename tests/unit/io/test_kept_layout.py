@@ -125,7 +125,12 @@ def test_added_columns_follow_those_of_each_file(tmp_path: Path) -> None:
     found = table_of(tmp_path / "out" / "kept" / "lang=fr" / "a.parquet")
     assert found.column_names == ["id", "text", "n", "copies"]
     assert found["copies"].to_pylist() == list(range(101, 300))
-    assert table_of(tmp_path / "out" / "kept" / "lang=de" / "b.parquet").column_names == ["text", "n", "id", "copies"]
+    assert table_of(tmp_path / "out" / "kept" / "lang=de" / "b.parquet").column_names == [
+        "text",
+        "n",
+        "id",
+        "copies",
+    ]
 
 
 def test_pages_of_text_are_copied_into_each_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +221,9 @@ def test_places_are_relative_distinct_and_stay_inside() -> None:
     assert places("data/x/a.jsonl", "data/x/b.jsonl") == ["a.jsonl", "b.jsonl"]
     assert places("one/a.csv", "two/a.csv", roots=("one", "two")) == ["one/a.csv", "two/a.csv"]
     assert places("../a.csv", "../../b/a.csv", "c/a.csv")[2].endswith("/c/a.csv")
-    assert not any(place.startswith(("..", "/")) for place in places("../../../../../../../../etc/x", "/etc/../y", "z"))
+    assert not any(
+        place.startswith(("..", "/")) for place in places("../../../../../../../../etc/x", "/etc/../y", "z")
+    )
     assert places("d/�.csv.gz", "d/�.csv.gz", "d/�-2.csv.gz") == ["�.csv.gz", "�-2.csv.gz", "�-2-2.csv.gz"]
     assert places("s3://bucket/p/a.csv", "s3://bucket/q/a.csv", roots=("s3://bucket",)) == ["p/a.csv", "q/a.csv"]
 

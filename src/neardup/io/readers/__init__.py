@@ -23,7 +23,7 @@ from neardup.io.readers.base import (
 )
 from neardup.io.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.discover import Discovered, find_files, refuse_names, root_of
+from neardup.io.readers.discover import Discovered, find_files, root_of
 from neardup.io.readers.document import read_document, read_stream
 from neardup.io.readers.folder import TextDocuments
 from neardup.io.readers.ipc import IpcDocuments
