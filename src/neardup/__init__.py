@@ -19,6 +19,7 @@ from neardup.errors import (
     OutputError,
     QueryError,
     SettingError,
+    UnknownIdError,
 )
 from neardup.settings import Settings
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, compare
     from neardup.comparison.result import DESCRIPTIONS
+    from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.pairs import group_pairs
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
@@ -61,6 +63,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Collection",
     "Comparison",
     "DESCRIPTIONS",
+    "Distinct",
     "FormatError",
     "Found",
     "HammingIndex",
@@ -76,17 +79,20 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "OutputError",
     "Plan",
     "QueryError",
+    "Repeat",
     "SampledShingles",
     "SettingError",
     "Settings",
     "SimHash",
     "Store",
+    "UnknownIdError",
     "View",
     "__version__",
     "advise",
     "compare",
     "containment",
     "dedup",
+    "distinct",
     "explain",
     "find",
     "fingerprint_part",
@@ -116,6 +122,7 @@ _LAZY = {
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
     "DESCRIPTIONS": "neardup.comparison.result",
+    "Distinct": "neardup.group.distinct",
     "Found": "neardup.run.found",
     "HammingIndex": "neardup.lsh.hamming.index",
     "Index": "neardup.sketch.index",
@@ -124,6 +131,7 @@ _LAZY = {
     "ModP": "neardup.sketch.textbook",
     "MultiplyShift": "neardup.sketch.textbook",
     "Near": "neardup.collection.near",
+    "Repeat": "neardup.group.distinct",
     "SampledShingles": "neardup.sketch.sampled",
     "SimHash": "neardup.sketch.simhash",
     "Store": "neardup.collection.contract",
@@ -132,6 +140,7 @@ _LAZY = {
     "compare": "neardup.comparison.compare",
     "containment": "neardup.sketch.features",
     "dedup": "neardup.run.dedup",
+    "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",

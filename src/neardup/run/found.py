@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -188,7 +189,8 @@ class Found(ResultRecord):
         ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
-            write_result(self, folder, store_texts=store_texts)
+            without = replace(self, run={**self.run, "kept_files": None})
+            write_result(without, folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -278,6 +280,8 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = Fals
 
     Texts are stored if that is asked for, or if ``found`` is a result that has them.
     """
+    if folder.rows_only:
+        return
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))

@@ -15,6 +15,7 @@ from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences
 from neardup.io.labels import as_text
 from neardup.io.readers.base import Documents
 from neardup.join.criterion import similarity_of
+from neardup.join.pair_file import Pairs, documents_in
 from neardup.join.rows import Rows
 from neardup.measures import MEASURES
 from neardup.run.represented import Represented
@@ -171,7 +172,7 @@ def copy_table(rows: Streams, ids: Named) -> pa.Table:
     return pa.table([ids.of(copies), ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
 
 
-def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named, more: Int64s) -> pa.Table:
+def rank_table(rows: Rows, row_rank: Int64s, pairs: Pairs, ids: Named, more: Int64s) -> pa.Table:
     """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
 
     ``more`` are rows of decisions; their copies are added. Also the number of its value ``across`` and its
@@ -210,7 +211,7 @@ def _with_attachments(table: pa.Table, numbers: Int64s, carried: Carried) -> pa.
     return table.append_column(ATTACHMENTS, column_for(numbers, carried)) if carried else table
 
 
-def involved(rows: Streams, pairs: pa.Table, more: Int64s | None = None) -> Int64s:
+def involved(rows: Streams, pairs: Pairs, more: Int64s | None = None) -> Int64s:
     """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies.
 
     Also those of the rows ``more``.
@@ -218,8 +219,7 @@ def involved(rows: Streams, pairs: pa.Table, more: Int64s | None = None) -> Int6
     first = np.zeros(len(rows), np.bool_)
     if more is not None:
         first[rows.copy_of[more]] = True
-    for end in ("a", "b"):
-        first[rows.unique[column(pairs, end)]] = True
+    first[rows.unique[documents_in(pairs, len(rows.unique))]] = True
     first[rows.copy_of[new_copies(rows)]] = True
     return np.flatnonzero(first[rows.copy_of])
 

@@ -197,4 +197,4 @@ def _mistake(name: str, value: Any) -> SettingError | None:
         return None
     if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         value = value[0]  # the command line makes a list of a single one
-    return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))
+    return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(field.rule.value(value)))

@@ -22,7 +22,7 @@ from neardup.io.readers.base import (
 )
 from neardup.io.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.discover import Discovered, find_files
+from neardup.io.readers.discover import Discovered, find_files, root_of
 from neardup.io.readers.document import read_document, read_stream
 from neardup.io.readers.folder import TextDocuments
 from neardup.io.readers.ipc import IpcDocuments
@@ -104,6 +104,7 @@ def open_files(
     documents = _OPENED[found.format](found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
+    documents.findings.roots[:] = [root for root in map(root_of, map(str, names)) if root is not None]
     return documents
 
 
