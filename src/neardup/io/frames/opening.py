@@ -104,6 +104,8 @@ def _frame(data: Any, chunk_bytes: int) -> Documents | None:
     except nw.exceptions.NarwhalsError:
         require_names([*getattr(data, "columns", ())])
         raise
+    except ImportError:  # this narwhals is older than the library, whose objects may have an Arrow capsule
+        return None
     if isinstance(frame, nw.Series):
         return HeldDocuments(SeriesRows(frame), chunk_bytes)
     if isinstance(frame, nw.LazyFrame):
