@@ -33,11 +33,11 @@ from neardup.io.readers.base import (
     Sink,
     failure_text,
 )
+from neardup.io.readers.cuts import cut_by_bytes
 from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.maildirs import is_message
-from neardup.io.readers.memory import cut_by_bytes
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
 from neardup.io.writers.kept_members import document_sink
 
