@@ -6,7 +6,10 @@ import json
 import re
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -16,10 +19,11 @@ import pytest
 import neardup as nd
 from support.command_line import Run
 from support.paths import ROOT
+from support.served import ask, running
 
 MEMO = (
     "The committee met on Friday at the town hall of the harbour district. It was decided to buy three new boats, "
-    "and Dr. Miller pays 1200 for the repair of the crane by the end of March. Receipts must be stapled to the form."
+    "and Dr. Miller pays 1200 for the repair of the crane by the end of March. Receipts must be stapled to it."
 )
 REVISED = MEMO.replace("1200", "1300").replace("Friday", "Monday")
 OTHER = "Lunch is served at noon in the canteen on the second floor, and on Fridays there is fish with potatoes."
@@ -64,9 +68,15 @@ def test_a_reviewer_groups_letters_looks_and_decides(run: Run, letters: Path, tm
     tags = tmp_path / "decisions.csv"
     assert run("export", out, "-o", tags).status == 0
     assert "memo-2.txt" in tags.read_text()
+    with running("review", out, "--by", "Ann") as (host, _):
+        assert "memo-2.txt" in ask(host, "GET", "/")[1]
+        form = {"asked": "pair", "a": 1, "b": 2, "seen": 0, "verdict": "keep both"}
+        assert ask(host, "POST", "/decide", form)[0] == 303
     final = tmp_path / "final"
-    assert run("dedup", "--from", out, "-o", final).status == 0
-    assert sorted(path.name for path in (final / "kept").rglob("*.txt")) == ["lunch.txt", "memo.txt"]
+    written = run("dedup", "--from", out, "-o", final)
+    assert written.status == 0, written.err
+    names = ["lunch.txt", "memo-2.txt", "memo-copy.txt"]
+    assert sorted(path.name for path in (final / "kept").rglob("*.txt")) == names
 
 
 def test_a_data_engineer_plans_runs_and_asks_why(run: Run, crawl: Path, tmp_path: Path) -> None:
@@ -85,12 +95,22 @@ def test_a_data_engineer_plans_runs_and_asks_why(run: Run, crawl: Path, tmp_path
     assert "removed" in str(found.why(gone))
     assert found.at(0.9).removed.num_rows <= found.removed.num_rows
     counts = json.loads((out / "run.json").read_text())["counts"]
-    lines = [*out.glob("kept.jsonl")][0].read_text().splitlines()
+    lines = (out / "kept.jsonl").read_text().splitlines()
     assert len(lines) == counts["read"] - counts["removed"]
     assert set(lines) <= set(crawl.read_text().splitlines())
     fresh = run("dedup", crawl, "-o", tmp_path / "fresh", "--against", out / "kept.jsonl", "--threshold", "0.7")
     assert fresh.status == 0, fresh.err
     assert nd.load(tmp_path / "fresh").run["counts"]["removed"] == counts["read"]
+
+
+def wait_until_ready(address: str) -> None:
+    """Ask /ready until it answers 200, as docs/howto/deploy.md tells a balancer to do."""
+    until = time.monotonic() + 120
+    while True:
+        with suppress(HTTPError), urlopen(f"{address}/ready", timeout=60):
+            return
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def test_a_store_owner_adds_searches_and_serves(run: Run, letters: Path, tmp_path: Path) -> None:
@@ -106,6 +126,7 @@ def test_a_store_owner_adds_searches_and_serves(run: Run, letters: Path, tmp_pat
         try:
             assert server.stdout
             address = server.stdout.readline().split()[-1]
+            wait_until_ready(address)
             query = quote("FINGERPRINT:memo.txt_20_80")
             with urlopen(f"{address}/v1/search?q={query}", timeout=60) as answer:
                 hits = json.load(answer)["hits"]
