@@ -19,9 +19,10 @@ from neardup.cli.exporting import export, import_tags
 from neardup.cli.grouped import LOOK, GroupedCommand, GroupedCommands
 from neardup.cli.groups import decide, groups
 from neardup.cli.look import look
+from neardup.cli.mcp import mcp
 from neardup.cli.messages import guarded
 from neardup.cli.option import with_options
-from neardup.cli.options import RECORDS, on_collections, on_files, on_shards
+from neardup.cli.options import RECORDS, on_agents, on_collections, on_files, on_shards
 from neardup.cli.plan import plan
 from neardup.cli.report import report
 from neardup.cli.review import review
@@ -97,6 +98,7 @@ _add(search, on_collections.SearchOptions)
 _add(groups, on_collections.GroupsOptions)
 _add(decide, on_collections.DecideOptions)
 _add(serve, on_collections.ServeOptions)
+_add(mcp, on_agents.McpOptions)
 _add(info, on_collections.InfoOptions)
 _add(check, on_collections.CheckOptions)
 _add(compact, on_collections.CompactOptions)

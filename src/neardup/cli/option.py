@@ -45,19 +45,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Declared:
-    """The parts of an option that a type does not show; without a spelling it is an argument."""
+    """The parts of an option that a type does not show; without a spelling it is an argument.
+
+    ``read`` makes the value from the typed text, such as .8 from 80%.
+    """
 
     spelling: tuple[str, ...]
     default: Any
     help: str
     metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
 
     @classmethod
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
         text = field.help if field.type is bool else f"{field.help} Allowed: {field.rule.allowed}."
         default = [field.default] if field.many and field.default else field.default
-        return cls((field.option,), default, text, NAMED.get(field.name, METAVARS.get(field.type)))
+        metavar = NAMED.get(field.name, METAVARS.get(field.type))
+        return cls((field.option,), default, text, metavar, field.rule.read)
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""
@@ -69,9 +74,15 @@ class Declared:
         return dataclasses.field(default=self.default, metadata=metadata)
 
 
-def option(spelling: str, default: Any, help: str, metavar: str | None = None) -> Any:
+def option(
+    spelling: str,
+    default: Any,
+    help: str,
+    metavar: str | None = None,
+    read: Callable[[Any], Any] | None = None,
+) -> Any:
     """Return a field with an option that only this command has."""
-    return Declared((spelling,), default, help, metavar).field()
+    return Declared((spelling,), default, help, metavar, read).field()
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -125,11 +136,14 @@ class Option:
     default: Any
     help: str
     metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, name: str, type: Any, declared: Declared) -> Option:
-        """Return the option of a field."""
-        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar)
+        """Return the option of a field, which is text before ``read``."""
+        if declared.read is not None:
+            type = str if declared.default is not None else str | None
+        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar, declared.read)
 
     @property
     def shown(self) -> str:
@@ -195,9 +209,12 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
     found: dict[str, Any] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         if "settings" in field.metadata:
-            found[field.name] = SettingOptions(**{name: values[name] for name in field.metadata["settings"]})
+            given = {name: FIELDS[name].rule.value(values[name]) for name in field.metadata["settings"]}
+            found[field.name] = SettingOptions(**given)
         elif field.name in values:
+            declared = field.metadata.get("declared")
             value = values[field.name]
+            value = declared.read(value) if declared is not None and declared.read else value
             found[field.name] = list(value) if isinstance(value, tuple) else value
         elif field.name == "explicit":
             found[field.name] = explicit

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neardup.cli.option import Option, options_of
+from neardup.cli.options.on_agents import McpOptions
 from neardup.cli.options.on_collections import (
     AddOptions,
     CheckOptions,
@@ -56,6 +57,7 @@ RECORDS: Mapping[str, type] = {
     "groups": GroupsOptions,
     "decide": DecideOptions,
     "serve": ServeOptions,
+    "mcp": McpOptions,
     "info": InfoOptions,
     "check": CheckOptions,
     "compact": CompactOptions,

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neardup.cli.option import REQUIRED, Declared
+from neardup.settings.rules import share_of
+
+SHARE = ("NUMBER", share_of)
+"""Metavariable and reader of an option that asks for a share: 0.8 or 80%."""
 
 INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN")
 INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")

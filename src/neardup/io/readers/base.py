@@ -15,6 +15,7 @@ import pyarrow as pa
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source
 from neardup.runtime import is_memory_failure
+from neardup.tables import Bools
 
 Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
@@ -136,6 +137,17 @@ class Chunk(Protocol):
         """Return the good rows with all their content, as in the file."""
 
 
+@runtime_checkable
+class RememberingChunk(Protocol):
+    """A chunk whose first reading leaves more behind than its rows: what later readings and the account need."""
+
+    def memory(self) -> str:
+        """What the first reading has left behind, as JSON."""
+
+    def remember(self, memory: str) -> None:
+        """Take over what the first reading in another process has left behind."""
+
+
 class Sink(Protocol):
     """A writer of kept rows in one format: its caller prepares items, a background thread writes them."""
 
@@ -251,6 +263,14 @@ class SomeTexts(Protocol):
         ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
         order. None: these files must be read in chunks.
         """
+
+
+@runtime_checkable
+class GivesBack(Protocol):
+    """Documents that came from an object of the caller: they return rows in its type."""
+
+    def give_back(self, stays: Bools) -> Any:
+        """Return the rows for which ``stays`` (bool[rows]) is true. Raises InputError if it has changed."""
 
 
 @dataclass(frozen=True)

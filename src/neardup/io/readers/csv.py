@@ -126,7 +126,7 @@ class CsvDocuments(StreamDocuments):
             raise InputError(
                 f"{self.names[0]} has no header row: {self._failures[0]}",
                 "A first row with the names of the columns",
-                "Check that this is the right file",
+                "Check that this is the right file, and the whole file",
             )
         first = self.headers[good[0]]
         for i in good:

@@ -147,13 +147,14 @@ class JsonlDocuments(StreamDocuments):
 
     def _guess(self) -> tuple[Column, ...]:
         """Return the keys of the first good lines of the first file that has any."""
-        bad, without_keys = "", False
+        bad, without_keys, cut_off = "", False, False
         for position in range(len(self.sources)):
             lines: list[bytes] = []
             try:
                 lines, empty = self._first_lines(position)
                 without_keys = without_keys or empty
             except UNREADABLE as error:
+                cut_off = cut_off or not bad
                 bad = bad or failure_text(error)
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
@@ -163,7 +164,9 @@ class JsonlDocuments(StreamDocuments):
             raise InputError(
                 f"{self.names[0]} holds no JSON object in its first lines: {bad}",
                 "One JSON object a line",
-                "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
+                "Check that the file is whole"
+                if cut_off
+                else "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
             )
         return ()
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from neardup.errors import InputError
+from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, named
-from neardup.io.readers.sources import COMPRESSIONS, Source
+from neardup.io.readers.sources import Source
 
 _FORMATS: dict[str, Format] = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),

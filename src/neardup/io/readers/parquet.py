@@ -210,7 +210,7 @@ class ParquetDocuments(TableDocuments):
                     raw,
                     opened,
                     self._chunk_bytes,
-                    all_headers=self.sources[position].is_local,
+                    all_headers=not self.sources[position].is_remote,
                 )
         return self._plans[position]
 

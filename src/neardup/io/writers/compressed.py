@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-# The default of gzip itself; Python's 9 takes several times as long for a percent of size.
-GZIP_LEVEL = 6
+from neardup.io.containers.codecs import packing
 
 
 class CompressedFile:
@@ -17,7 +13,7 @@ class CompressedFile:
 
     def __init__(self, path: Path, compression: str | None) -> None:
         self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
-        self._file = _packed(self._raw, compression)
+        self._file = packing(self._raw, compression)
         self.closed = False
 
     @property
@@ -40,12 +36,3 @@ class CompressedFile:
         finally:
             self.closed = True
             self._raw.close()
-
-
-def _packed(raw: Any, compression: str | None) -> Any:
-    """Return the file that compresses into ``raw``."""
-    if compression is None:
-        return raw
-    if compression == "gzip":  # without a name and a time, which would differ from run to run
-        return gzip.GzipFile("", "wb", GZIP_LEVEL, raw, mtime=0)
-    return pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), compression)

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from neardup.display import printable
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.base import Chunk, Documents, NativeRows
-from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.sources import Source
 from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
 from neardup.run.found import Found
@@ -117,7 +116,7 @@ def _files_of(sources: tuple[Source, ...], documents: Documents, texts: StoredTe
 
 def _recognised(source: Source, alike: list[int], documents: Documents, texts: StoredTexts, name: str) -> int:
     """The number of the file with this name and content; of several with the same content the one of that path."""
-    digest = digest_of_file(source.path) if source.is_local else None
+    digest = source.digest()
     size = source.size
     same = [number for number in alike if _is_same(texts, number, digest, size)]
     if not same:
