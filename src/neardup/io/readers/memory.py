@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import fitted, plain, row_lengths, without_views
+from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_lengths, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_parquet import ParquetSink, extended
@@ -147,14 +147,3 @@ class _HeldChunk:
 
     def _row_numbers(self) -> Any:
         return np.arange(self.first_row, self.stop)
-
-
-def cut_by_bytes(lengths: Any, chunk_bytes: int) -> Iterator[int]:
-    """Yield the ends of runs of at most ``chunk_bytes`` each; a longer item is a run of its own."""
-    totals = np.cumsum(lengths)
-    start, before = 0, 0
-    while start < len(totals):
-        fits = int(np.searchsorted(totals, before + chunk_bytes, side="right"))
-        start = max(fits, start + 1)
-        before = int(totals[start - 1])
-        yield start
