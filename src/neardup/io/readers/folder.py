@@ -21,6 +21,7 @@ from neardup.io.formats import LISTS, METADATA, Attachment, Extractor, Metadata,
 from neardup.io.formats.detection import Charset, charset_of, decoded
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.io.formats.limits import FILE_BYTES, SECONDS, SECONDS_AGAIN
+from neardup.io.readers.arrow_types import cut_by_bytes
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -33,7 +34,6 @@ from neardup.io.readers.base import (
     Sink,
     failure_text,
 )
-from neardup.io.readers.cuts import cut_by_bytes
 from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
