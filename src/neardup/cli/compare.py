@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from neardup import display
+from neardup.cli.configured import given_here
 from neardup.cli.documents import refuse_page_over_input
 from neardup.cli.messages import warn
 from neardup.cli.options.on_files import CompareOptions
@@ -51,7 +52,7 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
     from neardup.join.base_documents import base_texts
 
-    stored = {name: value for name, value in pair.settings.items() if name not in options.explicit}
+    stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
     return compared(
         *pair.texts,
         length=stored.get("length", options.length),

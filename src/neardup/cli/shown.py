@@ -35,6 +35,16 @@ def show_groups(groups: Sequence[Group], total: int) -> None:
         typer.echo(line)
 
 
+def show_by(run: Mapping[str, Any]) -> None:
+    """Print the counts of each value, for a run by a column."""
+    if run.get("by"):
+        from neardup.run.by_value import by_lines
+
+        for line in by_lines(run):
+            typer.echo(line)
+        typer.echo()
+
+
 def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
     """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.closing import close
@@ -18,7 +17,8 @@ from neardup.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.join.lsh_candidates import candidates
 from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
-from neardup.join.portions import bands_at_once, merged_pairs
+from neardup.join.pair_file import Pairs, PairSorter, batches, documents_in
+from neardup.join.portions import bands_at_once, proposed_room, verified_room
 from neardup.join.prefix_join import Joined, joined
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, SpilledSets
@@ -26,8 +26,8 @@ from neardup.join.verify import verify
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import hamming_plan
 from neardup.measures import MEASURES
-from neardup.runtime import Progress, release_memory
-from neardup.tables import VERIFIED, Int64s
+from neardup.runtime import Advance, Progress, release_memory
+from neardup.tables import VERIFIED, Int64s, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class LshSearch:
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
             keys, bands = sketches.bands(self.plan), len(self.plan.bands)
             threads, parts = bands_at_once(len(keys), rows.settings)
-            most = merged_pairs(rows.settings)
+            room = proposed_room(rows.settings, rows.corpus.scratch)
             first_new = rows.first_new_document
-            proposed = candidates(keys, bands, first_new, threads, advance, rows.related, parts, most)
+            proposed = candidates(keys, bands, first_new, threads, advance, rows.related, parts, room)
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -144,17 +144,17 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
     store = rows.sets(MEASURES[settings.search.measure].features)
     release_memory()
-    # without any pairs, pyarrow's unique values are of type null
-    involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
+    room = verified_room(settings, rows.corpus.scratch)
+    involved = documents_in(proposed.pairs, store.documents)
     with ExitStack() as held:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-            verified = held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
-            pairs = verify(proposed.pairs, store, criterion_of(settings.search), settings.work.threads, advance)
-        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related)
+            verified = held.enter_context(store.hold(distinct(proposed.hub, involved)))
+            pairs = _verified(proposed.pairs, rows, advance)
+        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
         missing = None
         if isinstance(plan, Plan):
             with progress.stage("recall", None, "pairs"):
-                missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store)
+                missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store, room)
         made, sets = _joined(closed.hub, rows, progress)
     return Evidence(
         proposal.choice,
@@ -168,6 +168,18 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         in_buckets=proposed.hub,
         held=verified,
     )
+
+
+def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
+    """The proposed pairs that meet the criterion, verified some at a time under a memory limit."""
+    settings, store = rows.settings, rows.sets(MEASURES[rows.settings.search.measure].features)
+    criterion, room = criterion_of(settings.search), verified_room(settings, rows.corpus.scratch)
+    if isinstance(proposed, pa.Table) and proposed.num_rows <= room.most:
+        return verify(proposed, store, criterion, settings.work.threads, advance)
+    found = PairSorter(room)
+    for table in batches(proposed, room.most):
+        found.add(verify(table, store, criterion, settings.work.threads, advance))
+    return found.finish()
 
 
 def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> ExactParts:

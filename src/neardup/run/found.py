@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost, show
+from neardup.run.kept import given_back, stays, stream
 from neardup.run.looking import Outside, links, looked, no_places, outside
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
@@ -33,7 +35,7 @@ from neardup.run.regroup import regroup
 from neardup.run.shown_pairs import ShownPairs, shown_pairs
 from neardup.run.stored import read_result
 from neardup.run.views import DRAWN_MEMBERS
-from neardup.tables import RESULT_TABLES, TEXTS_FILE, column
+from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -66,6 +68,38 @@ class Found(ResultRecord):
         unknown = {name: pa.nulls(others.num_rows, judged.schema.field(name).type) for name in judged.column_names}
         columns = {**unknown, "id": others["id"], "reason": others["reason"]}
         return pa.concat_tables([judged, pa.table(columns).cast(judged.schema)])
+
+    @property
+    def kept(self) -> Any:
+        """The rows that stay, in the type of the object that ``find`` was given, with all their columns.
+
+        Frames keep their index; an iterator comes back as an iterator, each time from the first row. Raises
+        InputError for documents in files, for a loaded result, and if the object has changed its length.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today", "another text"], threshold=0.6, keep="first").kept
+        ['the quick brown fox jumps over the lazy dog and runs far away', 'another text']
+        """
+        return given_back(self)
+
+    def mask(self) -> Bools:
+        """Return bool[documents]: whether each document of the input stays, in input order.
+
+        It selects from the input of the run, or from what is parallel to it: ``frame[found.mask()]`` in pandas.
+        Rows that could not be read have no entry. Raises InputError for a loaded result with removed documents
+        that its tables do not locate: those of a run with a reference set, or named by a column and without text.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today", "another text"], threshold=0.6, keep="first").mask().tolist()
+        [True, False, True]
+        """
+        return stays(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows that stay, for libraries that read Arrow data: ``pl.DataFrame(found)``, ``pa.table(found)``."""
+        return stream(self).__arrow_c_stream__(requested_schema)
 
     def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[Group]:
         """The first groups with their members and the evidence of each."""
@@ -157,7 +191,8 @@ class Found(ResultRecord):
         ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
-            write_result(self, folder, store_texts=store_texts)
+            without = replace(self, run={**self.run, "kept_files": None})
+            write_result(without, folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -267,6 +302,8 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = Fals
 
     Texts are stored if that is asked for, or if ``found`` is a result that has them.
     """
+    if folder.rows_only:
+        return
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))

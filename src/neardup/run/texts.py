@@ -56,12 +56,22 @@ class _Piece:
 
 
 class InputTexts:
-    """The texts of the input of a run in this process; keeps documents in memory alive."""
+    """The texts of the input of a run in this process; keeps documents in memory alive.
 
-    def __init__(self, corpus: Corpus) -> None:
+    ``dropped`` are the rows of the run that are removed without having been judged, and ``first_new`` is the first
+    row of the new input.
+    """
+
+    def __init__(self, corpus: Corpus, dropped: Int64s, first_new: int) -> None:
+        self.dropped, self.first_new = dropped, first_new
         self._parts = corpus.parts
         self._pieces = tuple(map(_Piece.of, corpus.pieces))
         self._firsts = np.array([piece.first for piece in self._pieces], np.int64)
+
+    @property
+    def documents(self) -> Documents:
+        """The new input."""
+        return self._parts[-1].documents
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Read the chunk of the document."""

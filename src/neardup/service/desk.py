@@ -121,7 +121,7 @@ class Desk:
             if new.on_duplicate == "error":
                 self._require_new(ids)
             left = deadline.left
-            added = collection.put(
+            added = collection.put_prepared(
                 entries, new.on_duplicate, near=new.near, on_near=new.on_near, seconds=left, role=new.role
             )
             counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}

@@ -28,7 +28,11 @@ class DedupOptions:
     """The options of ``neardup dedup``; ``explicit`` has the names of the given ones."""
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
-    out: Path | None = shared.OUT.field()
+    out: Path | None = replace(
+        shared.OUT,
+        help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
+        "reports to standard error. Required unless --dry-run is given.",
+    ).field()
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
@@ -66,6 +70,14 @@ class DedupOptions:
         None,
         "With fingerprints in --against: add the new documents to this folder of fingerprints as another part.",
         "FP",
+    )
+    by: str | None = shared.BY_COLUMN.field()
+    shard_size: str | None = option(
+        "--shard-size",
+        None,
+        "Write the kept rows into numbered files of about this size, such as 500MB. By default each data file of "
+        "the input has its own file in kept, with the same name.",
+        "SIZE",
     )
     annotate: bool = option(
         "--annotate",
@@ -109,6 +121,7 @@ class GroupOptions:
         "with -o, --threshold, --dry-run, --json and --overwrite.",
         "DIR",
     )
+    by: str | None = shared.BY_COLUMN.field()
     store_texts: bool = shared.STORE_TEXTS.field()
     resume: bool = shared.RESUME.field()
     predict: bool = shared.PREDICT.field()
@@ -116,6 +129,17 @@ class GroupOptions:
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookOptions:
+    """The options of ``neardup PATH``."""
+
+    inputs: list[str] = shared.INPUTS.field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    settings: SettingOptions = all_settings()
+    json: bool = shared.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from neardup.display.view import facts, heading, table, view
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike, run_ends
-from neardup.lsh.hamming.words import Distinct, FingerprintWords, cut, distinct, in_order, read_fingerprints
+from neardup.lsh.hamming.words import DistinctWords, FingerprintWords, cut, distinct, in_order, read_fingerprints
 from neardup.runtime import ordered_map
 from neardup.settings.simhash_rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
@@ -201,7 +201,7 @@ def pairs_table(a: Int64s, b: Int64s, distances: UInt64s) -> pa.Table:
     return pa.table(columns, schema=HAMMING)
 
 
-def _copies(classes: Distinct) -> pa.Table:
+def _copies(classes: DistinctWords) -> pa.Table:
     rows, first = classes.rows, np.repeat(classes.first, classes.sizes)
     again = rows != first
     order = np.argsort(rows[again])
