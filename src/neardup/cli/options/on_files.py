@@ -328,6 +328,8 @@ class ExplainOptions:
         "A:B",
     )
     band_rows: int | None = option("--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER")
+    html: Path | None = option("--html", None, "Write an HTML page instead of printing the tables.", "FILE")
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
     json: bool = shared.JSON.field()
 
 
