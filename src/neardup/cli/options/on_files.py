@@ -112,7 +112,10 @@ class GroupOptions:
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
-    against: list[str] = shared.AGAINST.field()
+    against: list[str] = replace(
+        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+    ).field()
+    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
         "--from",
