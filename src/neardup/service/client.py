@@ -44,8 +44,8 @@ class Client:
     """The collection that ``neardup serve`` serves at ``url``; needs ``pip install "neardup[client]"``.
 
     It has the methods of ``Collection`` that need no file, with the same arguments, results and errors.
-    ``timeout`` is how many seconds to wait for an answer. ``retries`` is how often a request that may be repeated is
-    sent again when the service has too much to do (503 and 429), after the seconds that it asks for. Redirects are
+    ``timeout`` is how many seconds to wait for an answer. ``retries`` is how often a request that may be repeated
+    is sent again when the service has too much to do (503 and 429), after the seconds that it asks for. Redirects are
     not followed. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may use one
     client. Raises InputError for an address that is none.
 
