@@ -37,7 +37,9 @@ _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] =
     "ipc": lambda found, size, _: IpcDocuments(found.sources, size),
     "jsonl": lambda found, size, reading: JsonlDocuments(found.sources, size, reading.encoding),
     "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
-    "text": lambda found, size, reading: TextDocuments(found.name, found.sources, size, reading.encoding),
+    "text": lambda found, size, reading: TextDocuments(
+        found.name, found.sources, size, reading.encoding, reading.pages
+    ),
 }
 """The documents of each format that files may have."""
 
