@@ -41,7 +41,8 @@ def stream(found: ResultRecord) -> pa.RecordBatchReader:
     texts = _at_hand(found)
     if texts.documents.format not in ("arrow", "parquet", "ipc"):
         raise _in_files()
-    schema: pa.Schema = texts.documents.schema  # type: ignore[attr-defined]  # these formats have one
+    documents: Any = texts.documents
+    schema = documents.native_schema if documents.format == "arrow" else documents.schema
     return pa.RecordBatchReader.from_batches(schema, _batches(texts, stays(found), schema))
 
 
