@@ -159,8 +159,8 @@ def _check_signature(format: DocumentFormat, data: bytes) -> None:
         )
     if format in _ZIPS and not data.startswith(_ZIP):
         raise InputError(
-            f"It is not {article} {kind} file",
-            f"{article.capitalize()} {kind} file, which is a zip file",
+            f"It is not {one}",
+            f"{one[0].upper()}{one[1:]}, which is a zip file",
             "Check its format",
         )
     if format == "msg" and not data.startswith(_OLE):
