@@ -64,7 +64,7 @@ def _say(answer: dict[str, Any] | list[str]) -> None:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    sure = "complete" if page.plan.recall == 1 else f"recall {display.similarity(page.plan.recall, 4)} or more"
+    sure = "complete" if page.recall == 1 else f"recall {display.similarity(page.recall, 4)} or more"
     number = display.counted(page.found or 0, "document")
     yield f"{number} found ({sure})" + ("" if page.found else "; put EXPLAIN before the query to see its meaning")
     for hit in page.hits:

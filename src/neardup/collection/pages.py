@@ -100,13 +100,18 @@ class Hit:
 class Page:
     """Some hits, best first. ``found``: hits on all pages; ``next``: the token of the next page, None at the end.
 
-    A query that begins with EXPLAIN has a plan and no hits, and ``found`` is None.
+    ``query`` is the canonical form, ``recall`` the least probability with which a matching document is found;
+    ``warnings`` are sentences about numbers that surely mean something else. A query that begins with EXPLAIN has
+    a plan and no hits, and ``found`` is None. ``plan`` is None for a page of a service.
     """
 
     hits: tuple[Hit, ...]
     found: int | None
     next: str | None
-    plan: QueryPlan
+    query: str
+    recall: float
+    warnings: tuple[str, ...] = ()
+    plan: QueryPlan | None = None
 
     def __repr__(self) -> str:
         if self.found is None:
@@ -118,11 +123,12 @@ class Page:
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""
         return {
-            "query": canonical(self.plan.query),
-            "recall": self.plan.recall,
+            "query": self.query,
+            "recall": self.recall,
             "found": self.found,
             "hits": [hit.as_dict() for hit in self.hits],
             "next": self.next,
+            "warnings": list(self.warnings),
         }
 
 

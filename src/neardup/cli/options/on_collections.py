@@ -35,7 +35,7 @@ class AddOptions:
         "--role", "document", "document, or base: base texts, such as templates, count in no document.", "NAME"
     )
     near: float | None = option(
-        "--near", None, "Report which stored document each one repeats, from this resemblance on.", "NUMBER"
+        "--near", None, "Report which stored document each one repeats, from this resemblance on.", *shared.SHARE
     )
     on_near: str | None = option(
         "--on-near",
@@ -43,12 +43,14 @@ class AddOptions:
         "Treatment of a document that repeats another: keep (the default), link (into a group with it) or reject.",
         "NAME",
     )
-    skip_near: float | None = option("--skip-near", None, "The same as --near with --on-near reject.", "NUMBER")
+    skip_near: float | None = option(
+        "--skip-near", None, "The same as --near with --on-near reject.", *shared.SHARE
+    )
     near_recall: float | None = option(
         "--recall",
         None,
         "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
-        "NUMBER",
+        *shared.SHARE,
     )
     problems: Path | None = option(
         "--problems",

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -106,15 +105,20 @@ def _rest(path: str, codec: str, done: int) -> bytes:
     return b"".join(saved)
 
 
-def packing(path: Path, codec: str | None) -> Any:
-    """Open a file for writing, packed with this codec; the same bytes at every time."""
-    if codec == "gzip":
-        return gzip.GzipFile(path, "wb", GZIP_LEVEL, mtime=0)
+def packing(raw: Any, codec: str | None) -> Any:
+    """Return the file that packs into the open file ``raw``; the same bytes at every time.
+
+    Without a codec, that is ``raw`` itself. Closing it does not close ``raw``.
+    """
+    if codec is None:
+        return raw
+    if codec == "gzip":  # without a name and a time, which would differ from run to run
+        return gzip.GzipFile("", "wb", GZIP_LEVEL, raw, mtime=0)
     if codec == "xz":
-        return lzma.open(path, "wb")
+        return lzma.open(raw, "wb")
     if codec == "bz2":
-        return bz2.open(path, "wb")
-    return pa.CompressedOutputStream(str(path), codec) if codec else open(path, "wb")
+        return bz2.open(raw, "wb")
+    return pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), codec)
 
 
 class _Unpacking:

@@ -201,6 +201,14 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     return replace(_files(name, sources), aside=tuple(left))
 
 
+def root_of(name: str) -> str | None:
+    """Return the folder that a name of an input refers to, or the fixed part of a pattern; None for a file."""
+    path = name if "://" in name else os.path.expanduser(name)
+    if glob.has_magic(path) and not os.path.exists(path):
+        return _fixed_part(path) or os.curdir
+    return name if os.path.isdir(path) else None
+
+
 def _fixed_part(pattern: str) -> str:
     """Return the folders of a pattern before its first wildcard; names below them may encode a partition."""
     parts = pattern.split(os.sep)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -20,6 +21,7 @@ from neardup.io.formats import LISTS, METADATA, Attachment, Extractor, Metadata,
 from neardup.io.formats.detection import Charset, charset_of, decoded
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.io.formats.limits import FILE_BYTES, SECONDS, SECONDS_AGAIN
+from neardup.io.readers.arrow_types import cut_by_bytes
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -36,7 +38,6 @@ from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.maildirs import is_message
-from neardup.io.readers.memory import cut_by_bytes
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
 from neardup.io.writers.kept_members import document_sink
 
@@ -114,6 +115,14 @@ class _Read:
     attachments: tuple[Attachment, ...] = ()
 
 
+class _Remembered(msgspec.Struct, array_like=True):
+    """The results of the first read of a file, except its content."""
+
+    problem: Problem | None
+    digest: bytes | None
+    charset: Charset | None
+
+
 @dataclass
 class _Known:
     """The results of the first read of each file; later reads must agree with them.
@@ -185,6 +194,23 @@ class _FilesChunk:
         found = (self.known.reasons[row] for row in rows)
         aside = tuple(file for file, problem in zip(self.files, found, strict=True) if problem and problem.kind)
         return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, problems, aside)
+
+    def memory(self) -> str:
+        """The problem, digest and encoding of each file."""
+        known, rows = self.known, range(self.first_row, self.first_row + len(self.files))
+        found = [_Remembered(known.reasons.get(k), known.digests.get(k), known.charsets.get(k)) for k in rows]
+        return msgspec.json.encode(found).decode()
+
+    def remember(self, memory: str) -> None:
+        """Take over the results of the first read."""
+        found = msgspec.json.decode(memory, type=list[_Remembered])
+        for row, (file, one) in enumerate(zip(self.files, found, strict=True), self.first_row):
+            self.known.reasons[row] = one.problem
+            if one.digest is not None:
+                self.known.digests[row] = one.digest
+            if one.charset is not None:
+                self.known.charsets[row] = one.charset
+                self.known.findings.tell(file.name, one.charset)
 
     def _numbers(self, good: list[int]) -> Any:
         return self.first_row + np.array(good, np.int64)

@@ -11,13 +11,18 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.containers.codecs import codec_of, unpacking
+from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.opened import open_member, opened, split_address, stamp_of
 from neardup.io.containers.stdin import STDIN, piped
 from neardup.io.readers.digests import digest_of, digest_of_file
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, inode number: a different stamp means different content."""
+
+
+def suffix_of(compression: str | None) -> str:
+    """Return the extension of files compressed like this; empty for None."""
+    return SUFFIX_OF.get(compression or "", "")
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,29 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from neardup.io.containers.codecs import SUFFIX_OF, packing
 from neardup.io.readers.base import NativeLines
 from neardup.io.readers.lines import with_keys
+from neardup.io.writers.compressed import CompressedFile
 
 
 class LinesSink:
     """Writes lines; further columns are appended to each line's object."""
 
     def __init__(self, path: Path, compression: str | None) -> None:
-        self.path = path.with_name(path.name + SUFFIX_OF.get(compression or "", ""))
-        self._file = packing(self.path, compression)
+        self.path = path
+        self._file = CompressedFile(path, compression)
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._file.size
+
+    def expect(self, size: int) -> None:
+        """Do nothing: rows are written as they come."""
 
     def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
         """Return the kept pieces of the block."""
-        if extra is None:
-            return list(_pieces(native, keep)) or None
-        return list(_annotated(native, keep, extra)) or None
+        return line_pieces(native, keep, extra)
 
     def write(self, item: list[Any]) -> None:
         """Write the pieces."""
@@ -36,6 +42,11 @@ class LinesSink:
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
+
+
+def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
+    """Return the kept lines of a block in pieces, with the extra columns in their objects; None without any."""
+    return list(_pieces(native, keep) if extra is None else _annotated(native, keep, extra)) or None
 
 
 def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:

@@ -9,17 +9,17 @@ import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from neardup.io.containers.base import Container
-from neardup.io.containers.codecs import packing
 from neardup.io.containers.opened import MARK, codec_of_container, is_mailbox, opened
 from neardup.io.readers.base import NativeFiles, Sink
 from neardup.io.readers.maildirs import PARTS, is_message
 from neardup.io.readers.sources import Source
+from neardup.io.writers.compressed import CompressedFile
 from neardup.io.writers.kept_files import FilesSink, places_of_files
 
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
@@ -125,8 +125,8 @@ class _ZipCopy:
 
 class _TarCopy:
     def __init__(self, path: Path, codec: str | None) -> None:
-        self._file = packing(path, codec)
-        self._tar = tarfile.open(fileobj=self._file, mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115
+        self._file = CompressedFile(path, codec)
+        self._tar = tarfile.open(fileobj=cast(Any, self._file), mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115
 
     def add(self, container: Container, name: str) -> None:
         stored, info = container.stored(name), tarfile.TarInfo(name)
@@ -141,7 +141,7 @@ class _TarCopy:
 
 class _MailboxCopy:
     def __init__(self, path: Path, codec: str | None) -> None:
-        self._file = packing(path, codec)
+        self._file = CompressedFile(path, codec)
 
     def add(self, container: Container, name: str) -> None:
         with container.open_stored(name) as source:
