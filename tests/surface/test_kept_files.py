@@ -243,9 +243,11 @@ def test_a_pipe_that_ends_early_is_quiet(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.jsonl", rows)
     command = [sys.executable, "-m", "neardup", "dedup", str(tmp_path / "a.jsonl"), "-o", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         assert json.loads(process.stdout.readline())["id"] == 0
         process.stdout.close()
         said = process.stderr.read().decode()
         assert process.wait() == 0
-    assert "Traceback" not in said and "error" not in said.lower().replace("0 errors", "")
+    assert "Traceback" not in said
+    assert "error" not in said.lower()

@@ -207,10 +207,7 @@ class StoredDocuments:
         after: int | None = None
         while True:
             page = self.list(after, _PAGE, texts=True)
-            yield [
-                {name: getattr(one, name) for name in ("id", "text", "metadata", "role", "group")}
-                for one in page.documents
-            ]
+            yield rows_of_page(page)
             if page.next is None:
                 return
             after = page.next
@@ -261,6 +258,12 @@ class StoredDocuments:
 
     def __getitem__(self, id: str | int) -> Document:
         return self.get(id)
+
+
+def rows_of_page(page: DocumentPage) -> Sequence[dict[str, Any]]:
+    """The rows of an export for the documents of a page with texts."""
+    names = ("id", "text", "metadata", "role", "group")
+    return [{name: getattr(one, name) for name in names} for one in page.documents]
 
 
 def _require_metadata(name: str, metadata: Any) -> None:

@@ -135,7 +135,7 @@ def by_lines(run: Mapping[str, Any]) -> Iterator[str]:
     found = run.get("by")
     if not found:
         return
-    rows = [(f"by {printable(found['column'])}", "read", "kept", "removed", "", "groups", "pairs")]
+    rows = [[f"by {printable(found['column'])}", "read", "kept", "removed", "", "groups", "pairs"]]
     rows += [_cells(row) for row in found["listed"][:SHOWN]]
     widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]))]
     for label, *cells in rows:
@@ -145,13 +145,13 @@ def by_lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield f"… and {counted(more, 'more value', 'more values')}; by.parquet lists all"
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(row: Mapping[str, Any]) -> list[str]:
     value = "(no value)" if row["value"] is None else printable(row["value"])
     numbers = (number(row[name]) for name in ("read", "kept", "removed"))
     share = percent(row["removed"], row["read"]).replace(" ", "")
-    return (
+    return [
         value if len(value) <= _LABEL else value[: _LABEL - 1] + "…",
         *numbers,
         share,
         *(number(row[name]) for name in ("groups", "pairs")),
-    )
+    ]

@@ -191,8 +191,9 @@ class Found(ResultRecord):
         ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
-            without = replace(self, run={**self.run, "kept_files": None})
-            write_result(without, folder, store_texts=store_texts)
+            # the kept rows of another folder are not in this one
+            run = {name: value for name, value in self.run.items() if name != "kept_files"}
+            write_result(replace(self, run=run), folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]

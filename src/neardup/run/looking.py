@@ -41,7 +41,8 @@ def looked(found: ResultRecord, id: Id) -> Looked:
 def no_places() -> InputError:
     """Return the error for a result without places and texts."""
     return InputError(
-        "The result does not record where its documents are: they were in memory, or an earlier version made it",
+        "The result does not record where its documents are: they were in memory or on standard input, or an "
+        "earlier version made it",
         "A result of documents in files, or one with stored texts",
         "Make the result again from files, or with --store-texts (save(store_texts=True) in Python)",
     )

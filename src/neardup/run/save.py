@@ -71,8 +71,8 @@ def fill(
     stages = Stages(progress or Silent(), dict(run.seconds))
     if action in ("dedup", "annotate"):
         with stages.stage("write", len(run.rows), "rows") as advance:
-            how = {"annotate": action == "annotate", "shard_size": shard_size, "by": by}
-            lost = _write_rows(outcome, folder, advance, **how)
+            asked = _Asked(action == "annotate", shard_size, by)
+            lost = _write_rows(outcome, folder, advance, asked)
         found = _without(replace(found, run={**found.run, "kept_files": lost.files}), lost)
     if by is not None:
         found = replace(found, run={**found.run, "by": by.account()})
@@ -113,34 +113,35 @@ class Lost:
 
     def add_files(self, account: dict[str, Any]) -> None:
         """Add the files of another pass."""
-        before = self.files or {"files": 0, "listed": []}
-        added = {name: before[name] + account[name] for name in ("files", "listed") if name in account}
-        self.files = {**account, **added}
+        if self.files:
+            account = {**account, **{name: self.files[name] + account[name] for name in ("files", "listed")}}
+        self.files = account
 
 
-def _write_rows(
-    outcome: Outcome,
-    folder: OutputFolder,
-    advance: Advance,
-    *,
-    annotate: bool,
-    shard_size: int = 0,
-    by: ByValue | None = None,
-) -> Lost:
-    run = outcome.run
+@dataclass(frozen=True)
+class _Asked:
+    """The rows and files asked for: all rows with their groups, files of one size, values with their folders."""
+
+    annotate: bool
+    shard_size: int
+    by: ByValue | None
+
+
+def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, asked: _Asked) -> Lost:
+    run, by = outcome.run, asked.by
     part, corpus = run.rows.new_part, run.rows.corpus
     documents = corpus.parts[part].documents
     pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == part}
     stays = np.ones(len(run.rows), np.bool_)
-    stays[run.decisions.gone] = annotate
-    added = added_to(run, documents.format, annotate=annotate)
+    stays[run.decisions.gone] = asked.annotate
+    added = added_to(run, documents.format, annotate=asked.annotate)
     lost, known = Lost(), _Known(outcome, part)
     folders = () if by is None else [value_folder(by.column, value) for value in by.values]
-    layout = KeptLayout.of(documents, shard_size, folders)
+    layout = KeptLayout.of(documents, asked.shard_size, folders)
     threads = run.settings.work.threads
-    asked = (folder, documents, added.schema if added else None, threads)
+    where = (folder, documents, added.schema if added else None, threads)
     for some in layout.portions:
-        with open_kept(*asked, judged=True, layout=layout, some=some) as writer:
+        with open_kept(*where, judged=True, layout=layout, some=some) as writer:
             for chunk, native in ordered_map(read_native, writer.natives(pieces.keys()), threads):
                 piece = pieces[chunk.index]
                 problems = known.without(native.problems)

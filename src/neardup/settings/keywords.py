@@ -40,4 +40,5 @@ class SettingKeywords(TypedDict, total=False):
     sources: str
     encoding: str
     delimiter: str
+    pages: str
     threads: int

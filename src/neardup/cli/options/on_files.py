@@ -112,7 +112,10 @@ class GroupOptions:
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
-    against: list[str] = shared.AGAINST.field()
+    against: list[str] = replace(
+        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+    ).field()
+    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
         "--from",
@@ -157,6 +160,7 @@ class CompareOptions:
     text: str | None = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     literal: bool = shared.LITERAL.field()
     length: int = setting("length")
     unit: str = setting("unit")
@@ -280,6 +284,7 @@ class PlanOptions:
     ignore: list[str] = shared.IGNORE.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     threads: int = setting("threads")
     svg: Path | None = option("--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg")
     simhash: bool = option("--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.")

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow_types import fitted, plain, row_lengths, without_views
+from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_lengths, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
-from neardup.io.readers.cuts import cut_by_bytes
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.memory import CHUNK_ROWS, NAME
 from neardup.io.writers.kept_parquet import ParquetSink, extended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,14 @@ def _replaced(column: Any) -> Any:
 def column_text(type_: Any) -> Any:
     """The type of strings for a type of text: itself, unless it holds bytes."""
     return pa.large_string() if pt.is_binary(type_) or pt.is_large_binary(type_) else type_
+
+
+def cut_by_bytes(lengths: Any, chunk_bytes: int) -> Iterator[int]:
+    """Yield the ends of runs of at most ``chunk_bytes`` each; a longer item is a run of its own."""
+    totals = np.cumsum(lengths)
+    start, before = 0, 0
+    while start < len(totals):
+        fits = int(np.searchsorted(totals, before + chunk_bytes, side="right"))
+        start = max(fits, start + 1)
+        before = int(totals[start - 1])
+        yield start

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow_types import is_text, row_lengths
+from neardup.io.readers.arrow_types import cut_by_bytes, is_text, row_lengths
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Separate, Sink, failure_text, own_natives
-from neardup.io.readers.cuts import cut_by_bytes
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.io.readers.sources import Source

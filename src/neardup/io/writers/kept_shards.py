@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from neardup.io.readers.arrow_types import row_lengths
+from neardup.io.readers.arrow_types import cut_by_bytes, row_lengths
 from neardup.io.readers.base import NativeLines, NativeTable, SizedSink
-from neardup.io.readers.cuts import cut_by_bytes
 
 _PARTS = 32
 """A file is filled in this many portions or more, so that its size is right within a few percent."""
