@@ -9,7 +9,7 @@ import typer
 
 from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
-from neardup.cli.collection import check, compact, info, remove
+from neardup.cli.collection import backup, check, compact, info, list_documents, remove
 from neardup.cli.compare import compare
 from neardup.cli.compiling import watched
 from neardup.cli.demo import demo
@@ -86,6 +86,7 @@ _add(plan, on_files.PlanOptions)
 _add(explain, on_files.ExplainOptions)
 _add(add, on_collections.AddOptions)
 _add(remove, on_collections.RemoveOptions)
+_add(list_documents, on_collections.ListOptions, "list")
 _add(search, on_collections.SearchOptions)
 _add(groups, on_collections.GroupsOptions)
 _add(decide, on_collections.DecideOptions)
@@ -93,5 +94,6 @@ _add(serve, on_collections.ServeOptions)
 _add(info, on_collections.InfoOptions)
 _add(check, on_collections.CheckOptions)
 _add(compact, on_collections.CompactOptions)
+_add(backup, on_collections.BackupOptions)
 _add(demo, on_files.DemoOptions)
 _add(warm, on_files.WarmOptions)

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from neardup.cli.option import Option, options_of
 from neardup.cli.options.on_collections import (
     AddOptions,
+    BackupOptions,
     CheckOptions,
     CompactOptions,
     DecideOptions,
     GroupsOptions,
     InfoOptions,
+    ListOptions,
     RemoveOptions,
     SearchOptions,
     ServeOptions,
@@ -51,6 +53,7 @@ RECORDS: Mapping[str, type] = {
     "explain": ExplainOptions,
     "add": AddOptions,
     "remove": RemoveOptions,
+    "list": ListOptions,
     "search": SearchOptions,
     "groups": GroupsOptions,
     "decide": DecideOptions,
@@ -58,6 +61,7 @@ RECORDS: Mapping[str, type] = {
     "info": InfoOptions,
     "check": CheckOptions,
     "compact": CompactOptions,
+    "backup": BackupOptions,
     "demo": DemoOptions,
     "warm": WarmOptions,
 }
