@@ -64,7 +64,7 @@ def _export_documents(options: ExportOptions) -> int:
     if not options.out.is_file():
         raise InputError(
             f"{options.out} is not a collection",
-            "The documents of a collection; a result has its kept rows as files",
+            "A collection; the documents of a result are its kept rows",
         )
     with opened(options.out) as collection:
         if options.file == Path("-"):

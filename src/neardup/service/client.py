@@ -170,6 +170,11 @@ class Client:
                 file.write_bytes(part)
         return counted
 
+    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+        """Yield the file of ``export`` in pieces, for a pipe."""
+        for _, part in document_bytes(map(rows_of_page, self._pages(texts=True)), form):
+            yield part
+
     def compare(self, a: str | int, b: str | int, **how: Any) -> decoded.ServiceComparison:
         """Compare two documents by every measure, as the service does; ``how`` is for ``Collection`` alone."""
         if how:
