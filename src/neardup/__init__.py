@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, compare
     from neardup.comparison.result import DESCRIPTIONS
+    from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.pairs import group_pairs
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming.tables import hamming_plan
     from neardup.lsh.index import LSH
     from neardup.review.report.page import report_page
+    from neardup.run.dedup import dedup
     from neardup.run.find import find
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
@@ -63,6 +65,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Collection",
     "Comparison",
     "DESCRIPTIONS",
+    "Distinct",
     "FormatError",
     "Found",
     "HammingIndex",
@@ -78,6 +81,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "OutputError",
     "Plan",
     "QueryError",
+    "Repeat",
     "SampledShingles",
     "SettingError",
     "Settings",
@@ -89,6 +93,8 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "advise",
     "compare",
     "containment",
+    "dedup",
+    "distinct",
     "explain",
     "find",
     "fingerprint_part",
@@ -119,6 +125,7 @@ _LAZY = {
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
     "DESCRIPTIONS": "neardup.comparison.result",
+    "Distinct": "neardup.group.distinct",
     "Found": "neardup.run.found",
     "HammingIndex": "neardup.lsh.hamming.index",
     "Index": "neardup.sketch.index",
@@ -127,6 +134,7 @@ _LAZY = {
     "ModP": "neardup.sketch.textbook",
     "MultiplyShift": "neardup.sketch.textbook",
     "Near": "neardup.collection.near",
+    "Repeat": "neardup.group.distinct",
     "SampledShingles": "neardup.sketch.sampled",
     "SimHash": "neardup.sketch.simhash",
     "Store": "neardup.collection.contract",
@@ -134,6 +142,8 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
     "containment": "neardup.sketch.features",
+    "dedup": "neardup.run.dedup",
+    "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",

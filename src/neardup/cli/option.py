@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from neardup.cli.panels import INPUT, panel_of
 from neardup.settings import (
     FIELDS,
     BaseTextSettings,
@@ -154,11 +156,29 @@ class Option:
         """Return the parameter that typer turns into this option."""
         declared: Any
         if self.spelling:
-            declared = typer.Option(*self.spelling, help=self.help, metavar=self.metavar)
+            field = FIELDS.get(self.name)
+            panel = panel_of(self.name, None if field is None else field.record)
+            complete = _completing(field.rule.choices) if field is not None and field.rule.choices else None
+            declared = typer.Option(
+                *self.spelling,
+                help=self.help,
+                metavar=self.metavar,
+                rich_help_panel=panel,
+                autocompletion=complete,
+            )
         else:
-            declared = typer.Argument(help=self.help, metavar=self.metavar)
+            declared = typer.Argument(help=self.help, metavar=self.metavar, rich_help_panel=INPUT)
         kind = inspect.Parameter.KEYWORD_ONLY
         return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
+
+
+def _completing(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """The function by which a shell completes a value."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
 
 
 def options_of(record: type) -> tuple[Option, ...]:
@@ -174,6 +194,11 @@ def _options(record: type) -> Iterator[Option]:
         for name in field.metadata.get("settings", ()):
             one = FIELDS[name].written
             yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
+
+
+def nothing_more(context: typer.Context, given: dict[str, Any]) -> AbstractContextManager[None]:
+    """Return a context in which nothing changes."""
+    return nullcontext()
 
 
 def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
@@ -196,22 +221,34 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
     return record(**found)
 
 
-def with_options(command: Callable[[T], None], record: type[T]) -> Callable[..., None]:
-    """Return the function that typer calls: its signature is made from the options of ``record``."""
+def with_options(
+    command: Callable[[T], None],
+    record: type[T],
+    more: Sequence[inspect.Parameter] = (),
+    before: Callable[[typer.Context, dict[str, Any]], AbstractContextManager[None]] = nothing_more,
+) -> Callable[..., None]:
+    """Return the function that typer calls: its signature is made from the options of ``record``.
+
+    ``more`` are parameters that act by themselves. The command runs within ``before``, which receives the values
+    that come from a file.
+    """
 
     @functools.wraps(command)
     def declared(context: typer.Context, **values: Any) -> None:
-        explicit = frozenset(name for name in values if _was_typed(context, name))
-        command(filled(record, values, explicit))
+        explicit = frozenset(name for name in values if _source(context, name) == "COMMANDLINE")
+        given = {name: value for name, value in values.items() if _source(context, name) == "DEFAULT_MAP"}
+        with before(context, given):
+            command(filled(record, values, explicit))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [*(option.parameter() for option in options_of(record)), context]
+    parameters = [*(option.parameter() for option in options_of(record)), *more, context]
     face: Any = declared
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return declared
 
 
-def _was_typed(context: typer.Context, name: str) -> bool:
+def _source(context: typer.Context, name: str) -> str:
+    """Where a value comes from: COMMANDLINE, DEFAULT_MAP for a file, or DEFAULT."""
     source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+    return "" if source is None else str(source.name)

@@ -25,7 +25,7 @@ from neardup.collection.near import Near
 from neardup.collection.questions import Questions
 from neardup.collection.record_lists import keys_of, prepared, records_in
 from neardup.collection.sets import Sets
-from neardup.collection.settings import CollectionSettings
+from neardup.collection.settings import CollectionKeywords, CollectionSettings
 from neardup.collection.store import SqliteStore
 from neardup.collection.stored import entries_again
 from neardup.errors import InputError, SettingError
@@ -76,7 +76,7 @@ class Collection(Questions, GroupsAndDecisions):
         wait: float = 10.0,
         upgrade: bool = False,
         on_problem: Callable[[Problem], None] | None = None,
-        **settings: int,
+        **settings: Unpack[CollectionKeywords],
     ) -> None:
         self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:

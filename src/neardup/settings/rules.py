@@ -26,13 +26,15 @@ class Rule:
     """The allowed values of a field: ``allowed`` describes them, ``holds`` tests a value of the right type.
 
     ``hint`` suggests the intended value for a refused one, or returns "". ``read`` makes a value of the right type
-    from a text that people write, and returns any other value as it is.
+    from a text that people write, and returns any other value as it is. ``choices`` are the words among the
+    allowed values, for a shell to complete.
     """
 
     allowed: str
     holds: Callable[[Any], bool]
     hint: Callable[[Any], str] = lambda value: ""
     read: Callable[[Any], Any] | None = None
+    choices: tuple[str, ...] = ()
 
     def value(self, given: Any) -> Any:
         """The value that a ``given`` one means."""
@@ -137,7 +139,9 @@ def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     known = (*names, *further)
     also = {name: alias for alias, name in further.items()}
     words = ", ".join(f"{name} (or {also[name]})" if name in also else name for name in names)
-    return Rule(f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known))
+    return Rule(
+        f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known), choices=known
+    )
 
 
 def listed(value: Any) -> tuple[Any, ...]:

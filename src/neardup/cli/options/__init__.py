@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neardup.cli.option import Option, options_of
+from neardup.cli.options.on_agents import McpOptions
 from neardup.cli.options.on_collections import (
     AddOptions,
     BackupOptions,
@@ -29,6 +30,7 @@ from neardup.cli.options.on_files import (
     ExportOptions,
     GroupOptions,
     ImportOptions,
+    LookOptions,
     PlanOptions,
     ReportOptions,
     ReviewOptions,
@@ -58,10 +60,12 @@ RECORDS: Mapping[str, type] = {
     "groups": GroupsOptions,
     "decide": DecideOptions,
     "serve": ServeOptions,
+    "mcp": McpOptions,
     "info": InfoOptions,
     "check": CheckOptions,
     "compact": CompactOptions,
     "backup": BackupOptions,
+    "look": LookOptions,
     "demo": DemoOptions,
     "warm": WarmOptions,
 }

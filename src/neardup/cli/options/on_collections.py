@@ -26,6 +26,7 @@ class AddOptions:
     id: str | None = shared.ID.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     metadata: list[str] = option(
         "--meta", (), "Column to store with each document and to search by. May be repeated.", "COLUMN"
     )

@@ -49,6 +49,13 @@ KEY = Declared(
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
+BY_COLUMN = Declared(
+    ("--by",),
+    None,
+    "As one run for each value of this column, such as a language: compare only within a value (--within), and "
+    "count by value. Kept rows of a single file go to kept/COLUMN=VALUE.",
+    "COLUMN",
+)
 STORE_TEXTS = Declared(
     ("--store-texts",),
     False,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow_types import is_text, row_lengths
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
+from neardup.io.readers.arrow_types import cut_by_bytes, is_text, row_lengths
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Separate, Sink, failure_text, own_natives
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.memory import CHUNK_ROWS, cut_by_bytes
+from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_arrow import ArrowSink
@@ -44,6 +44,17 @@ class IpcDocuments(TableDocuments):
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.arrow``, a stream if the first file is one."""
         return ArrowSink(folder / "kept.arrow", extended(self.schema, extra), stream=self.is_stream)
+
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to write the batches of each file apart, as a stream if it is one."""
+
+        def opened(position: int, path: Path) -> Sink | None:
+            if position in self.failures:
+                return None
+            stream = not _has_index(self.sources[position])
+            return ArrowSink(path, extended(self.own_schema(position), extra), stream=stream)
+
+        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
 
     def _read_schema(self, position: int) -> Any:
         with _opened(self.sources[position]) as (schema, _):
