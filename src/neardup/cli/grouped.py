@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from typing import Any
 
@@ -80,7 +79,7 @@ def looks_like_input(name: str) -> bool:
     >>> looks_like_input("posts.jsonl"), looks_like_input("data/*"), looks_like_input("dedpu")
     (True, True, False)
     """
-    if name == "-" or "://" in name or os.sep in name or glob.has_magic(name):
+    if name == "-" or "://" in name or os.sep in name or set(name) & set("*?["):
         return True
     return os.path.exists(os.path.expanduser(name)) or (
         bool(os.path.splitext(name)[1]) and not name.startswith("-")
