@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
+    from neardup.service.client import Client
     from neardup.sketch.bucketed import BucketMinHash
     from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
     from neardup.sketch.index import Index
@@ -60,6 +61,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "BBit",
     "BottomK",
     "BucketMinHash",
+    "Client",
     "Collection",
     "Comparison",
     "DESCRIPTIONS",
@@ -119,6 +121,7 @@ _LAZY = {
     "BBit": "neardup.sketch.textbook",
     "BottomK": "neardup.sketch.sampled",
     "BucketMinHash": "neardup.sketch.bucketed",
+    "Client": "neardup.service.client",
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
     "DESCRIPTIONS": "neardup.comparison.result",

@@ -90,6 +90,7 @@ def test_all_parts_from_a_journal_change_no_byte(
     again = RunJournal(tmp_path / "journal", {}, b"t" * 32)
     assert len(again) == parts
     assert any(name.startswith("chunk") for name in again._places)
+    assert ("candidates" in again._places) == (form not in ("parquet", "common"))  # these are joined exactly
     resumed = files_of(form, inputs, tmp_path / "resumed", again)
     assert len(again) == parts  # nothing was done again that can be kept
     again.close()

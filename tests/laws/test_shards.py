@@ -118,6 +118,7 @@ CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
     "simhash": ("csv", (77, 300), {"sketch": "simhash", "threshold": 0.7}),
     "columns": ("csv", (200,), {"keep": ("max:score", "longest"), "within": ("lang",), "threshold": 0.6}),
     "across": ("jsonl", (200,), {"across": "lang", "threshold": 0.6, "count": True, "sources": "lang"}),
+    "counted": ("csv", (150, 300), {"threshold": 0.6, "count": True, "sources": "lang", "empty": "drop"}),
     "chars": ("jsonl", (400,), {"unit": "char", "measure": "containment", "threshold": 0.8}),
     "common": ("jsonl", (200,), {"ignore_common": 0.05, "threshold": 0.6}),
     "dropped": ("csv", (200,), {"keep": ("max:score", "longest"), "threshold": 0.6, "empty": "drop"}),
@@ -145,7 +146,7 @@ def test_merged_parts_of_real_sets_are_one_run(name: str, tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.parametrize("case", ["lsh", "text", "dropped"])
+@pytest.mark.parametrize("case", ["lsh", "text", "dropped", "across", "counted"])
 def test_the_kept_rows_of_all_parts_are_those_of_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]
     parts = split(rows_of("own"), cuts, tmp_path, format)

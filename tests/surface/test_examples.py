@@ -27,6 +27,7 @@ def test_examples_of_a_module(name: str) -> None:
     "page",
     [
         "README.md",
+        "docs/howto/dataframes.md",
         "docs/reference/python.md",
         "docs/reference/query.md",
         "docs/explanation/kinds.md",

@@ -37,7 +37,7 @@ from neardup.runtime import Progress, Silent
 from neardup.settings import SettingKeywords, Settings
 from neardup.tables import Bools
 
-NOT_TOLD = ("encoding", "delimiter", "threads")
+NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
 SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sources")
 """The settings that decide what counts, which documents may be pairs, and which one stays."""
 
@@ -74,7 +74,7 @@ def advise(
 
     ``documents``, ``text``, ``id`` and ``ignore`` are those of :func:`neardup.find`; ``settings`` are threshold,
     recall, slots, sketch, unit, length, groups, ignore_common, within, across, keep, lose, count, sources,
-    encoding, delimiter and threads. The recommended command repeats those that it does not choose itself.
+    encoding, delimiter, pages and threads. The recommended command repeats those that it does not choose itself.
     Reads at most the first 100,000 documents or 200 MB (40 MB for character shingles), and reports if it stopped
     there. Pairs are joined exactly down to resemblance .3. All pairs of up to 2,000 documents are counted by
     several kinds of shingles, to find the gap between relatives and strangers, which the recommended command

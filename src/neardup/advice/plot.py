@@ -12,7 +12,7 @@ from neardup.advice.record import AdviceRecord
 from neardup.advice.section import scale
 from neardup.advice.sections import shingle_words
 from neardup.display import counted, number, percent
-from neardup.display.charts import Column, columns
+from neardup.display.charts import ChartBar, columns
 from neardup.display.svg import Picture, text
 
 WIDTH, PANEL, HEIGHT = 760, 240, 170
@@ -28,7 +28,7 @@ class Bars:
 
     head: str
     axis: str
-    bars: tuple[Column, ...]
+    bars: tuple[ChartBar, ...]
 
 
 def svg(advice: AdviceRecord) -> str:
@@ -60,7 +60,9 @@ def _pairs(advice: AdviceRecord) -> Bars:
         f"Pairs by resemblance (runs of {shingle_words(advice)}; exact copies are not counted)",
         "resemblance, from this to the next",
         tuple(
-            Column(f"{part.low:g}", part.pairs, share, part.low <= threshold < part.high or part.low == threshold)
+            ChartBar(
+                f"{part.low:g}", part.pairs, share, part.low <= threshold < part.high or part.low == threshold
+            )
             for part, share in zip(bins, shares, strict=True)
         ),
     )
@@ -73,7 +75,7 @@ def _removed(advice: AdviceRecord) -> Bars:
         "Documents removed, by threshold (exact copies are removed at every one)",
         "threshold",
         tuple(
-            Column(f"{step.threshold:g}", step.removed, share, step.threshold == advice.near.threshold)
+            ChartBar(f"{step.threshold:g}", step.removed, share, step.threshold == advice.near.threshold)
             for step, share in zip(steps, shares, strict=True)
         ),
     )

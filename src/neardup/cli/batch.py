@@ -18,7 +18,7 @@ from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
-from neardup.cli.parts import dedup_against, dedup_part, saved_parts
+from neardup.cli.parts import dedup_part, find_with_saved, saved_parts
 from neardup.cli.predicted import only_predict, opened, say_after, say_before
 from neardup.cli.shown import show_by, show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
@@ -80,7 +80,7 @@ def _dedup(options: DedupOptions) -> int:
         if not parts:
             return _run(action, options)
         refuse_unusable_out(options)
-        return tell(dedup_against(action, options, parts), options)
+        return tell(find_with_saved(action, options, parts, _review(options)), options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
     refuse_unusable_out(options)
     return tell(_final(options.stored, options), options)
@@ -101,7 +101,11 @@ def group(options: GroupOptions) -> int:
             "Give -o DIR, or use neardup dedup",
         )
     if options.stored is None:
-        return _run("group", options)
+        parts = saved_parts(options)
+        if not parts:
+            return _run("group", options)
+        refuse_unusable_out(options)
+        return tell(find_with_saved("group", options, parts), options)
     allowed = "-o, --threshold, --dry-run, --json and"
     _refuse_options_besides(options.explicit, GroupOptions, _WITH_STORED, allowed)
     if "threshold" not in options.explicit:

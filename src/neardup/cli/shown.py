@@ -55,11 +55,14 @@ def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
 
 
 def unbroken(lines: Sequence[display.Line], width: int) -> Iterator[str]:
-    """Yield labelled lines like ``display.aligned``, but break no word: paths and ids can be copied."""
+    """Yield labelled lines like ``display.aligned``, but break no word and no command: they can be copied."""
     column = max((len(label) for label, _ in lines), default=0) + 2
     for label, said in lines:
         line, indent = f"{label:<{column}}{said}", " " * column
-        yield fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+        if said.startswith("neardup "):
+            yield line
+        else:
+            yield fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 class Shown:

@@ -92,14 +92,10 @@ class Adding:
         self, opened: Documents, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
     ) -> Added:
         """Add the documents, or none if the call or an id is invalid."""
-        if opened.format == "arrow" and not _has_rows(opened):
+        if opened.format == "arrow" and not has_rows(opened):
             return self._outcome
-        chosen = choose_columns(opened, text, id)
-        for name in metadata:
-            find_column(opened, name, "--meta")
-        said = METADATA if opened.format == "text" and not metadata else ()
-        columns = Columns(chosen.text, chosen.id, tuple(metadata), said)
-        self._outcome.notes = chosen.notes
+        columns, notes = columns_of(opened, text, id, metadata)
+        self._outcome.notes = notes
         numbered = columns.id is None and opened.format == "arrow"
         on_duplicate = "error" if numbered else self._on_duplicate  # generated ids replace nothing
         settings = self._store.settings
@@ -112,7 +108,7 @@ class Adding:
             for prepared in _prepared(prepare, opened, columns):
                 self._store_one(prepared, arrivals, on_duplicate, numbered)
                 advance(int(prepared.entries.sizes.sum()))
-        self._outcome.notes = (*chosen.notes, *opened.findings.encoding_notes())
+        self._outcome.notes = (*notes, *opened.findings.encoding_notes())
         return self._outcome
 
     def run_prepared(
@@ -219,11 +215,39 @@ def _unfit(name: str, fault: str) -> InputError:
     )
 
 
-def _has_rows(documents: Documents) -> bool:
+def has_rows(documents: Documents) -> bool:
+    """Whether there is any document."""
     return next(iter(documents.chunks()), None) is not None
 
 
+def columns_of(
+    documents: Documents, text: str | None, id: str | None, metadata: Sequence[str]
+) -> tuple[Columns, tuple[str, ...]]:
+    """Choose the columns of documents; return them with sentences about guesses. Raises InputError."""
+    chosen = choose_columns(documents, text, id)
+    for name in metadata:
+        find_column(documents, name, "--meta")
+    said = METADATA if documents.format == "text" and not metadata else ()
+    return Columns(chosen.text, chosen.id, tuple(metadata), said), chosen.notes
+
+
+@dataclass(frozen=True, eq=False)
+class StorableRows:
+    """Documents that can be kept, and the rows that cannot: ids, texts (an Arrow array), metadata."""
+
+    ids: Sequence[str]
+    texts: Any
+    metadata: Sequence[dict[str, Any]]
+    problems: tuple[Problem, ...]
+
+
 def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> Prepared:
+    rows = rows_of(chunk, columns)
+    return Prepared(entries_of(rows.texts, rows.ids, rows.metadata, settings), rows.problems)
+
+
+def rows_of(chunk: Chunk, columns: Columns) -> StorableRows:
+    """Read the documents of a chunk."""
     rows = chunk.read(columns.all)
     table, numbers = rows.table, rows.row_numbers.tolist()
     ids = _ids(table, columns.id, chunk.source, numbers)
@@ -236,7 +260,7 @@ def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> Pr
         texts = texts.take(pa.array(good, pa.int64()))
         ids, records = [ids[k] for k in good], [records[k] for k in good]
     metadata = [_metadata(row, columns.said) for row in records]
-    return Prepared(entries_of(texts, ids, metadata, settings), (*rows.problems, *problems))
+    return StorableRows(ids, texts, metadata, (*rows.problems, *problems))
 
 
 def _ids(table: Any, column: str | None, source: str, numbers: list[int]) -> list[str]:

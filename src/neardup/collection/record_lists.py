@@ -88,10 +88,8 @@ def keys_of(
 
 def prepared(records: Iterable[Record], keys: Keys, settings: CollectionSettings) -> Iterator[Prepared]:
     """Fingerprint records, some at a time; a record that cannot be kept becomes a problem, counted from 1."""
-    begin = 1
-    for part in _parts(records, keys.text):
-        yield _prepared(part, begin, keys, settings)
-        begin += len(part)
+    for ids, texts, metadata, problems in kept_records(records, keys):
+        yield Prepared(entries_of(texts, ids, metadata, settings), problems)
 
 
 def _parts(records: Iterable[Record], text: str) -> Iterator[list[Any]]:
@@ -108,7 +106,19 @@ def _parts(records: Iterable[Record], text: str) -> Iterator[list[Any]]:
         yield part
 
 
-def _prepared(part: Sequence[Any], begin: int, keys: Keys, settings: CollectionSettings) -> Prepared:
+Kept: TypeAlias = tuple[Sequence[str], Any, Sequence[Any], tuple[Problem, ...]]
+"""Ids, texts (an Arrow array), metadata, and problems of records."""
+
+
+def kept_records(records: Iterable[Record], keys: Keys) -> Iterator[Kept]:
+    """Yield the records that can be kept, some at a time, and the problems of the others."""
+    begin = 1
+    for part in _parts(records, keys.text):
+        yield _kept(part, begin, keys)
+        begin += len(part)
+
+
+def _kept(part: Sequence[Any], begin: int, keys: Keys) -> Kept:
     problems, good = [], []
     for row, record in enumerate(part, begin):
         fault = _fault(record, keys)
@@ -123,8 +133,8 @@ def _prepared(part: Sequence[Any], begin: int, keys: Keys, settings: CollectionS
     problems += [Problem(_SOURCE, good[k][0], reason) for k, reason in found.items()]
     kept = [k for k in range(len(good)) if k not in found]
     texts = texts.take(pa.array(kept, pa.int64())) if found else texts
-    entries = entries_of(texts, [ids[k] for k in kept], [plain(metadata[k]) for k in kept], settings)
-    return Prepared(entries, tuple(sorted(problems, key=lambda problem: problem.row or 0)))
+    listed = tuple(sorted(problems, key=lambda problem: problem.row or 0))
+    return [ids[k] for k in kept], texts, [plain(metadata[k]) for k in kept], listed
 
 
 def _fault(record: Any, keys: Keys) -> str:
@@ -152,4 +162,4 @@ def _metadata(record: Record, keys: Keys) -> Any:
     return {} if found is None else found
 
 
-__all__ = ["Keys", "keys_of", "prepared", "records_in"]
+__all__ = ["Keys", "kept_records", "keys_of", "prepared", "records_in"]

@@ -102,7 +102,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Column:
+class ChartBar:
     """A bar with its label and number; ``share`` of the tallest, above 1 for one that is cut; framed if marked."""
 
     label: str
@@ -111,7 +111,7 @@ class Column:
     marked: bool
 
 
-def columns(bars: Sequence[Column], left: float, right: float, base: float, tall: float) -> Iterator[str]:
+def columns(bars: Sequence[ChartBar], left: float, right: float, base: float, tall: float) -> Iterator[str]:
     """Yield the elements of columns between ``left`` and ``right``, on a line at ``base``, at most ``tall``."""
     step = (right - left) / max(len(bars), 1)
     for place, bar in enumerate(bars):

@@ -58,7 +58,8 @@ class SCurve:
 
     def picture(self) -> Picture:
         """Return the curve, the two areas, and the threshold."""
-        return Picture(WIDTH, HEIGHT, "Probability to become a candidate", self.said, tuple(self._parts()))
+        height = HEIGHT if self.threshold is not None else _FLOOR + 50
+        return Picture(WIDTH, height, "Probability to become a candidate", self.said, tuple(self._parts()))
 
     def figure(self) -> str:
         """Return the picture as a figure with its numbers as a table."""
@@ -103,8 +104,10 @@ class SCurve:
         return [(_across(at), _down(self.probability(at))) for at in places]
 
     def _table(self) -> str:
-        found = [(short(at), similarity(self.probability(at), 4)) for at in _TENTHS]
-        rows = "".join(f'<tr><th scope="row">{at}</th><td class="number">{shown}</td></tr>' for at, shown in found)
+        cells = ((short(at), similarity(self.probability(at), 4)) for at in _TENTHS)
+        rows = "".join(
+            f'<tr><th scope="row">{at}</th><td class="number">{chance}</td></tr>' for at, chance in cells
+        )
         head = '<th scope="col">Similarity</th><th scope="col" class="number">Probability</th>'
         return (
             '<details><summary>The numbers of the curve</summary><table class="numbers"><caption>Probability to '
@@ -146,7 +149,7 @@ class ErrorBar:
 def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
     """Return the values with their intervals, a line each, all on one scale."""
     top = next(top for top in SCALES if top >= min(max((bar.high for bar in bars), default=1.0), 1.0))
-    left, right, height = 170.0, WIDTH - 150.0, 40.0 + 26 * len(bars)
+    left, right, height = 175.0, 425.0, 40.0 + 26 * len(bars)
     exact = any(bar.exact is not None for bar in bars)
 
     def across(value: float) -> float:
@@ -160,7 +163,7 @@ def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
     for place, bar in enumerate(bars):
         y = 42.0 + 26 * place
         low, high = across(bar.low), across(bar.high)
-        parts.append(text(left - 14, y + 5, shortened(bar.label, 20), "end"))
+        parts.append(text(left - 14, y + 5, shortened(bar.label, 16), "end"))
         parts.append(
             path(f"M{low:.1f} {y}H{high:.1f}M{low:.1f} {y - 6}V{y + 6}M{high:.1f} {y - 6}V{y + 6}", "span")
         )
@@ -173,7 +176,7 @@ def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
         for bar in bars
     )
     legend = "The dot is the estimate, the bar its 95 % interval" + ", the line the exact value" * exact
-    return Picture(WIDTH, height, title, f"{says and says + ' '}{legend}. {listed}.", tuple(parts))
+    return Picture(640, height, title, f"{says and says + ' '}{legend}. {listed}.", tuple(parts))
 
 
 def heat_map(
@@ -186,7 +189,7 @@ def heat_map(
     parts = []
     for row, label in enumerate(labels):
         middle = top + (row + 0.5) * cell
-        parts.append(text(left - 8, round(middle + 5, 1), shortened(f"{row + 1}  {label}", 16), "end"))
+        parts.append(text(left - 8, round(middle + 5, 1), shortened(f"{row + 1}: {label}", 16), "end"))
         parts.append(text(round(left + (row + 0.5) * cell, 1), top - 8, str(row + 1), "middle", "small"))
         for at, value in enumerate(values[row]):
             x, y = left + at * cell, top + row * cell

@@ -13,8 +13,10 @@ def policy_for(style: str) -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def whole_page(title: str, body: str, style: str, generator: str) -> str:
+def whole_page(title: str, body: str, style: str, generator: str, kind: str = "neardup") -> str:
     """Return an HTML document; ``title`` is escaped here, ``body`` is HTML. ``generator`` names the command.
+
+    ``kind`` are the classes of the body.
 
     ``io.writers.OutputPage`` recognises the beginning.
     """
@@ -31,7 +33,7 @@ def whole_page(title: str, body: str, style: str, generator: str) -> str:
             f"<title>{escape(title)}</title>",
             f"<style>{style}</style>",
             "</head>",
-            '<body class="neardup">',
+            f'<body class="{kind}">',
             body,
             "</body>",
             "</html>",

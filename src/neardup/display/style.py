@@ -112,8 +112,9 @@ def notebook_style(more: str = "") -> str:
     """
     light = _block(ROOT, f"color-scheme: light; {_declared(LIGHT, themed=True)}")
     dark = _block(f":is({', '.join(_DARK_THEMES)}) {ROOT}", f"color-scheme: dark; {_declared(DARK, themed=True)}")
-    rules = "\n".join((_IN_NOTEBOOKS, light, dark, base(), more, _SIZES))
-    return rules.replace(ROOT, 3 * ROOT)
+    rules = "\n".join((light, dark, base(), more, _SIZES))
+    # another output may come later, and undo again: our rules outweigh that
+    return _IN_NOTEBOOKS.replace(ROOT, 3 * ROOT) + rules.replace(ROOT, 4 * ROOT)
 
 
 def _declared(colours: dict[str, str], *, themed: bool = False) -> str:

@@ -82,7 +82,7 @@ class Picture:
 
     def inline(self) -> str:
         """Return the picture for use in HTML; ids in it are made of its content."""
-        return self._svg('class="picture" ', "".join(self.parts))
+        return self._svg(f'class="picture" width="{self.width:g}" height="{self.height:g}" ', "".join(self.parts))
 
     def figure(self, below: str = "") -> str:
         """Return the picture as a figure with its description as caption, and HTML ``below``."""

@@ -14,7 +14,8 @@ from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
 from neardup.join.exact_candidates import join_everything
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
-from neardup.join.lsh_candidates import candidates
+from neardup.join.kept_candidates import kept_candidates
+from neardup.join.lsh_candidates import Candidates, candidates
 from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
 from neardup.join.pair_file import Pairs, PairSorter, batches, documents_in
@@ -47,8 +48,8 @@ class LshSearch:
             keys, bands = sketches.bands(self.plan), len(self.plan.bands)
             threads, parts = bands_at_once(len(keys), rows.settings)
             room = proposed_room(rows.settings, rows.corpus.scratch)
-            first_new = rows.first_new_document
-            proposed = candidates(keys, bands, first_new, threads, advance, rows.related, parts, room)
+            asked = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
+            proposed = kept_candidates(rows.corpus.journal, room, lambda: candidates(*asked))
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -70,8 +71,13 @@ class HammingSearch:
         plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
         threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", None, "tables") as advance:
-            proposed = near(fingerprints, shape.distance, first_new, threads, advance)
-            proposed = replace(proposed, pairs=rows.related.pairs(proposed.pairs))
+
+            def search() -> Candidates:
+                found = near(fingerprints, shape.distance, first_new, threads, advance)
+                return replace(found, pairs=rows.related.pairs(found.pairs))
+
+            room = proposed_room(rows.settings, rows.corpus.scratch)
+            proposed = kept_candidates(rows.corpus.journal, room, search)
         return Proposal(self.choice, plan, proposed)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:

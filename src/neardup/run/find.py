@@ -98,9 +98,10 @@ def find(
 ) -> Found:
     """Find near-duplicate documents, prove each pair, and group them.
 
-    ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
-    Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
-    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
+    ``documents``: paths; a list, tuple or array of str; a frame of pandas, polars or another library; Arrow data;
+    a list of dict, or a dict of columns; data sets of Hugging Face and of pyarrow; an iterator of str, dict or
+    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns; ``against`` is a reference set of
+    the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
     whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
     follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 

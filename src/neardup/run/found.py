@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
-from neardup.run import lost, show
+from neardup.run import found_view, lost, show
 from neardup.run.kept import given_back, stays, stream
-from neardup.run.looking import Outside, looked, no_places, outside
+from neardup.run.looking import Outside, links, looked, no_places, outside
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
     SHINGLES,
@@ -32,7 +32,9 @@ from neardup.run.records import (
     unknown_id,
 )
 from neardup.run.regroup import regroup
+from neardup.run.shown_pairs import ShownPairs, shown_pairs
 from neardup.run.stored import read_result
+from neardup.run.views import DRAWN_MEMBERS
 from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
 
 if TYPE_CHECKING:
@@ -203,7 +205,22 @@ class Found(ResultRecord):
         )
 
     def _repr_html_(self) -> str:
-        return show.html(self.run, self.first_groups(), self.run["counts"]["groups"])
+        return found_view.html(self, self.first_groups())
+
+    def show_pairs(self, limit: int | None = 20, *, lowest: bool = False) -> ShownPairs:
+        """Return the most similar pairs with the first words of both texts; with ``lowest``, the least similar.
+
+        Each pair has id_a, id_b, similarity, words_a and words_b, which are "" where the text cannot be read.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today", "lunch"], threshold=0.6).show_pairs()
+        0.900  0  the quick brown fox jumps over the lazy dog and runs far away
+               1  the quick brown fox jumps over the lazy dog and runs far away today
+        <BLANKLINE>
+        1 pair
+        """
+        return shown_pairs(self, limit, lowest=lowest)
 
     def _groups_of(self, group_ids: pa.Array) -> list[Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
@@ -216,7 +233,12 @@ class Found(ResultRecord):
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
             gone = lost.of_member(row, self.run["settings"])
             members[row["group"]].append(Member(**values, pair=shared.get((this, other)), lost=gone))
-        return [Group(id, _representative_first(found)) for id, found in members.items()]
+        groups = []
+        for id, found in members.items():
+            ordered = _representative_first(found)
+            drawn = [member.id for member in ordered[:DRAWN_MEMBERS]]
+            groups.append(Group(id, ordered, links(self, drawn, first_of, shared)))
+        return groups
 
     def _copied(self, ids: list[Id]) -> dict[Id, Id]:
         """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""

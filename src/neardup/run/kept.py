@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
+from neardup.io.readers.arrow_types import fitted
 from neardup.io.readers.base import GivesBack, NativeTable
 from neardup.run.records import ResultRecord
 from neardup.run.texts import InputTexts
@@ -38,9 +39,10 @@ def given_back(found: ResultRecord) -> Any:
 def stream(found: ResultRecord) -> pa.RecordBatchReader:
     """The rows that stay with all their columns, chunk by chunk. Raises InputError as ``given_back`` does."""
     texts = _at_hand(found)
-    schema = getattr(texts.documents, "schema", None)
-    if schema is None:
+    if texts.documents.format not in ("arrow", "parquet", "ipc"):
         raise _in_files()
+    documents: Any = texts.documents
+    schema = documents.native_schema if documents.format == "arrow" else documents.schema
     return pa.RecordBatchReader.from_batches(schema, _batches(texts, stays(found), schema))
 
 
@@ -48,10 +50,17 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
     first = 0
     for chunk in texts.documents.chunks():
         native = chunk.read_native()
-        assert isinstance(native, NativeTable)
-        until = first + native.table.num_rows
-        yield from native.table.filter(pa.array(kept[first:until])).cast(schema).to_batches()
-        first = until
+        if not isinstance(native, NativeTable):
+            raise _in_files()
+        count = native.table.num_rows
+        if count != texts.rows_in(chunk.index):
+            raise InputError(
+                f"{chunk.source} has changed since it was compared, or one of its other columns is damaged",
+                "The input as the run read it",
+                "Start again when nothing writes to it",
+            )
+        yield from fitted(native.table.filter(pa.array(kept[first : first + count])), schema).to_batches()
+        first += count
 
 
 def _removed(found: ResultRecord) -> Int64s:
@@ -94,7 +103,8 @@ def _in_files() -> InputError:
     return InputError(
         "The documents are in files, which hold no rows to give back",
         "Documents in memory or in a stream: a data frame, a table, a list, a data set",
-        "Write the documents that stay with neardup dedup, or read the file into a data frame first",
+        "Write the documents that stay with neardup dedup, read the file into a data frame first, or, of Parquet "
+        "and Arrow files, read them by pyarrow.table(found)",
     )
 
 

@@ -341,6 +341,12 @@ class ReadingSettings:
         Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or is_delimiter(value)),
         "Separator of the fields of CSV. auto: comma, in .tsv files tab, unless the first lines show another one.",
     )
+    pages: str = _setting(
+        "all",
+        one_of("all", "main"),
+        "Text of web pages. all: everything that is visible; main: the main content, without menus, footers and "
+        'the like, by trafilatura (pip install "neardup[web]").',
+    )
 
 
 @dataclass(frozen=True)

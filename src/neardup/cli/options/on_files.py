@@ -112,7 +112,10 @@ class GroupOptions:
     text: str | None = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
-    against: list[str] = shared.AGAINST.field()
+    against: list[str] = replace(
+        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+    ).field()
+    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
         "--from",
@@ -157,6 +160,7 @@ class CompareOptions:
     text: str | None = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     literal: bool = shared.LITERAL.field()
     length: int = setting("length")
     unit: str = setting("unit")
@@ -234,7 +238,8 @@ class ExportOptions:
         "--what",
         "groups",
         "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
-        "author and time. tags: the documents with tags.",
+        "author and time. tags: the documents with tags. documents: the documents of a collection, as jsonl or "
+        "parquet.",
         "NAME",
     )
     form: str | None = option(
@@ -280,6 +285,7 @@ class PlanOptions:
     ignore: list[str] = shared.IGNORE.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     threads: int = setting("threads")
     svg: Path | None = option("--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg")
     simhash: bool = option("--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.")
@@ -326,6 +332,8 @@ class ExplainOptions:
         "A:B",
     )
     band_rows: int | None = option("--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER")
+    html: Path | None = option("--html", None, "Write an HTML page instead of printing the tables.", "FILE")
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
     json: bool = shared.JSON.field()
 
 

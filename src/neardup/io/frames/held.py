@@ -74,7 +74,7 @@ class FrameRows:
     def require(self, text: str) -> None:
         """Raise InputError if a value of the column is not a string."""
         if text in self._objects:
-            self._objects[text].require_texts(self._frame[:, self._names.index(text)].to_list(), f'"{text}"')
+            self._objects[text].require_texts(self._frame[:, self._names.index(text)].to_list(), text)
 
     def given(self, stays: Bools) -> Any:
         """Return the rows that stay, with their index if the frame has one."""

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,10 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.frames.spool import Portions, Returned, SpooledDocuments
-from neardup.io.frames.streams import spooled_tables
+from neardup.io.frames.streams import from_records
 from neardup.io.readers.arrow_types import schema_columns
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, Format, NativeRows, ReadRows, Sink
-from neardup.io.readers.findings import Findings
-from neardup.io.readers.memory import HeldDocuments
-from neardup.io.writers.kept_parquet import ParquetSink, extended
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, NativeRows, ReadRows
+from neardup.io.readers.memory import HeldDocuments, ObjectDocuments
 from neardup.tables import Bools
 
 STEP = 1024
@@ -28,27 +25,27 @@ STEP = 1024
 
 def from_data_set(data: Any, chunk_bytes: int = CHUNK_BYTES) -> Documents | None:
     """Return the documents of an object of the ``datasets`` package; None for any other object."""
-    package = sys.modules.get("datasets")  # whoever holds one of its objects has imported it
-    if package is None:
-        return None
-    if isinstance(data, Mapping) and data and all(_is_data_set(package, each) for each in data.values()):
+    package = sys.modules.get("datasets")  # the caller, who holds one of its objects, has imported it
+    held, streamed = getattr(package, "Dataset", None), getattr(package, "IterableDataset", None)
+    if not isinstance(held, type) or not isinstance(streamed, type):
+        return None  # another module may have that name
+    if isinstance(data, held | streamed):
+        return _of_one(data, streamed, chunk_bytes)
+    if isinstance(data, Mapping) and data and all(isinstance(each, held | streamed) for each in data.values()):
         return SplitDocuments(
-            {str(name): _of_one(package, each, chunk_bytes) for name, each in data.items()}, data
+            {str(name): _of_one(each, streamed, chunk_bytes) for name, each in data.items()}, data
         )
-    return _of_one(package, data, chunk_bytes) if _is_data_set(package, data) else None
+    return None
 
 
-def _is_data_set(package: Any, data: Any) -> bool:
-    return isinstance(data, package.Dataset | package.IterableDataset)
-
-
-def _of_one(package: Any, data: Any, chunk_bytes: int) -> HeldDocuments | SpooledDocuments:
-    if isinstance(data, package.Dataset):
+def _of_one(data: Any, streamed: Any, chunk_bytes: int) -> HeldDocuments | SpooledDocuments:
+    if not isinstance(data, streamed):
         return HeldDocuments(DataSetRows(data), chunk_bytes)
-    features = data.features
-    tables = data.with_format("arrow").iter(batch_size=STEP)
-    schema = None if features is None else features.arrow_schema
-    return spooled_tables(tables, schema, _as_stream(package.IterableDataset, features), chunk_bytes)
+    # as values, since in the Arrow format the type of a column would change where a value is missing
+    plain = data.with_format(None)
+    if data.features is not None and hasattr(plain, "decode"):
+        plain = plain.decode(False)  # images and sounds stay bytes
+    return from_records(plain, _as_stream(streamed, data.features), chunk_bytes)
 
 
 class DataSetRows:
@@ -59,6 +56,7 @@ class DataSetRows:
 
     def __init__(self, data: Any) -> None:
         self._data = data
+        self._views: dict[tuple[str, ...], Any] = {}
         # without decoding of images and sounds; other formats that were set do not count
         self._schema = data.features.arrow_schema
         self.columns = schema_columns(self._schema, "The data set")
@@ -72,8 +70,10 @@ class DataSetRows:
 
     def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
         """Return columns of some rows."""
-        part = self._data.select_columns(list(dict.fromkeys(names))).with_format("arrow")
-        return part[start:stop].select(list(names))
+        wanted = tuple(dict.fromkeys(names))
+        if wanted not in self._views:
+            self._views[wanted] = self._data.select_columns(list(wanted)).with_format("arrow")
+        return self._views[wanted][start:stop].select(list(names))
 
     def require(self, text: str) -> None:
         """Accept any column: its kind says that it holds texts."""
@@ -83,13 +83,9 @@ class DataSetRows:
         return self._data.select(np.flatnonzero(stays))
 
 
-def _as_stream(kind: Any, features: Any) -> Callable[[pa.Schema], Returned]:
+def _as_stream(kind: Any, features: Any) -> Returned:
     """The rows that stay as an ``IterableDataset``, which reads them again at each iteration."""
-
-    def of_schema(schema: pa.Schema) -> Returned:
-        return lambda portions: kind.from_generator(_Examples(portions), features=features)
-
-    return of_schema
+    return lambda portions: kind.from_generator(_Examples(portions), features=features)
 
 
 class _Examples:
@@ -99,8 +95,8 @@ class _Examples:
         self._portions = portions
 
     def __call__(self) -> Iterator[dict[str, Any]]:
-        for table in self._portions():
-            yield from table.to_pylist()
+        for portion in self._portions():
+            yield from portion
 
     def __reduce__(self) -> Any:
         # the data set makes a name of it by pickling; another process could not read the rows
@@ -115,17 +111,13 @@ def _unreadable(number: int) -> Any:
     )
 
 
-class SplitDocuments:
+class SplitDocuments(ObjectDocuments):
     """The data sets of a dict as one input, one after the other; the name of a split is the source of its rows."""
 
-    format: Format = "arrow"
-
     def __init__(self, parts: Mapping[str, HeldDocuments | SpooledDocuments], given: Mapping[Any, Any]) -> None:
-        self._parts, self._given = tuple(parts.values()), given
+        super().__init__(_common(parts))
         self.names = tuple(parts)
-        self.findings = Findings()
-        self.size_bytes: int | None = None
-        self.columns = _common(parts)
+        self._parts, self._given = tuple(parts.values()), given
 
     def require(self, text: str, id: str | None) -> None:
         """Require the same of all splits."""
@@ -135,11 +127,6 @@ class SplitDocuments:
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column in the first split."""
         return self._parts[0].type_of(name)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of native rows."""
-        return self._parts[0].schema
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -151,10 +138,6 @@ class SplitDocuments:
                 if wanted is None or index in wanted:
                     yield _SplitChunk(index, name, chunk)
                 index += 1
-
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``, for all splits."""
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), threads=threads)
 
     def give_back(self, stays: Bools) -> Any:
         """Return a dict of the same type with the rows of each split that stay."""

@@ -80,7 +80,7 @@ def _arrow(data: Any, chunk_bytes: int) -> Documents | None:
         return from_array(data, chunk_bytes)
     if isinstance(data, pa.RecordBatchReader):
         return from_reader(data, chunk_bytes)
-    scans = sys.modules.get("pyarrow.dataset")  # whoever holds one of its objects has imported it
+    scans = sys.modules.get("pyarrow.dataset")  # the caller, who holds one of its objects, has imported it
     if scans is not None and isinstance(data, scans.Scanner):
         return from_reader(data.to_reader(), chunk_bytes)
     return ScannedDocuments(data, chunk_bytes) if scans and isinstance(data, scans.Dataset) else None
@@ -104,6 +104,8 @@ def _frame(data: Any, chunk_bytes: int) -> Documents | None:
     except nw.exceptions.NarwhalsError:
         require_names([*getattr(data, "columns", ())])
         raise
+    except ImportError:  # this narwhals is older than the library, whose objects may have an Arrow capsule
+        return None
     if isinstance(frame, nw.Series):
         return HeldDocuments(SeriesRows(frame), chunk_bytes)
     if isinstance(frame, nw.LazyFrame):

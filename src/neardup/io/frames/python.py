@@ -83,7 +83,7 @@ class RecordRows:
 
     def require(self, text: str) -> None:
         """Raise InputError if a value of the column is not a string."""
-        self._found[text].require_texts(values_of(self._records, text), f'"{text}"')
+        self._found[text].require_texts(values_of(self._records, text), text)
 
     def given(self, stays: Bools) -> Any:
         """Return the records that stay, the same objects."""
@@ -144,7 +144,7 @@ class ColumnRows:
 
     def require(self, text: str) -> None:
         """Raise InputError if a value of the column is not a string."""
-        self._found[text].require_texts(self._values(text), f'"{text}"')
+        self._found[text].require_texts(self._values(text), text)
 
     def given(self, stays: Bools) -> dict[Any, Any]:
         """Return a dict of the same columns, with the values that stay."""

@@ -87,8 +87,17 @@ def from_iterator(items: Iterator[Any], chunk_bytes: int = CHUNK_BYTES) -> Spool
         tables = (pa.Table.from_batches([_same(batch, schema)]) for batch in everything)
         return spooled_tables(tables, schema, lambda _: lambda portions: batches_of(portions()), chunk_bytes)
     if first and isinstance(first[0], Mapping):
-        return _spooled_items(everything, _Records(), chunk_bytes)
-    return _spooled_items(everything, _Texts(), chunk_bytes)
+        return from_records(everything, _joined, chunk_bytes)
+    return _spooled_items(everything, _Texts(), _joined, chunk_bytes)
+
+
+def from_records(records: Iterable[Any], returned: Returned, chunk_bytes: int = CHUNK_BYTES) -> SpooledDocuments:
+    """Read an iterable of mappings to its end; ``returned`` gets the lists of those that stay."""
+    return _spooled_items(records, _Records(), returned, chunk_bytes)
+
+
+def _joined(portions: Callable[[], Portions]) -> Iterator[Any]:
+    return chain.from_iterable(portions())
 
 
 def _same(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
@@ -150,7 +159,7 @@ class _Records(_Texts):
                 self._sample[name] = [value for value in values if value is not None][:1000]
             if not found.is_text and name not in self._not_texts:
                 try:
-                    found.require_texts(values, f'"{name}"', first)
+                    found.require_texts(values, name, first)
                 except InputError as error:
                     self._not_texts[name] = error
         self.columns = tuple(Column(name, found.kind) for name, found in self._found.items())
@@ -178,7 +187,9 @@ class _Records(_Texts):
             raise self._not_texts[text]
 
 
-def _spooled_items(items: Iterable[Any], content: _Texts, chunk_bytes: int) -> SpooledDocuments:
+def _spooled_items(
+    items: Iterable[Any], content: _Texts, returned: Returned, chunk_bytes: int
+) -> SpooledDocuments:
     spool, counts, first = Spool(), [], 0
     for portion in _portions(items, content, chunk_bytes):
         content.add(portion, first)
@@ -192,7 +203,7 @@ def _spooled_items(items: Iterable[Any], content: _Texts, chunk_bytes: int) -> S
             ) from error
         counts.append(len(portion))
         first += len(portion)
-    return SpooledDocuments(spool, counts, content, lambda portions: chain.from_iterable(portions()))
+    return SpooledDocuments(spool, counts, content, returned)
 
 
 def _portions(items: Iterable[Any], content: _Texts, chunk_bytes: int) -> Iterator[list[Any]]:

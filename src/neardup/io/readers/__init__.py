@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import cast
 
 from neardup.errors import InputError
-from neardup.io.frames.opening import from_object
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -38,7 +37,9 @@ _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] =
     "ipc": lambda found, size, _: IpcDocuments(found.sources, size),
     "jsonl": lambda found, size, reading: JsonlDocuments(found.sources, size, reading.encoding),
     "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
-    "text": lambda found, size, reading: TextDocuments(found.name, found.sources, size, reading.encoding),
+    "text": lambda found, size, reading: TextDocuments(
+        found.name, found.sources, size, reading.encoding, reading.pages
+    ),
 }
 """The documents of each format that files may have."""
 
@@ -85,6 +86,9 @@ def open_documents(
         return open_files(inputs, chunk_bytes=chunk_bytes, without=without, reading=reading)
     if hasattr(inputs, "chunks") and hasattr(inputs, "require"):
         return cast(Documents, inputs)
+    # here, since its modules import those of this package, and files need no library of frames
+    from neardup.io.frames.opening import from_object
+
     return from_object(inputs, chunk_bytes)
 
 

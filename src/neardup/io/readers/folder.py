@@ -69,7 +69,12 @@ class TextDocuments:
     )
 
     def __init__(
-        self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, encoding: str = "auto"
+        self,
+        name: str,
+        sources: Sequence[Source],
+        chunk_bytes: int = CHUNK_BYTES,
+        encoding: str = "auto",
+        pages: str = "all",
     ) -> None:
         self.names = (name,)
         self.findings = Findings()
@@ -78,7 +83,7 @@ class TextDocuments:
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
-        self._known = _Known(encoding, self.findings)
+        self._known = _Known(encoding, pages, self.findings)
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any file that can be read."""
@@ -127,6 +132,7 @@ class _Known:
     """
 
     encoding: str
+    pages: str
     findings: Findings
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
@@ -216,7 +222,7 @@ class _FilesChunk:
     def _load(self) -> tuple[list[_Read], list[int]]:
         """Return the contents of the good files and their places in the chunk."""
         contents, good = [], []
-        with Extractor() as extractor:
+        with Extractor(self.known.pages) as extractor:
             for i, file in enumerate(self.files):
                 content = self._content(self.first_row + i, file, extractor)
                 if content is not None:

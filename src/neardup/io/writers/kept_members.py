@@ -9,7 +9,7 @@ import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +126,7 @@ class _ZipCopy:
 class _TarCopy:
     def __init__(self, path: Path, codec: str | None) -> None:
         self._file = CompressedFile(path, codec)
-        self._tar = tarfile.open(fileobj=self._file, mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115
+        self._tar = tarfile.open(fileobj=cast(Any, self._file), mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115
 
     def add(self, container: Container, name: str) -> None:
         stored, info = container.stored(name), tarfile.TarInfo(name)

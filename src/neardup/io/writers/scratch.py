@@ -223,6 +223,15 @@ class NumberFile:
         with self._scratch.failing_in_words(0):
             return np.asarray(np.memmap(self._file, self.kind, "r+", shape=self._length))
 
+    def alike(self, length: int) -> npt.NDArray[Any]:
+        """An array of so many numbers, mapped from a new file beside this one. Raises OutputError without room."""
+        file = self._scratch.numbers(self.kind)
+        with self._scratch.failing_in_words(length * self.kind.itemsize):
+            _take_room(file._file, length * self.kind.itemsize)
+        file._length = length
+        self._scratch.took(length * self.kind.itemsize)
+        return file.mapped()
+
     def close(self) -> None:
         """Give the space back."""
         if not self._file.closed:
