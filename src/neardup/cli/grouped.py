@@ -44,8 +44,10 @@ class GroupedCommands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their purposes."""
-        column = max(len(name) for names in COMMANDS.values() for name in names)
-        for purpose, names in COMMANDS.items():
+        column = max(map(len, self.commands))
+        known = {name for names in COMMANDS.values() for name in names}
+        others = tuple(name for name, command in self.commands.items() if name not in known and not command.hidden)
+        for purpose, names in {**COMMANDS, **({"Others": others} if others else {})}.items():
             with formatter.section(purpose):
                 commands = ((name, self.commands[name]) for name in names)
                 limit = formatter.width - 6 - column
