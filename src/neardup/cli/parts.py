@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import display
+from neardup.cli.configured import given_here
 from neardup.cli.messages import DONE
 from neardup.cli.option import SettingOptions
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import watcher
+from neardup.cli.target import open_output
 from neardup.errors import SettingError
 from neardup.settings import FIELDS
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 def dedup_part(options: DedupOptions, merged: Path) -> int:
     """Write the rows of a part that the merged result keeps."""
     from neardup.io.readers import open_files
-    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers import common_access
     from neardup.run.found import load
     from neardup.run.save import check_before
     from neardup.run.shards.kept import kept_of_part
@@ -39,7 +41,7 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
         made = kept_of_part(documents, found, name, None)
     else:
         check_before(documents, options.out, "dedup", settings)
-        with watcher() as progress, OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, merged)))
             made = kept_of_part(documents, found, name, folder, progress)
     counts = {"read": made.read, "kept": made.kept, "removed": made.read - made.kept}
@@ -53,8 +55,9 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
 
 
 def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
-    """Return the settings that were given on the command line."""
-    return {name: getattr(settings, name) for name in FIELDS if name in explicit}
+    """Return the settings that were given on the command line or in a file of options."""
+    given = given_here(explicit)
+    return {name: getattr(settings, name) for name in FIELDS if name in given}
 
 
 def saved_parts(options: DedupOptions | GroupOptions) -> list[Path]:
@@ -62,7 +65,7 @@ def saved_parts(options: DedupOptions | GroupOptions) -> list[Path]:
     from neardup.run.shards.merge import parts_in
 
     parts = parts_in(options.against)
-    together = {"ignore", "resume", "predict"} if parts else {"key", "update"}
+    together = {"ignore", "resume", "predict", "by", "shard_size"} if parts else {"key", "update"}
     given = sorted(f"--{name.replace('_', '-')}" for name in together & options.explicit)
     if given:
         when = "together with" if parts else "without"
@@ -82,7 +85,7 @@ def find_with_saved(
     ``review`` holds the decisions to follow.
     """
     from neardup.io.readers import choose_columns, open_files
-    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers import common_access
     from neardup.io.writers.scratch import working_in
     from neardup.run.save import check_before
     from neardup.run.shards.growing import fill_against, find_against, growing_by, read_documents
@@ -106,7 +109,7 @@ def find_with_saved(
             else None
         )
         asked = (new, columns, settings, against)
-        with OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        with open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *parts)))
             with working_in(folder.target.parent):
                 outcome, compared = find_against(*asked, progress, action, review)

@@ -12,7 +12,7 @@ from neardup.io.attachments import Carried, lacking_places
 from neardup.join.criterion import similarity_of
 from neardup.join.pair_file import PairLookup, Pairs
 from neardup.settings import ratio
-from neardup.tables import Bools, Floats, Int64s, UInt64s, column
+from neardup.tables import Bools, Floats, Int64s, UInt64s, column, distinct
 
 
 class Streams(Protocol):
@@ -275,7 +275,7 @@ def leader_keys(heads: Int64s, documents: CopyClasses) -> Int64s:
     own, other = documents.of_row, documents.of_row[heads]
     follows = (own != other) & (own >= 0)
     a, b = np.minimum(own, other)[follows], np.maximum(own, other)[follows]
-    return np.unique(_key(a, b))
+    return distinct(_key(a, b))
 
 
 def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:

@@ -28,7 +28,7 @@ from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import hamming_plan
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress, release_memory
-from neardup.tables import VERIFIED, Int64s
+from neardup.tables import VERIFIED, Int64s, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     involved = documents_in(proposed.pairs, store.documents)
     with ExitStack() as held:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-            verified = held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
+            verified = held.enter_context(store.hold(distinct(proposed.hub, involved)))
             pairs = _verified(proposed.pairs, rows, advance)
         closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
         missing = None

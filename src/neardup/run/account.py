@@ -33,7 +33,7 @@ from neardup.run.tables import Ids, Named
 from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import FORMAT_VERSION, column
+from neardup.tables import FORMAT_VERSION, column, distinct
 from neardup.text.unicode_data import UNICODE_VERSION
 
 Action = Literal["find", "dedup", "group", "annotate"]
@@ -280,7 +280,7 @@ def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
 def _components_that_would_chain(judged: JudgedRun) -> int:
     """How many components of the pairs contain several groups, which joining every chain would have merged."""
     grouped = judged.groups
-    roots = families_in(grouped.pairs, len(grouped.leader))[np.unique(grouped.leader)]
+    roots = families_in(grouped.pairs, len(grouped.leader))[distinct(grouped.leader)]
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,7 @@ from neardup.run.tables import (
 )
 from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
-from neardup.settings import Settings
+from neardup.settings import SettingKeywords, Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
@@ -94,13 +94,14 @@ def find(
     ignore: object | None = None,
     decisions: str | Path | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingKeywords],
 ) -> Found:
     """Find near-duplicate documents, prove each pair, and group them.
 
-    ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
-    Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
-    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
+    ``documents``: paths; a list, tuple or array of str; a frame of pandas, polars or another library; Arrow data;
+    a list of dict, or a dict of columns; data sets of Hugging Face and of pyarrow; an iterator of str, dict or
+    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns; ``against`` is a reference set of
+    the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
     whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
     follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
@@ -179,7 +180,12 @@ def run(
     told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
     access = access_of(documents, against, None if ignore is None else ignore.documents)
     tables = (pairs, of_groups, copies, told, rows.problems, missed, ranks, aside)
-    return Outcome(Found(*tables, access, base.common, InputTexts(rows.corpus)), done)
+    return Outcome(Found(*tables, access, base.common, _texts(rows, decisions)), done)
+
+
+def _texts(rows: Rows, decisions: Decisions) -> InputTexts:
+    """The texts of the run, read again on request."""
+    return InputTexts(rows.corpus, decisions.dropped, rows.first_new)
 
 
 def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:

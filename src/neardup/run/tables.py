@@ -13,6 +13,7 @@ from neardup.errors import InputError
 from neardup.group.decide import Decisions, Streams, same_side
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
 from neardup.io.labels import as_text
+from neardup.io.readers.base import Documents
 from neardup.join.criterion import similarity_of
 from neardup.join.pair_file import Pairs, documents_in
 from neardup.join.rows import Rows
@@ -47,7 +48,7 @@ class Ids:
         self._columns, self._pieces, parts = rows.ids, rows.corpus.pieces, rows.corpus.parts
         self._firsts = np.array([piece.first for piece in self._pieces] or [0], np.int64)
         self._part_first = [rows.part_first(number) for number in range(len(parts))]
-        self._in_memory = [part.documents.format == "arrow" for part in parts]
+        self._in_memory = [_is_numbered(part.documents) for part in parts]
         self._named = [part.id is not None for part in parts]
         kinds = {str(self._type(number)) for number in range(len(parts))}
         self._as_text = len(kinds) > 1
@@ -88,6 +89,11 @@ class Ids:
             return pa.array(numbers)
         sources = pa.array([piece.source for piece in self._pieces], pa.string()).take(pa.array(owner))
         return pc.binary_join_element_wise(sources, pc.cast(pa.array(numbers), pa.string()), "#")
+
+
+def _is_numbered(documents: Documents) -> bool:
+    """Whether the number of a row is its id: in memory, unless the rows have several sources."""
+    return documents.format == "arrow" and len(documents.names) == 1
 
 
 def check_ids(rows: Rows, number: int, name: str) -> str | None:

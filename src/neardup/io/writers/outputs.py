@@ -29,6 +29,9 @@ class OutputFolder(Output):
     added files is replaced, and only on request. Raises OutputError.
     """
 
+    rows_only = False
+    """Whether the kept rows are all that is written."""
+
     new_target = "A folder that does not exist yet"
     possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
 

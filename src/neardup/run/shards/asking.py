@@ -25,7 +25,7 @@ from neardup.run.asked_columns import parts_of
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int64s, UInt64s, distinct
 
 _FEATURES: tuple[Features, ...] = ("shingles", "words", "occurrences")
 """The features that an answer can hold: sets. Measures of common text need the texts."""
@@ -47,7 +47,7 @@ def wanted(documents: FingerprintedDocuments, settings: Settings, progress: Prog
     else:
         _, proposal = propose(rows, sketches, bands, stages)
         involved = documents_in(proposal.candidates.pairs, len(rows.unique))
-        found = rows.unique[np.union1d(proposal.candidates.hub, involved)]
+        found = rows.unique[distinct(proposal.candidates.hub, involved)]
     return Request(_features(settings), _by_part(documents, rows, found))
 
 

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers.base import Chunk, Documents, NativeRows
-from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.sources import Source
-from neardup.io.writers import OutputFolder, open_kept
+from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
 from neardup.run.found import Found
 from neardup.run.looking import no_places
 from neardup.run.recorded import StoredTexts
@@ -68,8 +67,9 @@ def kept_of_part(
                 read, kept = read + len(native.row_numbers), kept + int((~gone.among(chunk, native)).sum())
             return KeptPart(read, kept)
         counted = _counted(found, texts, documents, numbers)
-        with open_kept(folder, documents, counted.schema if counted else None) as writer:
-            for chunk, native in ordered_map(_native, documents.chunks(None, None), threads):
+        extra_schema, layout = counted.schema if counted else None, KeptLayout.of(documents)
+        with open_kept(folder, documents, extra_schema, layout=layout) as writer:
+            for chunk, native in ordered_map(read_native, writer.natives(), threads):
                 stays = ~gone.among(chunk, native)
                 extra = counted.columns(chunk, native.row_numbers) if counted else None
                 writer.write(native, stays, extra)
@@ -118,7 +118,7 @@ def _files_of(sources: tuple[Source, ...], documents: Documents, texts: StoredTe
 
 def _recognised(source: Source, alike: list[int], documents: Documents, texts: StoredTexts, name: str) -> int:
     """The number of the file with this name and content; of several with the same content the one of that path."""
-    digest = digest_of_file(source.path) if source.is_local else None
+    digest = source.digest()
     size = source.size
     same = [number for number in alike if _is_same(texts, number, digest, size)]
     if not same:
