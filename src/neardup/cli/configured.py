@@ -22,7 +22,7 @@ NAMES = ("neardup.toml", "pyproject.toml")
 MOST_BYTES = 1 << 20
 _SHARED = frozenset((*FIELDS, "text", "id"))
 """Options that may be at the top, for all commands."""
-TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "config", "no_config"))
+TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "root", "write"))
 """Options that replace files or open the network: a folder of another person must not choose them."""
 _KINDS = {
     bool: "true or false",
