@@ -45,7 +45,8 @@ OF_OPTIONS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("host", "port", "token_file", "create", "page"), ACCESS),
     **dict.fromkeys(("largest_body", "most_hits", "most_candidates", "seconds", "requests", "stop_seconds"), WORK),
-    **dict.fromkeys(("path",), INPUT),
+    **dict.fromkeys(("path", "names", "example"), INPUT),
+    **dict.fromkeys(("family", "numbers", "seed", "coefficients", "band_rows"), COMPARED),
     **dict.fromkeys(("engine", "master", "resume", "predict", "memory", "threads", "wait"), WORK),
 }
 """The purposes of other options, and of settings that are not where their record is."""
@@ -54,7 +55,20 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Find near copies": ("dedup", "group", "plan", "compare", "explain", "demo"),
     "Look at a result": ("show", "report", "review", "export", "import"),
     "In parts, and new documents every day": ("fingerprint", "merge", "shingles"),
-    "Collections": ("add", "remove", "search", "groups", "decide", "serve", "mcp", "info", "check", "compact"),
+    "Collections": (
+        "add",
+        "remove",
+        "list",
+        "search",
+        "groups",
+        "decide",
+        "serve",
+        "mcp",
+        "info",
+        "check",
+        "compact",
+        "backup",
+    ),
     "This installation": ("warm",),
 }
 """The commands by purpose."""
