@@ -106,8 +106,8 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("neardup dedup part-1.jsonl --merged merged -o kept-1", "then the kept rows of each part"),
     ),
     "add": (
-        ("neardup add library.ndup new/ --near 0.8", "documents and their near copies in a collection"),
-        ("neardup search library.ndup 'near(42, 0.7)'", "then questions about it"),
+        ("neardup add library.neardup new/ --near 0.8", "documents and their near copies in a collection"),
+        ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
     ),
 }
 """Two examples of each command with a long help: what to type, and the effect."""
