@@ -57,6 +57,7 @@ ALLOWED: dict[str, list[Any]] = {
     "sources": ["site"],
     "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
+    "pages": ["all", "main"],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -71,26 +72,7 @@ REFUSED: dict[str, list[Any]] = {
     "method": ["", "LSH", "both", 1, None],
     "measure": ["", "Jaccard", "Overlap", "chunk_union", "LCS", 0, None],
     "matching": ["", "Literal", "both", 1, None],
-    "threshold": [
-        0,
-        0.0,
-        -0.5,
-        1.1,
-        0.0000001,
-        1 / 3,
-        float("nan"),
-        float("inf"),
-        "80",
-        "0%",
-        "120%",
-        "8e-1",
-        "%",
-        "",
-        "-5%",
-        "0,8",
-        True,
-        None,
-    ],
+    "threshold": [0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "80", "0%", "120%", "0,8", None],
     "recall": [0, 0.49, 1, 1.0, float("nan"), "100%", "99", True],
     "memory": [0.0009, -1, 1_000_001, float("nan"), float("inf"), "2G B", "GB", "0.5MB", "-2", "1e3", True],
     "audit": [-1, 1_000_001, 0.5, "10", True, None],
@@ -111,6 +93,7 @@ REFUSED: dict[str, list[Any]] = {
     "sources": [3, None, True, ["a"]],
     "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
+    "pages": ["", "none", None, 1],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

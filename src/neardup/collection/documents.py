@@ -193,15 +193,21 @@ class StoredDocuments:
         group or null. All rows are of one state, whatever is added meanwhile. Raises SettingError for another
         form, and OutputError for a file that exists (unless ``overwrite``) or cannot be written.
         """
-        target = Path(path)
-        pages, counted = self._pages(), 0
+        target, counted = Path(path), 0
         access = common_access([self.path])
-        parts = document_bytes(pages, form_of(target) if form is None else form)
+        parts = document_bytes(self._pages(), form_of(target) if form is None else form)
         with self.store.reading(), OutputExport(target, overwrite=overwrite, access=access) as file:
             for count, part in parts:
                 counted += count
                 file.write_bytes(part)
         return counted
+
+    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+        """Yield the file of ``export`` in pieces, for a pipe."""
+        parts = document_bytes(self._pages(), form)
+        with self.store.reading():
+            for _, part in parts:
+                yield part
 
     def _pages(self) -> Iterator[Sequence[dict[str, Any]]]:
         after: int | None = None
