@@ -18,9 +18,8 @@ TEXT = "the harbour office is closed on Friday because of the storm"
 
 def code_of(page: str) -> dict[str, Any]:
     """The names that the Python of a page defines."""
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (DOCS / "howto" / page).read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
+    text = (DOCS / "howto" / page).read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {"__name__": f"howto_{page}"}
     for block in blocks:
         exec(compile(block, page, "exec", dont_inherit=True), names)
@@ -95,7 +94,8 @@ class Messages:
 
 
 def records() -> list[dict[str, Any]]:
-    return [{"id": f"m{place}", "text": f"{TEXT} {place}", "metadata": {"n": place}} for place in range(7)]
+    long = f"{TEXT} and all receipts for March must be handed in before noon at the desk of the new building"
+    return [{"id": f"m{place}", "text": f"{long} {place}", "metadata": {"n": place}} for place in range(7)]
 
 
 def test_a_worker_loses_and_repeats_nothing(tmp_path: Path) -> None:
@@ -123,11 +123,8 @@ def test_a_message_that_cannot_be_stored_is_set_aside_alone(tmp_path: Path) -> N
     with Collection(tmp_path / "mail.neardup") as documents:
         work(queue, documents, lambda: bool(queue.waiting), 4)
         assert sorted(documents) == [f"m{place}" for place in range(7)]
-    assert [reason.partition(": ")[2] for reason in queue.dead.values()] == [
-        "the id is empty.",
-        "its text is a int, not a str.",
-        "it has no text.",
-    ]
+    reasons = "the id is empty", "its text is a int, not a str", "has no text"
+    assert all(said in reason for said, reason in zip(reasons, queue.dead.values(), strict=True))
 
 
 def test_a_collection_that_cannot_be_written_ends_the_worker(tmp_path: Path) -> None:
