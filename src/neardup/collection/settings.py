@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from neardup.errors import SettingError
 from neardup.kernels.text.keyed import Key
@@ -16,7 +16,15 @@ from neardup.text.keys import key_of, new_secret
 # Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
 # sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
-_NAMES = ("length", "slots", "scale", "floor")
+
+
+class CollectionKeywords(TypedDict, total=False):
+    """The settings of a collection, by name."""
+
+    length: int
+    slots: int
+    scale: int
+    floor: int
 
 
 @dataclass(frozen=True)
@@ -40,11 +48,14 @@ class CollectionSettings:
     secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
 
     @classmethod
-    def of(cls, **values: Any) -> CollectionSettings:
+    def of(cls, **values: Unpack[CollectionKeywords]) -> CollectionSettings:
         """Return settings with the given values. Raises SettingError for invalid ones."""
-        unknown = [name for name in values if name not in _NAMES]
+        unknown = [name for name in values if name not in tuple(CollectionKeywords.__annotations__)]
         if unknown:
-            raise SettingError(f"There is no setting {unknown[0]!r} of a collection", f"{', '.join(_NAMES)}")
+            raise SettingError(
+                f"There is no setting {unknown[0]!r} of a collection",
+                f"{', '.join(tuple(CollectionKeywords.__annotations__))}",
+            )
         made = cls(**values)
         Settings.of(length=made.length, slots=made.slots)
         SampledShingles(made.scale, made.floor)
@@ -72,7 +83,7 @@ class CollectionSettings:
 
     def as_dict(self) -> dict[str, int]:
         """Return every setting by name, without the secret."""
-        return {name: getattr(self, name) for name in _NAMES}
+        return {name: getattr(self, name) for name in tuple(CollectionKeywords.__annotations__)}
 
     def require(self, given: Mapping[str, Any], where: str) -> None:
         """Raise SettingError if a ``given`` setting differs from that of the collection ``where``."""

@@ -16,10 +16,11 @@ from neardup.display import counted, similarity
 from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
+from neardup.join.closing import families_in
 from neardup.join.evidence import Evidence
 from neardup.join.missing import Missing
+from neardup.join.pair_file import batches
 from neardup.join.rows import Rows
-from neardup.kernels.union_find import best_of_tree, unite
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
@@ -250,8 +251,9 @@ def _popular(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
     documents = judged.groups.popular
     examples = ids.of(judged.rows.unique[documents[:10]]).to_pylist()
-    pairs = judged.groups.pairs
-    reported = int(np.sum(np.isin(column(pairs, "a"), documents) | np.isin(column(pairs, "b"), documents)))
+    reported = 0
+    for some in batches(judged.groups.pairs) if len(documents) else ():
+        reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
     least = max(0, (len(documents) * (CROWD + 1) + 1) // 2 - reported)
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
@@ -278,9 +280,7 @@ def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
 def _components_that_would_chain(judged: JudgedRun) -> int:
     """How many components of the pairs contain several groups, which joining every chain would have merged."""
     grouped = judged.groups
-    parent = np.arange(len(grouped.leader))
-    unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
-    roots = best_of_tree(parent, parent)[distinct(grouped.leader)]
+    roots = families_in(grouped.pairs, len(grouped.leader))[distinct(grouped.leader)]
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 

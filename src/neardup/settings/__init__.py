@@ -3,6 +3,7 @@
 The command line, the reference page, the validation and their tests are derived from ``FIELDS``.
 """
 
+from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
@@ -30,6 +31,7 @@ __all__ = [
     "ReadingSettings",
     "Relations",
     "SearchSettings",
+    "SettingKeywords",
     "Settings",
     "Shingles",
     "SimHashing",

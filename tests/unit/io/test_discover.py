@@ -220,7 +220,7 @@ def test_another_type_in_a_column_nobody_asked_for_refuses_nothing(tmp_path: Pat
     assert table["y"].to_pylist() == ["[1]", None, "b", "c"]
     assert table["z"].to_pylist() == ["1", "2", str(2**64 - 1), "1"]
     assert len(documents.findings.notes) == 4
-    assert documents.findings.notes[0].endswith("read and written as int64")
+    assert documents.findings.notes[0].endswith("read as int64")
     with pytest.raises(InputError, match=r'"y" is list.* in .*1\.parquet and string in .*2\.parquet'):
         documents.require("y", "id")
 
