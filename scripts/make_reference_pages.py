@@ -44,8 +44,6 @@ FUNCTIONS = {
     "merge": shards.merge,
     "shingles": shards.shingles,
     "mcp": mcp.mcp,
-    "list": collection.list_documents,
-    "backup": collection.backup,
     "compare": compare.compare,
     "show": show.show,
     "report": report.report,
