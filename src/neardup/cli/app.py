@@ -9,7 +9,7 @@ import typer
 
 from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
-from neardup.cli.collection import check, compact, info, remove
+from neardup.cli.collection import backup, check, compact, info, list_documents, remove
 from neardup.cli.compare import compare
 from neardup.cli.compiling import watched
 from neardup.cli.config_options import config_parameters, configured
@@ -94,6 +94,7 @@ _add(plan, on_files.PlanOptions)
 _add(explain, on_files.ExplainOptions)
 _add(add, on_collections.AddOptions)
 _add(remove, on_collections.RemoveOptions)
+_add(list_documents, on_collections.ListOptions, "list")
 _add(search, on_collections.SearchOptions)
 _add(groups, on_collections.GroupsOptions)
 _add(decide, on_collections.DecideOptions)
@@ -102,6 +103,7 @@ _add(mcp, on_agents.McpOptions)
 _add(info, on_collections.InfoOptions)
 _add(check, on_collections.CheckOptions)
 _add(compact, on_collections.CompactOptions)
+_add(backup, on_collections.BackupOptions)
 _add(look, on_files.LookOptions)
 _add(demo, on_files.DemoOptions)
 _add(warm, on_files.WarmOptions)

@@ -17,7 +17,7 @@ _MOST, _BYTES = 500, 8_000_000
 
 
 @dataclass(frozen=True)
-class Batch:
+class SentBatch:
     """Documents of one request, and the rows before them that cannot be kept."""
 
     documents: list[dict[str, Any]]
@@ -28,7 +28,7 @@ class Batch:
 class Given:
     """Batches of documents, read as they are needed, and sentences about guesses."""
 
-    batches: Iterable[Batch]
+    batches: Iterable[SentBatch]
     notes: tuple[str, ...] = ()
 
 
@@ -50,7 +50,7 @@ def given_documents(documents: Any, text: str | None, id: str | None, metadata: 
     return Given(_split((rows.ids, rows.texts, rows.metadata, rows.problems) for rows in read), notes)
 
 
-def _split(rows: Iterable[tuple[Sequence[str], Any, Sequence[Any], tuple[Problem, ...]]]) -> Iterator[Batch]:
+def _split(rows: Iterable[tuple[Sequence[str], Any, Sequence[Any], tuple[Problem, ...]]]) -> Iterator[SentBatch]:
     for ids, texts, metadata, problems in rows:
         batch: list[dict[str, Any]] = []
         size, waiting = 0, problems
@@ -58,11 +58,11 @@ def _split(rows: Iterable[tuple[Sequence[str], Any, Sequence[Any], tuple[Problem
             found = text.as_py()
             whole = found.decode("utf-8", "replace") if isinstance(found, bytes) else found or ""
             if batch and (len(batch) == _MOST or size + len(whole) > _BYTES):
-                yield Batch(batch, waiting)
+                yield SentBatch(batch, waiting)
                 batch, size, waiting = [], 0, ()
             batch.append({"id": id, "text": whole, "metadata": plain(values)})
             size += len(whole)
-        yield Batch(batch, waiting)
+        yield SentBatch(batch, waiting)
 
 
 def _nameless() -> InputError:

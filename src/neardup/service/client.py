@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
-import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -45,9 +45,9 @@ class Client:
 
     It has the methods of ``Collection`` that need no file, with the same arguments, results and errors.
     ``timeout`` is how many seconds to wait for an answer. ``retries`` is how often a request that may be repeated
-    is sent again when the service has too much to do (503 and 429), after the seconds that it asks for. Redirects
-    are not followed. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may use one
-    client. Raises InputError for an address that is none.
+    is sent again when the service has too much to do (503 and 429), after the seconds it asks for. It
+    follows no redirect. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may
+    use one client. Raises InputError for an address that is none.
 
     >>> with Client("http://127.0.0.1:8321", token="0123456789abcdef") as mails:
     ...     print(mails)
@@ -143,7 +143,7 @@ class Client:
     def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
         """Return documents in the order in which they were first added, at most 1,000 at a time."""
         return decoded.listed_page(
-            self._sender.send("GET", "/v1/documents", after=after or 0, limit=limit, texts=texts)
+            self._sender.send("GET", "/v1/list", after=after or 0, limit=limit, texts=texts)
         )
 
     def documents(self) -> Iterator[Document]:
@@ -158,7 +158,7 @@ class Client:
         found: dict[str, Any] = answer["metadata"]
         return found
 
-    def export(self, path: str | os.PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
+    def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
         """Write all documents to a file of this machine, page by page, with those that come meanwhile."""
         target, counted = Path(path), 0
         parts = document_bytes(
@@ -169,6 +169,11 @@ class Client:
                 counted += count
                 file.write_bytes(part)
         return counted
+
+    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+        """Yield the file of ``export`` in pieces, for a pipe."""
+        for _, part in document_bytes(map(rows_of_page, self._pages(texts=True)), form):
+            yield part
 
     def compare(self, a: str | int, b: str | int, **how: Any) -> decoded.ServiceComparison:
         """Compare two documents by every measure, as the service does; ``how`` is for ``Collection`` alone."""

@@ -108,9 +108,9 @@ class Desk:
         """Add all documents or none; returns their counts when they are on the disk."""
         deadline = self._deadline()
         if new.near is None and new.on_near != "keep":
-            raise RefusedError(422, f"on_near is {new.on_near} without near", "Both, near as a resemblance")
+            raise _without_near("on_near", f"on_near is {new.on_near} without near")
         if new.near is None and new.recall is not None:
-            raise RefusedError(422, "recall is given without near", "Both, near as a resemblance")
+            raise _without_near("recall", "recall is given without near")
         near = None if new.near is None else Near(new.near, RECALL if new.recall is None else new.recall)
         collection, documents = self.collection, new.documents
         ids, texts = [each.id for each in documents], [each.text for each in documents]
@@ -202,6 +202,10 @@ def _file(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _without_near(field: str, given: str) -> RefusedError:
+    return RefusedError(422, given, "Both, near as a resemblance", fields=((f"body.{field}", "needs near"),))
 
 
 def unknown() -> RefusedError:

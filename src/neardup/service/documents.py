@@ -37,21 +37,38 @@ register_url_convertor("anything", _Anything())
 
 def add_to(app: FastAPI, desk: Desk) -> None:
     """Add the endpoints."""
+    _add_by_query(app, desk)
+    _add_by_path(app, desk)
+    _add_for_several(app, desk)
 
+
+def _add_for_several(app: FastAPI, desk: Desk) -> None:
+    @app.get("/v1/list", **described(answers.DocumentsAnswer))
+    async def list_documents(after: After = 0, limit: Rows = 100, texts: bool = False) -> Response:
+        """List documents in the order in which they were first added."""
+        return await desk.read(lambda: answer(desk.collection.list(after, limit, texts=texts).as_dict()))
+
+    @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=models.Removed))
+    async def remove_documents(request: Request) -> Response:
+        """Remove documents, all or none."""
+        removed = await received(desk, request, models.Removed)
+        return answer(await desk.remove(removed.ids, removed.missing))
+
+    @app.get("/v1/base-texts", **described(answers.BaseTextsAnswer))
+    async def base_texts() -> Response:
+        """List the ids of the base texts."""
+        return await desk.read(lambda: answer({"ids": desk.collection.base_texts()}))
+
+
+def _add_by_query(app: FastAPI, desk: Desk) -> None:
     @app.post("/v1/documents", status_code=201, **described(answers.AddedAnswer, 409, body=models.NewDocuments))
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
         return answer(await desk.add(await received(desk, request, models.NewDocuments)), 201)
 
-    @app.get("/v1/documents", **described(answers.DocumentAnswer | answers.DocumentsAnswer, 404))
-    async def get_document_or_list(
-        request: Request, id: InQuery | None = None, after: After = 0, limit: Rows = 100, texts: bool = False
-    ) -> Response:
-        """Get a document by its id, which may be any text; or, without an id, list documents."""
-        if id is None:
-            return await desk.read(lambda: answer(desk.collection.list(after, limit, texts=texts).as_dict()))
-        if len(request.query_params) > 1:
-            raise RefusedError(422, "An id is given with after, limit or texts", "An id, or the page of a list")
+    @app.get("/v1/documents", **described(answers.DocumentAnswer, 404))
+    async def get_document(id: InQuery) -> Response:
+        """Get a document; the id, which may be any text, is in the query string."""
         return await _get(desk, id)
 
     @app.patch("/v1/documents", **described(answers.MetadataAnswer, 404, body=models.ChangedMetadata))
@@ -69,6 +86,8 @@ def add_to(app: FastAPI, desk: Desk) -> None:
         """Remove a document and everything derived from it."""
         return answer(await desk.remove([id]))
 
+
+def _add_by_path(app: FastAPI, desk: Desk) -> None:
     # the same by path: an id may contain slashes, and the router receives the decoded path
     @app.get("/v1/documents/{id:anything}", **described(answers.DocumentAnswer, 404))
     async def get_document_by_path(id: InPath) -> Response:
@@ -91,17 +110,6 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     async def remove_document_by_path(id: InPath) -> Response:
         """Remove a document and everything derived from it."""
         return answer(await desk.remove([id]))
-
-    @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=models.Removed))
-    async def remove_documents(request: Request) -> Response:
-        """Remove documents, all or none."""
-        removed = await received(desk, request, models.Removed)
-        return answer(await desk.remove(removed.ids, removed.missing))
-
-    @app.get("/v1/base-texts", **described(answers.BaseTextsAnswer))
-    async def base_texts() -> Response:
-        """List the ids of the base texts."""
-        return await desk.read(lambda: answer({"ids": desk.collection.base_texts()}))
 
 
 async def _get(desk: Desk, id: str) -> Response:

@@ -99,7 +99,8 @@ async def _search(
     if limit is None:
         limit = min(LIMIT, desk.limits.most_hits)
     if limit > desk.limits.most_hits:
-        raise RefusedError(422, f"limit is {limit}", f"At most {desk.limits.most_hits} hits on a page")
+        allowed = f"At most {desk.limits.most_hits} hits on a page"
+        raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
 
     def look(view: View) -> Response:
         most = desk.limits.most_candidates

@@ -97,10 +97,46 @@ class GroupsOptions:
     """The options of ``neardup groups``."""
 
     path: Path = shared.COLLECTION.field()
+    complete: bool = option(
+        "--complete",
+        False,
+        "First compare the documents that are in no group, and put those that repeat another into groups.",
+    )
+    near: float = option("--near", 0.8, "With --complete: least resemblance to repeat a document.", *shared.SHARE)
+    near_recall: float | None = option(
+        "--recall",
+        None,
+        "With --complete: least share of the near documents to find; 1: all. Default: 0.99.",
+        *shared.SHARE,
+    )
     limit: int = option("--limit", 100, "Groups on a page, from 1 to 10,000.", "NUMBER")
     after: int | None = option(
         "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
     )
+    wait: float = shared.WAIT.field()
+    json: bool = shared.JSON.field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The options of ``neardup list``."""
+
+    path: Path = shared.COLLECTION.field()
+    limit: int = option("--limit", 100, "Documents on a page, from 1 to 10,000.", "NUMBER")
+    after: int | None = option(
+        "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
+    )
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackupOptions:
+    """The options of ``neardup backup``."""
+
+    path: Path = shared.COLLECTION.field()
+    file: Path = argument("FILE", "The copy, a new file.")
+    wait: float = shared.WAIT.field()
     json: bool = shared.JSON.field()
 
 

@@ -238,7 +238,8 @@ class ExportOptions:
         "--what",
         "groups",
         "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
-        "author and time. tags: the documents with tags.",
+        "author and time. tags: the documents with tags. documents: the documents of a collection, as jsonl or "
+        "parquet.",
         "NAME",
     )
     form: str | None = option(
