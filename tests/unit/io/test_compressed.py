@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.containers.codecs import COMPRESSIONS, packing, unpacked, unpacking
+from neardup.io.containers.codecs import COMPRESSIONS, unpacked, unpacking
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.writers import OutputFolder, open_kept
+from neardup.io.writers.compressed import CompressedFile
 from support.reading import read_all
 
 # Small blocks, so that a cut off file has whole blocks before the cut.
@@ -153,11 +154,12 @@ def test_a_bomb_is_refused_at_the_limit(suffix: str) -> None:
 
 
 @every_codec
-def test_packing_writes_the_same_bytes_at_every_time(tmp_path: Path, suffix: str) -> None:
+def test_a_compressed_file_has_the_same_bytes_at_every_time(tmp_path: Path, suffix: str) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        with packing(tmp_path / name / "x", COMPRESSIONS[suffix]) as file:
-            file.write(JSONL)
+        file = CompressedFile(tmp_path / name / "x", COMPRESSIONS[suffix])
+        file.write(JSONL)
+        file.close()
     assert (tmp_path / "a" / "x").read_bytes() == (tmp_path / "b" / "x").read_bytes()
     assert UNPACKED[suffix]((tmp_path / "a" / "x").read_bytes()) == JSONL
 
