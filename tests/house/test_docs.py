@@ -16,7 +16,7 @@ import pytest
 
 import neardup
 from neardup.cli.options import COMMANDS
-from neardup.collection import adding, arrivals, collection, pages, why
+from neardup.collection import added, adding, arrivals, collection, pages, why
 from neardup.collection.groups import records as collection_groups
 from neardup.comparison.alignment import Alignment
 from neardup.lsh.hamming.pairs import HammingPairs
@@ -52,7 +52,14 @@ RETURNED: dict[str, tuple[type, ...]] = {
     ),
     "Units": (Units,),
     "Alignment": (Alignment,),
-    "Documents added and stored": (adding.Added, arrivals.NearCopy, collection.Document),
+    "Documents added and stored": (
+        adding.Added,
+        added.GroupedPending,
+        arrivals.NearCopy,
+        collection.Document,
+        collection.DocumentPage,
+        collection.ListedDocument,
+    ),
     "Pages of hits": (pages.Page, pages.Hit, pages.HitEvidence, pages.Passage, why.WhyNot, why.Cause),
     "Groups and decisions of a collection": (
         collection_groups.GroupPage,
