@@ -50,7 +50,14 @@ class AppliedConfig:
 
     def account(self) -> dict[str, Any]:
         """Return the file and the options for ``run.json``."""
-        return {"file": self.file, "options": dict(self.options)}
+        options = {name: _meant(name, value) for name, value in self.options.items()}
+        return {"file": self.file, "options": options}
+
+
+def _meant(name: str, value: Any) -> Any:
+    """The value of an option; a setting may be written as a text, such as 80%."""
+    field = FIELDS.get(name)
+    return value if field is None or isinstance(value, list) else field.rule.value(value)
 
 
 applied_here: ContextVar[AppliedConfig | None] = ContextVar("applied_here", default=None)
