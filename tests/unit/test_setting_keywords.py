@@ -50,7 +50,7 @@ from neardup.settings.settings import Settings
 find([], treshold=0.8)
 dedup([], treshold=0.8)
 Settings.of(treshold=0.8)
-find([], threshold="much")
+find([], slots="many")
 found: list[dict[str, int]] = dedup([{"a": 1}], threshold=0.8, keep=["first", "longest"], memory="2GB")
 """
 

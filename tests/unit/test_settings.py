@@ -57,6 +57,7 @@ ALLOWED: dict[str, list[Any]] = {
     "sources": ["site"],
     "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
+    "pages": ["all", "main"],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -92,6 +93,7 @@ REFUSED: dict[str, list[Any]] = {
     "sources": [3, None, True, ["a"]],
     "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
+    "pages": ["", "none", None, 1],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

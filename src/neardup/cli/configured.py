@@ -22,7 +22,7 @@ NAMES = ("neardup.toml", "pyproject.toml")
 MOST_BYTES = 1 << 20
 _SHARED = frozenset((*FIELDS, "text", "id"))
 """Options that may be at the top, for all commands."""
-TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "config", "no_config"))
+TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "root", "write"))
 """Options that replace files or open the network: a folder of another person must not choose them."""
 _KINDS = {
     bool: "true or false",
@@ -42,7 +42,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedConfig:
     """The file whose options a command uses, and these options: those of the file that were not typed."""
 
     file: str
@@ -53,7 +53,7 @@ class Applied:
         return {"file": self.file, "options": dict(self.options)}
 
 
-applied_here: ContextVar[Applied | None] = ContextVar("applied_here", default=None)
+applied_here: ContextVar[AppliedConfig | None] = ContextVar("applied_here", default=None)
 
 
 def given_here(explicit: frozenset[str]) -> frozenset[str]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 INPUT, COMPARED, SEARCH, GROUPS = "Input", "What is compared", "Search", "Groups"
 STAY, EARLIER, OUTPUT, WORK, OTHER = "Documents that stay", "Earlier results", "Output", "Work", "Help"
+ACCESS = "Access"
 
-PANELS = (INPUT, COMPARED, SEARCH, GROUPS, STAY, EARLIER, OUTPUT, WORK, OTHER)
+PANELS = (INPUT, ACCESS, COMPARED, SEARCH, GROUPS, STAY, EARLIER, OUTPUT, WORK, OTHER)
 """The purposes, in the order of the help."""
 
 LONG = 15
@@ -42,6 +43,10 @@ OF_OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(
         ("dry_run", "json", "overwrite", "svg", "html", "full", "width", "problems", "replace"), OUTPUT
     ),
+    **dict.fromkeys(("host", "port", "token_file", "create", "page"), ACCESS),
+    **dict.fromkeys(("largest_body", "most_hits", "most_candidates", "seconds", "requests", "stop_seconds"), WORK),
+    **dict.fromkeys(("path", "names", "example"), INPUT),
+    **dict.fromkeys(("family", "numbers", "seed", "coefficients", "band_rows"), COMPARED),
     **dict.fromkeys(("engine", "master", "resume", "predict", "memory", "threads", "wait"), WORK),
 }
 """The purposes of other options, and of settings that are not where their record is."""
@@ -50,7 +55,20 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Find near copies": ("dedup", "group", "plan", "compare", "explain", "demo"),
     "Look at a result": ("show", "report", "review", "export", "import"),
     "In parts, and new documents every day": ("fingerprint", "merge", "shingles"),
-    "Collections": ("add", "remove", "search", "groups", "decide", "serve", "info", "check", "compact"),
+    "Collections": (
+        "add",
+        "remove",
+        "list",
+        "search",
+        "groups",
+        "decide",
+        "serve",
+        "mcp",
+        "info",
+        "check",
+        "compact",
+        "backup",
+    ),
     "This installation": ("warm",),
 }
 """The commands by purpose."""
@@ -88,8 +106,8 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("neardup dedup part-1.jsonl --merged merged -o kept-1", "then the kept rows of each part"),
     ),
     "add": (
-        ("neardup add library.ndup new/ --near 0.8", "documents and their near copies in a collection"),
-        ("neardup search library.ndup 'near(42, 0.7)'", "then questions about it"),
+        ("neardup add library.neardup new/ --near 0.8", "documents and their near copies in a collection"),
+        ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
     ),
 }
 """Two examples of each command with a long help: what to type, and the effect."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
+from neardup.collection import shown
 from neardup.collection.added import Added
 from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
@@ -28,7 +29,7 @@ from neardup.collection.sets import Sets
 from neardup.collection.settings import CollectionKeywords, CollectionSettings
 from neardup.collection.store import SqliteStore
 from neardup.collection.stored import entries_again
-from neardup.errors import InputError, SettingError
+from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.readers import Problem, open_documents
 from neardup.runtime import Progress, Silent
 
@@ -293,6 +294,12 @@ class Collection(Questions, GroupsAndDecisions):
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        try:
+            return shown.collection(self.info())
+        except NeardupError as error:  # closed, or gone
+            return shown.closed(str(self.path), error.given)
 
 
 def _arrival(

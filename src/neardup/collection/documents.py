@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from neardup.collection import shown
 from neardup.collection.base_texts import Role
 from neardup.collection.contract import Store
 from neardup.collection.facts import merged, plain
@@ -19,6 +20,8 @@ from neardup.collection.limits import metadata_fault
 from neardup.collection.packing import unpack
 from neardup.collection.pages import short_repr
 from neardup.collection.stored import loaded
+from neardup.display import counted
+from neardup.display.view import first_words, name_of
 from neardup.errors import FormatError, InputError
 from neardup.io.writers.access import common_access
 from neardup.io.writers.documents import document_bytes, form_of
@@ -42,6 +45,10 @@ class Document:
 
     def __repr__(self) -> str:
         return f"Document({short_repr(self.id)}, {short_repr(self.text)}, {self.tokens} tokens)"
+
+    def _repr_html_(self) -> str:
+        lines = [("tokens", f"{self.tokens:,}"), ("shingles", f"{self.shingles:,}"), ("role", self.role)]
+        return shown.document(self.id, self.text, self.metadata, lines)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document as plain data."""
@@ -72,12 +79,26 @@ class ListedDocument:
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DocumentPage:
     """Some documents in the order in which they were first added, and the ``after`` of the next page, or None."""
 
     documents: tuple[ListedDocument, ...]
     next: int | None
+
+    def __repr__(self) -> str:
+        return f"DocumentPage({counted(len(self.documents), 'document')}, next={self.next})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name_of(one.id), f"{one.tokens:,}", "" if one.group is None else str(one.group), *self._words(one))
+            for one in self.documents
+        ]
+        head = ("document", "tokens", "group", *(["first words"] if any(map(self._words, self.documents)) else []))
+        return shown.listed(head, rows, frozenset((1, 2)), "Documents")
+
+    def _words(self, one: ListedDocument) -> list[str]:
+        return [] if one.text is None else [first_words(one.text)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from neardup.collection import shown
 from neardup.collection.query.plan import LETTERS, QueryPlan
 from neardup.collection.query.syntax import canonical
 from neardup.errors import InputError
@@ -84,6 +85,17 @@ class Hit:
         counts = "" if found is None else f", shared {found.shared} of {found.size_a} + {found.size_b} shingles"
         return f"Hit({short_repr(self.id)}{counts})"
 
+    def _repr_html_(self) -> str:
+        return shown.hits([(self.id, self._cells())], [], [])
+
+    def _cells(self) -> tuple[str, ...]:
+        """Return the evidence as cells of a table."""
+        found = self.evidence
+        if found is None:
+            return shown.evidence_cells(None, None, None)
+        passage = None if found.passage is None else found.passage.text
+        return shown.evidence_cells((found.shared, found.size_a, found.size_b), found.score, passage)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the hit as plain data, one level deep except for the passage."""
         found = self.evidence
@@ -119,6 +131,12 @@ class Page:
         ids = ", ".join(short_repr(hit.id) for hit in self.hits[:_SHOWN]) + ", …" * (len(self.hits) > _SHOWN)
         more = ", more with next" * (self.next is not None)
         return f"Page({len(self.hits)} of {self.found} hits{f': {ids}' if ids else ''}{more})"
+
+    def _repr_html_(self) -> str:
+        lines = [("query", self.query), ("recall", f"{self.recall:.4f} or more")]
+        if self.found is not None:
+            lines.append(("hits", f"{len(self.hits):,} of {self.found:,}"))
+        return shown.hits([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from neardup.display import similarity
+from neardup.display.view import facts, table, view
 from neardup.errors import InputError, SettingError
 from neardup.join.criterion import whole
 from neardup.kernels import sets
@@ -22,6 +24,8 @@ from neardup.text.keys import process_key
 T = TypeVar("T")
 
 _MEASURES = ("containment", "resemblance", "overlap")
+SHOWN = 20
+"""Dropped chunks that a notebook shows."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,15 @@ class Distinct(Generic[T]):
 
     def __repr__(self) -> str:
         return f"Distinct({len(self.kept):,} kept, {len(self.dropped):,} dropped)"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (str(one.place), str(one.of), similarity(one.similarity), f"{one.shared:,} of {one.size:,}")
+            for one in self.dropped[:SHOWN]
+        ]
+        head = ("dropped chunk", "repeats chunk", "similarity", "shingles")
+        listed = table(head, rows, frozenset((0, 1, 2))) if rows else ""
+        return view(facts([("kept", f"{len(self.kept):,}"), ("dropped", f"{len(self.dropped):,}")]), listed)
 
 
 def distinct(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,21 @@ def given_back(found: ResultRecord) -> Any:
     return texts.documents.give_back(stays(found))
 
 
+def refuse_files(documents: object) -> None:
+    """Raise InputError for the names of files, before any of them is read."""
+    several = isinstance(documents, list | tuple) and bool(documents)
+    names = documents if several else [documents]
+    if isinstance(documents, str) or all(isinstance(name, Path) for name in names):  # type: ignore[attr-defined]
+        raise _in_files()
+
+
 def stream(found: ResultRecord) -> pa.RecordBatchReader:
     """The rows that stay with all their columns, chunk by chunk. Raises InputError as ``given_back`` does."""
     texts = _at_hand(found)
     if texts.documents.format not in ("arrow", "parquet", "ipc"):
         raise _in_files()
-    schema: pa.Schema = texts.documents.schema  # type: ignore[attr-defined]  # these formats have one
+    documents: Any = texts.documents
+    schema = documents.native_schema if documents.format == "arrow" else documents.schema
     return pa.RecordBatchReader.from_batches(schema, _batches(texts, stays(found), schema))
 
 

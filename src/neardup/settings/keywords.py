@@ -1,6 +1,6 @@
 """The settings as keywords with types: editors complete them, and type checkers find a misspelt one.
 
-A test compares them with ``FIELDS``, from which the names and types follow.
+Made by scripts/docs from ``FIELDS``; do not edit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class SettingKeywords(TypedDict, total=False):
 
     unit: str
     length: int
-    ignore_common: float
+    ignore_common: float | str
     sketch: str
     slots: int
     bits: int
@@ -23,8 +23,8 @@ class SettingKeywords(TypedDict, total=False):
     method: str
     measure: str
     matching: str
-    threshold: float
-    recall: float
+    threshold: float | str
+    recall: float | str
     memory: float | str
     audit: int
     groups: str
@@ -33,8 +33,8 @@ class SettingKeywords(TypedDict, total=False):
     within: str | Sequence[str]
     across: str
     keep: str | Sequence[str]
-    only_contained: float
-    lose: float
+    only_contained: float | str
+    lose: float | str
     empty: str
     count: bool
     sources: str

@@ -13,14 +13,14 @@ OUTSIDE = "a name that leads out of the archive"
 REPLACED = "a later file of the same name is in the archive"
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """A file in an archive, or a message: its name, and its unpacked size in bytes."""
 
     name: str
     size: int
 
 
-class LeftOut(NamedTuple):
+class SkippedMember(NamedTuple):
     """A member that is not input, and why."""
 
     name: str
@@ -28,7 +28,7 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stored:
+class MemberProperties:
     """The properties of a member that a copy keeps: its time as the archive has it, permissions, zip's method."""
 
     time: Any = 0
@@ -39,8 +39,8 @@ class Stored:
 class Container(Protocol):
     """An archive or a mailbox."""
 
-    members: list[Member]
-    left_out: list[LeftOut]
+    members: list[ArchiveMember]
+    left_out: list[SkippedMember]
     broken: str | None
     """The reason for which the members after the last one are lost, or None."""
 
@@ -53,7 +53,7 @@ class Container(Protocol):
     def size(self, name: str) -> int:
         """Return the size of a member in bytes. Raises OSError if there is none of that name."""
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> MemberProperties:
         """Return the properties of a member."""
 
 

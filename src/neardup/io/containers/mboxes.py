@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from neardup.io.containers.base import LeftOut, Member, Stored, absent
+from neardup.io.containers.base import ArchiveMember, MemberProperties, SkippedMember, absent
 from neardup.io.containers.codecs import unpacked_file
 from neardup.io.containers.limits import MEMBERS, MESSAGE_BYTES, most_unpacked
 from neardup.io.containers.mailboxes import SUFFIX, begins_of, message_of, number_of
@@ -19,7 +19,7 @@ class MailboxMembers:
 
     def __init__(self, path: str, codec: str | None) -> None:
         self.broken: str | None = None
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[SkippedMember] = []
         if codec is None:
             self._held = Held(open(path, "rb"))  # noqa: SIM115 - closed with its last user
         else:
@@ -32,12 +32,12 @@ class MailboxMembers:
             begins, length = begins[:-1], int(begins[-1])
             self.broken = f"it holds more than {MEMBERS:,} messages"
         if before and length:
-            self.left_out.append(LeftOut("", f"{before:,} bytes before the first message"))
+            self.left_out.append(SkippedMember("", f"{before:,} bytes before the first message"))
         self._begins, self._ends = begins, np.append(begins[1:], length)
         if self.broken is not None and codec is not None and len(begins) and len(begins) <= MEMBERS:
             self._begins, self._ends = begins[:-1], self._ends[:-1]  # the last message may be cut off
         sizes = (self._ends - self._begins).tolist()
-        self.members = [Member(f"{number}{SUFFIX}", size) for number, size in enumerate(sizes, 1)]
+        self.members = [ArchiveMember(f"{number}{SUFFIX}", size) for number, size in enumerate(sizes, 1)]
 
     def open(self, name: str) -> io.BytesIO:
         """Open a message as it was sent. Raises OSError if there is none of that name, or it is too large."""
@@ -61,6 +61,6 @@ class MailboxMembers:
             raise absent(name)
         return int(self._begins[number - 1]), int(self._ends[number - 1])
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> MemberProperties:
         """Return nothing of interest: messages have no properties of their own in a mailbox."""
-        return Stored()
+        return MemberProperties()

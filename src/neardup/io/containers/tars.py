@@ -7,7 +7,16 @@ import tarfile
 from collections.abc import Callable
 from typing import Any
 
-from neardup.io.containers.base import LINK, OUTSIDE, REPLACED, LeftOut, Member, Stored, absent, safe_name
+from neardup.io.containers.base import (
+    LINK,
+    OUTSIDE,
+    REPLACED,
+    ArchiveMember,
+    MemberProperties,
+    SkippedMember,
+    absent,
+    safe_name,
+)
 from neardup.io.containers.codecs import unpacked_file
 from neardup.io.containers.limits import HEADER_BYTES, MEMBERS, most_unpacked
 from neardup.io.containers.spools import Held, Stretch
@@ -24,12 +33,12 @@ class TarMembers:
     def __init__(self, path: str, codec: str | None) -> None:
         self.broken: str | None = None
         self._held = self._unpacked(path, codec)
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[SkippedMember] = []
         self._places: dict[str, tuple[int, int, float, int]] = {}
         self._read_headers()
         if not self._places and not self.left_out and self.broken:
             raise OSError(f"it is not a tar archive, or is damaged: {self.broken}")
-        self.members = [Member(name, self._places[name][1]) for name in sorted(self._places)]
+        self.members = [ArchiveMember(name, self._places[name][1]) for name in sorted(self._places)]
 
     def _unpacked(self, path: str, codec: str | None) -> Held:
         if codec is None:
@@ -57,14 +66,14 @@ class TarMembers:
             return
         name = safe_name(info.name)
         if name is None:
-            self.left_out.append(LeftOut(info.name, OUTSIDE))
+            self.left_out.append(SkippedMember(info.name, OUTSIDE))
         elif not info.isreg() or info.issparse():
-            self.left_out.append(LeftOut(name, LINK))
+            self.left_out.append(SkippedMember(name, LINK))
         elif info.offset_data + info.size > self._held.length:
             raise tarfile.ReadError(f"it is cut off within {name}")
         else:
             if name in self._places:
-                self.left_out.append(LeftOut(name, REPLACED))
+                self.left_out.append(SkippedMember(name, REPLACED))
             self._places[name] = (info.offset_data, info.size, float(info.mtime), info.mode & 0o777)
 
     def open(self, name: str) -> Stretch:
@@ -82,10 +91,10 @@ class TarMembers:
             raise absent(name)
         return self._places[name][1]
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> MemberProperties:
         """Return time and permissions of a member."""
         *_, when, mode = self._places[name]
-        return Stored(when, mode)
+        return MemberProperties(when, mode)
 
 
 class _Limited:

@@ -9,7 +9,16 @@ from pathlib import PurePosixPath
 from threading import Lock
 from typing import IO, Any
 
-from neardup.io.containers.base import LINK, OUTSIDE, REPLACED, LeftOut, Member, Stored, absent, safe_name
+from neardup.io.containers.base import (
+    LINK,
+    OUTSIDE,
+    REPLACED,
+    ArchiveMember,
+    MemberProperties,
+    SkippedMember,
+    absent,
+    safe_name,
+)
 from neardup.io.containers.limits import DIRECTORY_BYTES, MEMBERS, most_unpacked
 from neardup.io.containers.spools import Held, Stretch, spooled
 
@@ -35,17 +44,17 @@ class ZipMembers:
             self._zip = zipfile.ZipFile(_Limited(held.stretch()))
         except UNUSABLE as error:
             raise OSError(f"it is not a zip archive, or is damaged: {error}") from error
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[SkippedMember] = []
         self._infos = self._usable()
         most = most_unpacked(held.length)
-        self.members: list[Member] = []
+        self.members: list[ArchiveMember] = []
         total = 0
         for name in sorted(self._infos):
             total += self._infos[name].file_size
             if total > most:
                 self.broken = f"it unpacks to more than {most >> 20} MB; the files from {name} on are left out"
                 break
-            self.members.append(Member(name, self._infos[name].file_size))
+            self.members.append(ArchiveMember(name, self._infos[name].file_size))
         self._spools: dict[str, Held] = {}
 
     def _usable(self) -> dict[str, zipfile.ZipInfo]:
@@ -55,12 +64,12 @@ class ZipMembers:
                 continue
             name, kind = safe_name(info.filename), stat.S_IFMT(info.external_attr >> 16)
             if name is None:
-                self.left_out.append(LeftOut(info.filename, OUTSIDE))
+                self.left_out.append(SkippedMember(info.filename, OUTSIDE))
             elif kind not in (0, stat.S_IFREG):
-                self.left_out.append(LeftOut(name, LINK))
+                self.left_out.append(SkippedMember(name, LINK))
             else:
                 if name in found:
-                    self.left_out.append(LeftOut(name, REPLACED))
+                    self.left_out.append(SkippedMember(name, REPLACED))
                 found[name] = info
         return found
 
@@ -94,10 +103,10 @@ class ZipMembers:
             raise absent(name)
         return self._infos[name].file_size
 
-    def stored(self, name: str) -> Stored:
+    def stored(self, name: str) -> MemberProperties:
         """Return date, permissions and method of a member."""
         info = self._infos[name]
-        return Stored(info.date_time, (info.external_attr >> 16) & 0o777 or 0o644, info.compress_type)
+        return MemberProperties(info.date_time, (info.external_attr >> 16) & 0o777 or 0o644, info.compress_type)
 
 
 class _Limited:

@@ -146,7 +146,9 @@ class NotTextError(InputError):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         what = "a mailbox of several mails" if kind == MAILBOX else f"not text ({kind})"
-        super().__init__(f"It is {what}", "Text, HTML, PDF, DOCX or a mail", _ADVICE.get(kind, "Leave it out"))
+        super().__init__(
+            f"It is {what}", "Text, HTML, PDF, an office file or a mail", _ADVICE.get(kind, "Leave it out")
+        )
 
 
 def refuse_kind(head: bytes, name: str) -> None:

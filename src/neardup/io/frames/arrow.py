@@ -61,7 +61,7 @@ class ArrowDocuments(HeldDocuments):
     rows: ArrowRows
 
     @cached_property
-    def schema(self) -> pa.Schema:
+    def native_schema(self) -> pa.Schema:
         """The schema of native rows, with its metadata and without views."""
         return without_views(self.rows.whole.schema)
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,8 @@ from neardup.errors import InputError
 from neardup.io.frames.spool import Portions, Returned, SpooledDocuments
 from neardup.io.frames.streams import from_records
 from neardup.io.readers.arrow_types import schema_columns
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, Format, NativeRows, ReadRows, Sink
-from neardup.io.readers.findings import Findings
-from neardup.io.readers.memory import HeldDocuments
-from neardup.io.writers.kept_parquet import ParquetSink, extended
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, NativeRows, ReadRows
+from neardup.io.readers.memory import HeldDocuments, ObjectDocuments
 from neardup.tables import Bools
 
 STEP = 1024
@@ -114,17 +111,13 @@ def _unreadable(number: int) -> Any:
     )
 
 
-class SplitDocuments:
+class SplitDocuments(ObjectDocuments):
     """The data sets of a dict as one input, one after the other; the name of a split is the source of its rows."""
 
-    format: Format = "arrow"
-
     def __init__(self, parts: Mapping[str, HeldDocuments | SpooledDocuments], given: Mapping[Any, Any]) -> None:
-        self._parts, self._given = tuple(parts.values()), given
+        super().__init__(_common(parts))
         self.names = tuple(parts)
-        self.findings = Findings()
-        self.size_bytes: int | None = None
-        self.columns = _common(parts)
+        self._parts, self._given = tuple(parts.values()), given
 
     def require(self, text: str, id: str | None) -> None:
         """Require the same of all splits."""
@@ -134,11 +127,6 @@ class SplitDocuments:
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column in the first split."""
         return self._parts[0].type_of(name)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of native rows."""
-        return self._parts[0].schema
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -150,10 +138,6 @@ class SplitDocuments:
                 if wanted is None or index in wanted:
                     yield _SplitChunk(index, name, chunk)
                 index += 1
-
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``, for all splits."""
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), threads=threads)
 
     def give_back(self, stays: Bools) -> Any:
         """Return a dict of the same type with the rows of each split that stay."""

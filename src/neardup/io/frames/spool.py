@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_lengths, without_views
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
-from neardup.io.readers.findings import Findings
-from neardup.io.readers.memory import CHUNK_ROWS, NAME
-from neardup.io.writers.kept_parquet import ParquetSink, extended
+from neardup.io.readers.arrow_types import cut_by_bytes, fitted, row_lengths
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column
+from neardup.io.readers.memory import CHUNK_ROWS, ObjectChunk, ObjectDocuments
 from neardup.io.writers.scratch import NumberFile, Scratch
 from neardup.tables import Bools
 
@@ -92,23 +87,18 @@ Returned = Callable[[Callable[[], Portions]], Any]
 """From a function that yields the rows that stay, portion by portion, to an object of the caller's type."""
 
 
-class SpooledDocuments:
+class SpooledDocuments(ObjectDocuments):
     """The rows of a stream as documents: each block is a chunk. ``returned`` makes what ``give_back`` returns."""
 
-    format: Format = "arrow"
-    size_bytes: int | None = None
-
     def __init__(self, spool: Spool, counts: Sequence[int], content: BlockContent, returned: Returned) -> None:
+        super().__init__(content.columns)
         self.spool, self.content, self._returned = spool, content, returned
-        self.firsts = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))])
-        self.names = (NAME,)
-        self.findings = Findings()
-        self.columns = content.columns
+        self._bounds = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).tolist()
 
     @property
     def count(self) -> int:
         """Number of rows."""
-        return int(self.firsts[-1])
+        return int(self._bounds[-1])
 
     def require(self, text: str, id: str | None) -> None:
         """Refuse a column with values that are not texts."""
@@ -118,54 +108,27 @@ class SpooledDocuments:
         """The Arrow type of a column. Raises InputError for values without one."""
         return self.content.type_of(name)
 
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """The schema of native rows, without views."""
-        return without_views(pa.schema([(column.name, self.type_of(column.name)) for column in self.columns]))
-
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[Chunk]:
         """Yield the blocks."""
-        for index, (first, until) in enumerate(pairwise(self.firsts.tolist())):
+        for index, (first, until) in enumerate(pairwise(self._bounds)):
             if wanted is None or index in wanted:
-                yield _SpooledChunk(index, first, until, self)
+                yield ObjectChunk(index, first, until, self)
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``."""
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), threads=threads)
+    def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
+        """Return columns of a block."""
+        return self.content.table(self.spool.read(chunk.index), names)
 
     def give_back(self, stays: Bools) -> Any:
         """Return the rows that stay, in the type of the stream."""
 
         def portions() -> Portions:
-            for index, (first, until) in enumerate(pairwise(self.firsts.tolist())):
+            for index, (first, until) in enumerate(pairwise(self._bounds)):
                 if stays[first:until].any():
                     yield self.content.rows(self.spool.read(index), stays[first:until])
 
         return self._returned(portions)
-
-
-@dataclass(frozen=True, eq=False)
-class _SpooledChunk:
-    index: int
-    first_row: int
-    stop: int
-    owner: SpooledDocuments
-    source: str = NAME
-
-    def read(self, columns: Sequence[str]) -> ReadRows:
-        return ReadRows(plain(self._table(columns)), self._row_numbers())
-
-    def read_native(self) -> NativeRows:
-        schema = self.owner.schema
-        return NativeTable(self._row_numbers(), fitted(self._table(schema.names), schema))
-
-    def _table(self, columns: Sequence[str]) -> pa.Table:
-        return self.owner.content.table(self.owner.spool.read(self.index), columns)
-
-    def _row_numbers(self) -> Any:
-        return np.arange(self.first_row, self.stop)
 
 
 class TableContent:

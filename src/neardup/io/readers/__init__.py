@@ -106,7 +106,8 @@ def open_files(
     documents = _OPENED[found.format](found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
-    documents.findings.roots[:] = [root for root in map(root_of, map(str, names)) if root is not None]
+    if documents.format != "text":
+        documents.findings.roots[:] = filter(None, map(root_of, map(str, names)))
     return documents
 
 

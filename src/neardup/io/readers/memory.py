@@ -56,17 +56,70 @@ class HeldRows(Protocol):
         """Return the rows for which ``stays`` (bool[rows]) is true, in the type of the caller's object."""
 
 
-class HeldDocuments:
-    """Rows of this process as documents: every row is good, and chunks are runs of rows, read when needed."""
+class ObjectDocuments:
+    """Rows of an object of the caller as documents: every row is good, and becomes Arrow data when it is read."""
 
     format: Format = "arrow"
 
-    def __init__(self, rows: HeldRows, chunk_bytes: int = CHUNK_BYTES) -> None:
-        self.rows = rows
-        self.names = (NAME,)
+    def __init__(self, columns: tuple[Column, ...], size_bytes: int | None = None) -> None:
+        self.names: tuple[str, ...] = (NAME,)
         self.findings = Findings()
-        self.columns = rows.columns
-        self.size_bytes = rows.size_bytes
+        self.columns, self.size_bytes = columns, size_bytes
+
+    def require(self, text: str, id: str | None) -> None:
+        """Accept any row: the kind of a column says that it holds texts."""
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column. Raises InputError for values without one."""
+        raise NotImplementedError
+
+    def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
+        """Return columns of a chunk; threads may call it at the same time."""
+        raise NotImplementedError
+
+    @cached_property
+    def native_schema(self) -> pa.Schema:
+        """The schema of native rows, without views: Arrow can neither filter nor write views everywhere.
+
+        Raises InputError for a column that Arrow has no type for.
+        """
+        return without_views(pa.schema([(column.name, self.type_of(column.name)) for column in self.columns]))
+
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+        """Open ``kept.parquet``."""
+        return ParquetSink(folder / "kept.parquet", extended(self.native_schema, extra), threads=threads)
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectChunk:
+    """The rows ``first_row`` … ``stop`` − 1 of an object; ``held`` are the ones that were read already."""
+
+    index: int
+    first_row: int
+    stop: int
+    owner: ObjectDocuments
+    held: Any = None
+    source: str = NAME
+
+    def read(self, columns: Sequence[str]) -> ReadRows:
+        """Return the requested columns."""
+        return ReadRows(plain(self.owner.table_of(self, columns)), self._row_numbers())
+
+    def read_native(self) -> NativeRows:
+        """Return the rows with all their columns. Raises InputError for a column that Arrow has no type for."""
+        schema = self.owner.native_schema
+        return NativeTable(self._row_numbers(), fitted(self.owner.table_of(self, schema.names), schema))
+
+    def _row_numbers(self) -> Any:
+        return np.arange(self.first_row, self.stop)
+
+
+class HeldDocuments(ObjectDocuments):
+    """Rows that are held by this process: chunks are runs of rows, which are read when they are needed."""
+
+    def __init__(self, rows: HeldRows, chunk_bytes: int = CHUNK_BYTES) -> None:
+        super().__init__(rows.columns, rows.size_bytes)
+        self.rows = rows
         self.count = len(rows)
         self._chunk_bytes = chunk_bytes
         self._bounds: list[int] | None = None
@@ -79,11 +132,6 @@ class HeldDocuments:
         """The Arrow type of a column. Raises InputError for values without one."""
         return self.rows.type_of(name)
 
-    @cached_property
-    def schema(self) -> pa.Schema:
-        """The schema of native rows, without views: Arrow can neither filter nor write views everywhere."""
-        return without_views(pa.schema([(column.name, self.type_of(column.name)) for column in self.columns]))
-
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[Chunk]:
@@ -93,21 +141,17 @@ class HeldDocuments:
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
-                yield _HeldChunk(index, start, end, self)
+                yield ObjectChunk(index, start, end, self)
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``."""
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), threads=threads)
+    def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
+        """Return columns of a chunk. Raises InputError if the object has changed."""
+        self._require_unchanged()
+        return self.rows.table(chunk.first_row, chunk.stop, names)
 
     def give_back(self, stays: Bools) -> Any:
         """Return the rows that stay, in the type of the caller's object. Raises InputError if it has changed."""
         self._require_unchanged()
         return self.rows.given(stays)
-
-    def read(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
-        """Return columns of some rows. Raises InputError if the object has changed."""
-        self._require_unchanged()
-        return self.rows.table(start, stop, names)
 
     def _require_unchanged(self) -> None:
         if len(self.rows) != self.count:
@@ -124,26 +168,7 @@ class HeldDocuments:
             if not texts:
                 yield until
                 continue
-            steps = (slice(at, min(at + self.rows.step, until)) for at in range(first, until, self.rows.step))
-            lengths = [row_lengths(self.read(part.start, part.stop, texts)) for part in steps]
-            yield from (first + end for end in cut_by_bytes(np.concatenate(lengths), self._chunk_bytes))
-
-
-@dataclass(frozen=True, eq=False)
-class _HeldChunk:
-    index: int
-    first_row: int
-    stop: int
-    owner: HeldDocuments
-    source: str = NAME
-
-    def read(self, columns: Sequence[str]) -> ReadRows:
-        return ReadRows(plain(self.owner.read(self.first_row, self.stop, columns)), self._row_numbers())
-
-    def read_native(self) -> NativeRows:
-        schema = self.owner.schema
-        table = self.owner.read(self.first_row, self.stop, schema.names)
-        return NativeTable(self._row_numbers(), fitted(table, schema))
-
-    def _row_numbers(self) -> Any:
-        return np.arange(self.first_row, self.stop)
+            steps = range(first, until, self.rows.step)
+            parts = (self.rows.table(at, min(at + self.rows.step, until), texts) for at in steps)
+            lengths = np.concatenate([row_lengths(part) for part in parts])
+            yield from (first + end for end in cut_by_bytes(lengths, self._chunk_bytes))

@@ -16,13 +16,13 @@ from neardup.io.writers.kept_parquet import kept_rows
 class ArrowSink:
     """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
 
-    def __init__(self, path: Path, schema: Any, *, stream: bool) -> None:
+    def __init__(self, path: Path, schema: Any, *, stream: bool, codec: str | None = None) -> None:
         self.path = path
         self._schema = schema
         opened = pa.ipc.new_stream if stream else pa.ipc.new_file
         self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
         # batches of several chunks may have different dictionaries for one column
-        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream)
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=codec)
         self._file = opened(self._raw, self._schema, options=options)
 
     @property
