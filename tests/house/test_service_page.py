@@ -31,7 +31,7 @@ def test_every_endpoint_is_listed(tmp_path: Path) -> None:
     paths = endpoints(desk).openapi()["paths"]
     assert desk.close()
     described = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
-    listed = {line.partition("?")[0] for line in re.findall(r"`((?:GET|PUT|POST|DELETE) /[^`]*)`", PAGE)}
+    listed = {line.partition("?")[0] for line in re.findall(r"`((?:GET|PUT|POST|PATCH|DELETE) /[^`]*)`", PAGE)}
     assert described == listed - {"GET /metrics", "GET /openapi.json"}
 
 

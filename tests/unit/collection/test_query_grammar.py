@@ -177,7 +177,7 @@ def read(text: str) -> Query | QueryError:
         ('FINGERPRINT:"x"_0', 16, "not a percentage"),
         ('FINGERPRINT:"x"_101', 16, "not a percentage"),
         ('FINGERPRINT:"x"_20_0', 19, "not a percentage"),
-        ('FINGERPRINT:"x"_20%', 16, "not a percentage"),
+        ('FINGERPRINT:"x"_20%%', 16, "not a percentage"),
         ('FINGERPRINT:"x"_1e1', 16, "not a percentage"),
         ('FINGERPRINT:"x"_٢', 16, "not a percentage"),
         ('FINGERPRINT:"x"_20.12345', 16, "not a percentage"),
