@@ -6,18 +6,24 @@ import numpy as np
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.corpus import Corpus
+from neardup.join.criterion import criterion_of
 from neardup.join.method import BYTES_A_SHINGLE, join_room, surely_exact
+from neardup.join.partners import with_possible_partners
 from neardup.join.shingle_store import DocumentSets, SpilledSets, most_held, sets_at
 from neardup.measures import MEASURES, Features
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s
 
+HASH_BYTES = 8
+"""Bytes of a shingle in a set."""
+
 
 class KeptSets:
     """The sets of the documents read so far, which a later stage needs; ``open`` says whether they are still kept.
 
-    An exact join needs those of all documents: in memory while they fit, and else in a working file. Stages that
-    leave out common shingles need them only if they fit.
+    An exact join needs those of all documents: in memory while they fit, and else in a working file. They fit if
+    there is room for their hashes, and for the join of those that may have a partner (``partners.py``). Stages
+    that leave out common shingles need them only if they fit.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -25,8 +31,8 @@ class KeptSets:
         self.features = _features_kept(corpus)
         self.open = self.features is not None
         self._scratch = None if settings.base.ignore_common > 0 else corpus.scratch or Scratch()
-        room = join_room(settings.search) // BYTES_A_SHINGLE
-        self._most = most_held(settings) if self._scratch is None else room
+        self._settings, self._room = settings, join_room(settings.search)
+        self._most = most_held(settings) if self._scratch is None else self._room // HASH_BYTES
         self._hashes = np.empty(0, np.uint64)
         self._used = self._bound = 0
         self._sizes = [np.empty(0, np.int64)]
@@ -41,10 +47,8 @@ class KeptSets:
             return
         if len(wanted) < len(sets.sizes):
             sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
-        if self._bound > self._most and self.filed is None and self._scratch is not None:
-            self.filed = SpilledSets(np.empty(0, np.int64), self._scratch.numbers())
-            self.filed.add(self._together())
-            self._hashes = np.empty(0, np.uint64)
+        if self._bound > self._most and self.filed is None:
+            self._file(self._together())
         if self.filed is not None:
             self.filed.add(sets)
             return
@@ -58,13 +62,32 @@ class KeptSets:
         self._sizes.append(sets.sizes)
 
     def finish(self) -> DocumentSets | None:
-        """Return the sets of all documents if they are in memory; complete those that are in a file."""
-        if self.filed is not None:
-            self.filed.documents = np.arange(len(self.filed))
-        if not self.open or self.filed is not None:
+        """Return the sets of all documents if they are in memory; complete those that are in a file.
+
+        If only those that may have a partner leave room for their join, the sets go to a file, too.
+        """
+        if not self.open:
             return None
-        sets = self._together()
-        return DocumentSets(np.arange(len(sets.sizes)), sets)
+        if self.filed is None:
+            sets, possible = self._together(), None
+            if self._scratch is not None and BYTES_A_SHINGLE * self._bound > self._room:
+                asked, threads = criterion_of(self._settings.search), self._settings.work.threads
+                starts, sizes = sets.offsets[:-1], sets.sizes
+                possible = with_possible_partners(sets.hashes, starts, sizes, asked, threads)
+                joined = BYTES_A_SHINGLE * int(sizes[possible].sum())
+                if HASH_BYTES * len(sets.hashes) + joined > self._room:
+                    self._file(sets)
+            if self.filed is None:
+                return DocumentSets(np.arange(len(sets.sizes)), sets, possible)
+        self.filed.documents = np.arange(len(self.filed))
+        return None
+
+    def _file(self, sets: ShingleSets) -> None:
+        """Move the sets from the memory into a working file."""
+        assert self._scratch is not None
+        self.filed = SpilledSets(np.empty(0, np.int64), self._scratch.numbers())
+        self.filed.add(sets)
+        self._hashes = np.empty(0, np.uint64)
 
     def _together(self) -> ShingleSets:
         """The sets in memory."""

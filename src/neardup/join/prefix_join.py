@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import takes_any_subset
+from neardup.join.partners import with_possible_partners
 from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.join import prefix_index as kernels
@@ -42,7 +43,10 @@ class Prefixes(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """The documents of an index, numbered by size, with the fields of ``PrefixIndex``."""
+    """The documents of an index, numbered by size, with the fields of ``PrefixIndex``.
+
+    Only the ``listed`` ones can have partners; None: all.
+    """
 
     documents: Int64s
     hashes: UInt64s
@@ -52,6 +56,7 @@ class Numbered(NamedTuple):
     largest: Int64s
     least: Int64s | None = None
     across: UInt64s | None = None
+    listed: Bools | None = None
 
 
 class Joined(NamedTuple):
@@ -120,11 +125,18 @@ def joined_sets(
 ) -> Joined:
     """Like :func:`joined`, from sets that were read already; some may be of other documents."""
     sets, at = found.sets, found.index(documents)
+    # in the order of memory
+    some = found.possible if len(at) == len(found.documents) else None
+    if some is None:
+        some = with_possible_partners(sets.hashes, sets.offsets[at], sets.sizes[at], criterion, threads)
+    repeats = repeats_of(sets.hashes, sets.offsets[at[some]], sets.sizes[at[some]], threads)
     order = np.argsort(sets.sizes[at], kind="stable")
-    repeats = repeats_of(sets.hashes, sets.offsets[at], sets.sizes[at], threads)  # in the order of memory
     sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
+    listed = np.zeros(len(at), np.bool_)
+    listed[some] = True
+    listed = listed[order]
     reach: Int32s | None
-    prefixes, reach, largest = prefixes_of(sets.hashes, starts, sizes, repeats, criterion, threads)
+    prefixes, reach, largest = _prefixes_among(listed, sets.hashes, starts, sizes, repeats, criterion, threads)
     tied = np.count_nonzero(repeats[prefixes.entries & np.uint64(len(repeats) - 1)] == np.iinfo(np.uint8).max)
     if takes_any_subset(criterion.measure):
         marked = no_marks(len(prefixes.entries))
@@ -134,8 +146,26 @@ def joined_sets(
     del repeats
     mine = related.of(documents[order])
     prefixes = prefixes._replace(entries=mine.apart(prefixes.entries, prefixes.owner))
-    numbered = Numbered(documents[order], sets.hashes, starts, starts + sizes, sizes, largest, None, mine.across)
+    about = documents[order], sets.hashes, starts, starts + sizes, sizes, largest
+    numbered = Numbered(*about, across=mine.across, listed=listed)
     return Joined(index_of(numbered, prefixes, reach, total, threads), int(tied))
+
+
+def _prefixes_among(
+    listed: Bools,
+    hashes: UInt64s,
+    starts: Int64s,
+    sizes: Int64s,
+    repeats: UInt8s,
+    criterion: Criterion,
+    threads: int,
+) -> tuple[Prefixes, Int32s, Int64s]:
+    """Like ``prefixes_of``, for the ``listed`` documents alone; the others have no partner."""
+    numbers = np.flatnonzero(listed)
+    prefixes, reach, of_these = prefixes_of(hashes, starts[numbers], sizes[numbers], repeats, criterion, threads)
+    largest = np.zeros(len(sizes), np.int64)
+    largest[numbers] = of_these
+    return prefixes._replace(owner=numbers.astype(np.int32)[prefixes.owner]), reach, largest
 
 
 def index_of(numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: int, threads: int) -> PrefixIndex:
@@ -297,7 +327,7 @@ def prefixes_of(
         kernels.fill_reach(entries, owner, sizes[span], repeats, criterion, reach)
         return entries, owner + np.int32(first), largest, reach
 
-    done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
+    done = list(ordered_map(work, range(0, max(1, len(sizes)), 16 * _SLICE), threads))
     entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
     return Prefixes(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
 
@@ -319,13 +349,15 @@ def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
     """The parities of all documents, and where the parities of each document begin; none for common text."""
     if numbered.least is not None:
         return {"parities": np.zeros(0, np.uint64), "parity_at": np.zeros(1, np.int64)}
-    starts, sizes = numbered.starts, numbered.sizes
-    begin = parity_words(sizes)
-    words = np.zeros(int(begin[-1]), np.uint64)
+    each = np.diff(parity_words(numbered.sizes))
+    if numbered.listed is not None:
+        each[~numbered.listed] = 0
+    words, begin = np.zeros(int(each.sum()), np.uint64), np.concatenate(([0], np.cumsum(each)))
+    starts, sizes, places = numbered.starts[each > 0], numbered.sizes[each > 0], begin[np.append(each > 0, True)]
 
     def work(first: int) -> None:
         last = min(first + 16 * _SLICE, len(sizes))
-        fill_parities(numbered.hashes, starts[first:last], sizes[first:last], begin[first : last + 1], words)
+        fill_parities(numbered.hashes, starts[first:last], sizes[first:last], places[first : last + 1], words)
 
     for _ in ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads):
         pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neardup.join.evidence import Proposal, Search
-from neardup.join.method import MOST_OF_A_LIST, Choice, by_simhash, choose, is_close, reconsider
+from neardup.join.method import MOST_OF_A_LIST, Choice, by_simhash, choose, is_close, reconsider, surely_exact
 from neardup.join.prefix_join import lookups
 from neardup.join.rows import Rows, Sketches
 from neardup.join.searches import CommonTextSearch, ExactSearch, HammingSearch, LshSearch
@@ -42,6 +42,8 @@ def _exact_or_lsh(
     """The exact join, or LSH if the join turns out to look at too many pairs."""
     exact, wanted = ExactSearch(choice, plan), rows.settings.search
     proposal = exact.propose(rows, sketches, progress)
+    if surely_exact(wanted):  # however many pairs it looks at
+        return exact, proposal
     count = _lookups(proposal)
     if is_close(choice, wanted, count, proposal.tied):
         del proposal  # two joins at once would take twice the memory

@@ -95,7 +95,8 @@ class ExactSearch:
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
-        if surely_exact(rows.settings.search) and self.choice.memory > join_room(rows.settings.search):
+        held, asked = sketches.sets is not None, rows.settings.search
+        if surely_exact(asked) and self.choice.memory > join_room(asked) and not held:
             return Proposal(self.choice, self.plan, everything, parts=_in_parts(rows, sketches.filed, progress))
         made, sets = _joined(everything.hub, rows, progress)
         if made is None:

@@ -33,10 +33,15 @@ def most_held(settings: Settings) -> int:
 
 @dataclass(frozen=True)
 class DocumentSets:
-    """The shingle sets of the ``documents`` (ascending numbers), in the same order."""
+    """The shingle sets of the ``documents`` (ascending numbers), in the same order.
+
+    ``possible`` (int64, ascending) are the indexes of the sets that may have a partner (``partners.py``), by the
+    criterion of the run; None: not known.
+    """
 
     documents: Int64s
     sets: ShingleSets
+    possible: Int64s | None = None
 
     def index(self, documents: Int64s) -> Int64s:
         """int64: the index of the set of each of ``documents``."""
