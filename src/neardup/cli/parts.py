@@ -71,7 +71,7 @@ def saved_parts(options: DedupOptions | GroupOptions) -> list[Path]:
         when = "together with" if parts else "without"
         raise SettingError(
             f"{', '.join(given)} cannot be given {when} fingerprints in --against",
-            "--key and --update with fingerprints; --ignore, --resume and --predict without",
+            "--key and --update with fingerprints; --ignore, --resume, --predict, --by and --shard-size without",
             "Leave it out",
         )
     return parts
