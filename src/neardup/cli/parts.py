@@ -53,7 +53,7 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
 
 def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
     """Return the settings that were given on the command line."""
-    return {name: getattr(settings, name) for name in FIELDS if name in explicit}
+    return {name: getattr(settings.read(), name) for name in FIELDS if name in explicit}
 
 
 def saved_parts(options: DedupOptions) -> list[Path]:

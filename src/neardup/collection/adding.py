@@ -87,7 +87,12 @@ class Adding:
         self._outcome = Added(recall=near.recall if near else None)
 
     def run(
-        self, opened: Documents, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
+        self,
+        opened: Documents,
+        text: str | Sequence[str] | None,
+        id: str | None,
+        metadata: Sequence[str],
+        progress: Progress,
     ) -> Added:
         """Add the documents, or none if the call or an id is invalid."""
         if opened.format == "arrow" and not _has_rows(opened):

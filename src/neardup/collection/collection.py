@@ -33,6 +33,7 @@ from neardup.collection.why import WhyNot, why_not
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.io.readers import Problem, open_documents
 from neardup.runtime import Progress, Silent
+from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -95,7 +96,7 @@ class Collection(GroupsAndDecisions):
         wait: float = 10.0,
         upgrade: bool = False,
         on_problem: Callable[[Problem], None] | None = None,
-        **settings: int,
+        **settings: Any,
     ) -> None:
         self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:
@@ -111,7 +112,7 @@ class Collection(GroupsAndDecisions):
         self,
         documents: Any,
         *,
-        text: str | None = None,
+        text: str | Sequence[str] | None = None,
         id: str | None = None,
         metadata: Sequence[str] = (),
         on_duplicate: OnDuplicate = "error",
@@ -258,7 +259,7 @@ class Collection(GroupsAndDecisions):
         texts, ignore = (self.get(a).text, self.get(b).text), how.pop("ignore", None) or ()
         if not isinstance(ignore, str):  # compare refuses it
             ignore = [*ignore, *texts_of(self.store)]
-        return compare(*texts, **{"length": self.settings.length, **how, "ignore": ignore})
+        return compare(*texts, **{**as_compared(self.settings.as_dict()), **how, "ignore": ignore})
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ class ReadChunk:
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
     sets: ShingleSets | None
+    remaining: Int64s | None = None  # the units of each text that count, if some do not
+    cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))  # see ``sketch.cleaning.Cleaned``
     bands: UInt64s | None = None
 
     @property
@@ -80,9 +82,11 @@ def table_of(read: ReadChunk) -> pa.Table | None:
         columns["sets"] = pa.LargeListArray.from_arrays(read.sets.offsets, read.sets.hashes)
     if read.ids is not None:
         columns["id"] = read.ids
+    if read.remaining is not None:
+        columns["remaining"] = pa.array(read.remaining)
     columns.update({f"extra:{name}": values for name, values in read.extra.items()})
     told = {name: getattr(read, name) for name in ("part", "index", "source", "invalid", "nulls")}
-    about = json.dumps({**told, "shapes": shapes, "rows": rows})
+    about = json.dumps({**told, "cleaned": read.cleaned.tolist(), "shapes": shapes, "rows": rows})
     return pa.table(columns).replace_schema_metadata({"chunk": about})
 
 
@@ -91,6 +95,7 @@ def chunk_of(table: pa.Table) -> ReadChunk:
     about = json.loads(table.schema.metadata[b"chunk"])
     shapes = about.pop("shapes")
     del about["rows"]
+    counts = np.array(about.pop("cleaned"), np.int64).reshape(-1, 2)
     matrices = {name: _matrix(table, name, shapes.get(name)) for name in _MATRICES}
     extra = {
         name.removeprefix("extra:"): one_array(table[name])
@@ -107,6 +112,8 @@ def chunk_of(table: pa.Table) -> ReadChunk:
         extra=extra,
         related=(_related(table, 0), _related(table, 1)),
         sets=_sets(table),
+        remaining=_numbers(table["remaining"]) if "remaining" in table.column_names else None,
+        cleaned=counts,
     )
 
 

@@ -5,6 +5,7 @@ fingerprint → candidates → verify → group → decide → tables; ``save`` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ class Outcome:
 def find(
     documents: object,
     *,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     against: object | None = None,
     ignore: object | None = None,
@@ -87,7 +88,8 @@ def find(
     """Find near-duplicate documents, prove each pair, and group them.
 
     ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
-    Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns; ``against`` is a
+    Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns or nested fields
+    (``"meta.body"``, ``"messages[].content"``), ``text`` also several, as a list; ``against`` is a
     reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
     whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
     follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.

@@ -240,6 +240,7 @@ class CompareAnswer(BaseModel):
     b: str
     settings: dict[str, Any]
     measures: dict[str, Any]
+    left_out: dict[str, Any]
     kind: str | None
     degraded: bool
     caps: list[str]
@@ -266,7 +267,7 @@ class StatsAnswer(BaseModel):
     groups: int
     bytes: BytesBody
     changes: int
-    settings: dict[str, int]
+    settings: dict[str, int | bool | str | list[str]]
 
 
 class StatusAnswer(BaseModel):

@@ -3,11 +3,12 @@
 The command line, the reference page, the validation and their tests are derived from ``FIELDS``.
 """
 
+from neardup.settings.fields import Field
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
     BaseTextSettings,
-    Field,
+    Cleaning,
     GroupSettings,
     Keep,
     ReadingSettings,
@@ -18,12 +19,13 @@ from neardup.settings.records import (
     Sketch,
     Work,
 )
-from neardup.settings.settings import Settings, ratio
+from neardup.settings.settings import Settings, as_compared, ratio
 
 __all__ = [
     "FIELDS",
     "RECORDS",
     "BaseTextSettings",
+    "Cleaning",
     "Field",
     "GroupSettings",
     "Keep",
@@ -35,5 +37,6 @@ __all__ = [
     "SimHashing",
     "Sketch",
     "Work",
+    "as_compared",
     "ratio",
 ]

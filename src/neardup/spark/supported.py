@@ -9,7 +9,10 @@ from neardup.group.keep import keep_columns
 from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings
 
-_ABSENT = ("within", "across", "ignore_common", "count", "sources", "kinds", "audit", "encoding", "delimiter")
+_ABSENT = (
+    *("within", "across", "ignore_common", "count", "sources", "kinds", "audit", "encoding", "delimiter"),
+    *("mask", "ignore_numbers", "stop_words"),
+)
 """Settings that only a run on one machine has."""
 
 

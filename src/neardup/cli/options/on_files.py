@@ -19,7 +19,10 @@ from neardup.cli.option import (
 )
 from neardup.cli.options import shared
 
-SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sources")
+LEFT_OUT = ("mask", "ignore_numbers", "stop_words")
+"""The settings that leave out text."""
+
+SELECTION = (*LEFT_OUT, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
 """The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
 
 
@@ -29,7 +32,7 @@ class DedupOptions:
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = shared.OUT.field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     against: list[str] = replace(
@@ -97,7 +100,7 @@ class GroupOptions:
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = shared.OUT.field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
     against: list[str] = shared.AGAINST.field()
@@ -130,7 +133,7 @@ class CompareOptions:
     b: str = argument("B", "The document to compare with it, or the id of a document.")
     other: str | None = Declared((), None, "The id of the other document.", "ID").field()
     inputs: list[str] = shared.MOVED.field()
-    text: str | None = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
+    text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
     literal: bool = shared.LITERAL.field()
@@ -142,14 +145,8 @@ class CompareOptions:
         "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
         "NUMBER",
     )
-    stop_words: str | None = option(
-        "--stop-words",
-        None,
-        "Leave the stop words of a language (en, de, …) out of the vocabulary; needs neardup[stopwords].",
-        "LANGUAGE",
-    )
+    settings: SettingOptions = settings_of(LEFT_OUT)
     ignore: list[str] = shared.IGNORE.field()
-    ignore_numbers: bool = option("--ignore-numbers", False, "Leave out tokens that consist of digits.")
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"
     )
@@ -245,7 +242,7 @@ class PlanOptions:
     sample: list[str] = Declared(
         (), (), "Your documents (files or folders), to get advice on them instead of bands alone.", "SAMPLE"
     ).field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     threshold: float = setting("threshold")
     recall: float = setting("recall")

@@ -19,7 +19,6 @@ from neardup.errors import FormatError, InputError
 from neardup.io.attachments import ATTACHMENTS, carried_by
 from neardup.io.fingerprints.keys import name_of
 from neardup.io.fingerprints.records import (
-    CHUNK_SCHEMA,
     CHUNKS,
     COLUMNS,
     FILES,
@@ -31,6 +30,7 @@ from neardup.io.fingerprints.records import (
     SKETCHES,
     SavedChunk,
     SavedManifest,
+    chunk_schema,
     row_schema,
     sketch_schema,
 )
@@ -129,8 +129,7 @@ class SavedFingerprints:
         """Yield the fingerprints of all chunks, in order, or only read those of ``wanted`` indexes."""
         whole = wanted is None
         rows, sketches, columns = (self._open(name, whole=whole) for name in (ROWS, SKETCHES, COLUMNS))
-        asked = self.settings.relations
-        self._require_schema(ROWS, rows.schema, row_schema((bool(asked.within), bool(asked.across))))
+        self._require_schema(ROWS, rows.schema, row_schema(self.settings))
         self._require_schema(SKETCHES, sketches.schema, sketch_schema(*self.sizes))
         readers = (rows, sketches, columns) if len(columns.schema) else (rows, sketches)
         if {reader.num_record_batches for reader in readers} != {self.described.num_rows}:
@@ -165,7 +164,7 @@ class SavedFingerprints:
     def described(self) -> pa.Table:
         """The chunks: index, source, and the numbers of rows, of invalid sequences and of nulls."""
         chunks = self._table(CHUNKS)
-        self._require_schema(CHUNKS, chunks.schema, CHUNK_SCHEMA)
+        self._require_schema(CHUNKS, chunks.schema, chunk_schema(self.settings))
         total = pc.sum(chunks["rows"]).as_py() or 0
         if chunks.num_rows != self.manifest.counts.chunks or total != self.manifest.counts.rows:
             raise self.unusable("its files do not belong together")
@@ -216,6 +215,8 @@ class SavedFingerprints:
                 name.removeprefix("extra:"): columns.column(name) for name in names if name.startswith("extra:")
             },
             related=(hashes[0], hashes[1]),
+            remaining=_numbers(batch.column("remaining")) if "remaining" in batch.schema.names else None,
+            cleaned=np.array(described.get("cleaned", ()), np.int64).reshape(-1, 2),
         )
 
     def _problems(self) -> dict[int, list[Problem]]:

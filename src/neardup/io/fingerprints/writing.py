@@ -20,7 +20,6 @@ from neardup.io.fingerprints.keys import name_of, seal_of
 from neardup.io.fingerprints.records import (
     BAND_SCHEMA,
     BANDS,
-    CHUNK_SCHEMA,
     CHUNKS,
     COLUMNS,
     FILES,
@@ -35,6 +34,7 @@ from neardup.io.fingerprints.records import (
     SavedFile,
     SavedInput,
     SavedManifest,
+    chunk_schema,
     row_schema,
     sketch_schema,
 )
@@ -71,7 +71,7 @@ class FingerprintFolder(Output):
         super().__init__(path, overwrite)
         self._settings, self._secret, self._sizes = settings, secret, sizes
         self._access = EVERYBODY
-        self._chunks: dict[str, list[Any]] = {name: [] for name in CHUNK_SCHEMA.names}
+        self._chunks: dict[str, list[Any]] = {name: [] for name in chunk_schema(settings).names}
         self._ids: list[pa.Array] = []
         self._extra: dict[str, list[pa.Array]] = {}
         self._attachments: list[pa.Array] = []
@@ -86,8 +86,7 @@ class FingerprintFolder(Output):
         self._check_target()
         self.place.open()
         self.place.new.mkdir()
-        asked = self._settings.relations
-        self._rows = _Growing(self.place.new / ROWS, row_schema((bool(asked.within), bool(asked.across))))
+        self._rows = _Growing(self.place.new / ROWS, row_schema(self._settings))
         self._sketches = _Growing(self.place.new / SKETCHES, sketch_schema(*self._sizes))
 
     def restrict(self, access: int) -> None:
@@ -106,8 +105,9 @@ class FingerprintFolder(Output):
         within = [pa.array(hashes) for name, hashes in names if name in self._rows.schema.names]
         columns = [pa.array(values) for values in (chunk.row_numbers, chunk.units, chunk.bytes)]
         seals = [pa.array(np.ascontiguousarray(chunk.keys[:, place])) for place in (0, 1)]
-        self._rows.write([*columns, *seals, *within])
-        without = chunk.units == 0
+        remaining = [] if chunk.remaining is None else [pa.array(chunk.remaining)]
+        self._rows.write([*columns, *seals, *within, *remaining])
+        without = (chunk.units if chunk.remaining is None else chunk.remaining) == 0
         tables = []
         for values in (chunk.signatures, chunk.simhashes):
             by_column = np.ascontiguousarray(values.T)
@@ -116,7 +116,7 @@ class FingerprintFolder(Output):
         self._sketches.write(tables)
         number = len(self._chunks["index"])
         described = (chunk.index, chunk.source, len(chunk.units), chunk.invalid, chunk.nulls)
-        for name, value in zip(CHUNK_SCHEMA.names, described, strict=True):
+        for name, value in zip(self._chunks, (*described, chunk.cleaned.ravel().tolist()), strict=False):
             self._chunks[name].append(value)
         if chunk.ids is not None:
             self._ids.append(chunk.ids)
@@ -168,7 +168,7 @@ class FingerprintFolder(Output):
             columns["id"] = join_ids(self._ids)
         if any(len(found) - found.null_count for found in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
-        files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, CHUNK_SCHEMA))
+        files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, chunk_schema(self._settings)))
         files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns), self._chunks["rows"])
         files[PLACES] = _write(self.place.new / PLACES, places)
         lines = b"".join(line + b"\n" for line in self._problems)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, ReadRows, Sink
+from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_parquet import ParquetSink, extended
 
@@ -36,11 +37,13 @@ class ArrowDocuments:
         self.findings = Findings()
         self.columns = schema_columns(table.schema, "The table")
         self.size_bytes: int | None = _size(table)
+        self.virtual = VirtualColumns()
         self._chunk_bytes = chunk_bytes
         self._bounds: list[int] | None = None
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any row: columns of a table have types."""
+        self.virtual = VirtualColumns.of(self.table.column_names, text, id)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -51,7 +54,7 @@ class ArrowDocuments:
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
-                yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema)
+                yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema, self.virtual)
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.parquet``."""
@@ -71,10 +74,11 @@ class _SliceChunk:
     first_row: int
     table: Any
     schema: Any
+    virtual: VirtualColumns
     source: str = NAME
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        return ReadRows(plain(self.table.select(list(columns))), self._row_numbers())
+        return ReadRows(plain(self.virtual.table(self.table, columns)), self._row_numbers())
 
     def read_native(self) -> NativeRows:
         same = self.table.schema.equals(self.schema)

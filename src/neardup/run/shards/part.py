@@ -46,7 +46,7 @@ def fingerprint_part(
     inputs: str | Path | Sequence[str | Path],
     out: str | Path,
     *,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     key: str | Path | None = None,
     overwrite: bool = False,
@@ -119,6 +119,8 @@ def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
         ids=read.ids,
         extra=read.extra,
         related=read.related,
+        remaining=read.remaining,
+        cleaned=read.cleaned,
     )
 
 
