@@ -112,7 +112,7 @@ def make(path: Path, parts: list[str], count: int) -> None:
     with Collection(path) as collection:
         for begin in range(0, count, 5000):
             ids = [str(number) for number in range(begin, min(begin + 5000, count))]
-            collection.put(collection.prepare(ids, [next(made) for _ in ids], [{}] * len(ids)))
+            collection.put_prepared(collection.prepare(ids, [next(made) for _ in ids], [{}] * len(ids)))
             progress(f"{begin + len(ids):,} documents")
     print(file=sys.stderr)
 

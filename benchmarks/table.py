@@ -49,9 +49,30 @@ class Report:
         self._lines += lines
 
     def write(self, path: Path) -> None:
-        """Write the tables so far."""
+        """Write the tables so far; what the file has under other headings stays as it is."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(self._lines).rstrip() + "\n")
+        head, *made = sections(self._lines)
+        new = {lines[0]: lines for lines in made}
+        old = sections(path.read_text().splitlines())[1:] if path.exists() else []
+        end = next((at for at, lines in enumerate(old) if lines[0].startswith("# ")), len(old))
+        kept = [new.pop(lines[0], lines) for lines in old[:end]]
+        lines = [line for section in (head, *kept, *new.values(), *old[end:]) for line in section]
+        path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def sections(lines: Sequence[str]) -> list[list[str]]:
+    """The lines of a Markdown file by heading, the title with what follows it first.
+
+    A second heading of the highest level begins a part with older figures, which no run replaces.
+    """
+    found: list[list[str]] = [[]]
+    for number, line in enumerate(lines):
+        if line.startswith(("# ", "## ")) and number:
+            found.append([])
+        found[-1].append(line)
+    for section in found[:-1]:
+        section[:] = [*section, ""] if section[-1:] != [""] else section
+    return found
 
 
 def _shown(cell: object) -> str:

@@ -1,4 +1,4 @@
-"""Make docs/images/comparison.svg: the comparison of two memos, as the README shows it."""
+"""Make the images of the README: the comparison of two memos, and the curve of a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import neardup as nd
 from neardup.comparison.alignment import Piece, Row
 
 ROOT = Path(__file__).parents[1]
-IMAGE = ROOT / "docs" / "images" / "comparison.svg"
+IMAGES = ROOT / "docs" / "images"
 MEMOS = tuple(ROOT / "tests" / "golden" / f"memo_{side}.txt" for side in "ab")
 
 COLUMN = 52
@@ -161,16 +161,19 @@ def picture() -> str:
 
 
 def main() -> int:
-    """Write the image; with --check only report whether it is out of date."""
-    image = picture()
-    if IMAGE.exists() and IMAGE.read_text(encoding="utf-8") == image:
-        return 0
-    if "--check" in sys.argv:
-        print(f"out of date: {IMAGE.name}; run scripts/docs")
-        return 1
-    IMAGE.parent.mkdir(exist_ok=True)
-    IMAGE.write_text(image, encoding="utf-8")
-    return 0
+    """Write the images; with --check only report which are out of date."""
+    status = 0
+    for name, image in (("comparison.svg", picture()), ("plan.svg", nd.plan(threshold=0.8, recall=0.9).svg())):
+        path = IMAGES / name
+        if path.exists() and path.read_text(encoding="utf-8") == image:
+            continue
+        if "--check" in sys.argv:
+            print(f"out of date: {name}; run scripts/docs")
+            status = 1
+            continue
+        IMAGES.mkdir(exist_ok=True)
+        path.write_text(image, encoding="utf-8")
+    return status
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Make docs/reference/cli.md and settings.md from the tables the program itself is made from."""
+"""Make docs/reference/cli.md and settings.md from the tables the program itself is made from.
+
+Also the settings as keywords with types, for editors and type checkers.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from neardup.cli import (
     explain,
     exporting,
     groups,
+    look,
+    mcp,
     plan,
     report,
     review,
@@ -29,13 +34,18 @@ from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options import COMMANDS
 from neardup.settings import FIELDS, RECORDS, Field
 
-PAGES = Path(__file__).parents[1] / "docs" / "reference"
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs" / "reference"
+KEYWORDS = ROOT / "src" / "neardup" / "settings" / "keywords.py"
 FUNCTIONS = {
     "dedup": batch.dedup,
     "group": batch.group,
     "fingerprint": shards.fingerprint,
     "merge": shards.merge,
     "shingles": shards.shingles,
+    "mcp": mcp.mcp,
+    "list": collection.list_documents,
+    "backup": collection.backup,
     "compare": compare.compare,
     "show": show.show,
     "report": report.report,
@@ -53,6 +63,7 @@ FUNCTIONS = {
     "info": collection.info,
     "check": collection.check,
     "compact": collection.compact,
+    "look": look.look,
     "demo": demo.demo,
     "warm": warm.warm,
 }
@@ -161,11 +172,41 @@ def settings_page() -> str:
     return "\n".join(lines)
 
 
+def keywords() -> str:
+    """The module of the settings as keywords with types."""
+    lines = [
+        '"""The settings as keywords with types: editors complete them, and type checkers find a misspelt one.',
+        "",
+        "Made by scripts/docs from ``FIELDS``; do not edit.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Sequence",
+        "from typing import TypedDict",
+        "",
+        "",
+        "class SettingKeywords(TypedDict, total=False):",
+        '    """Every setting of a run, by name; docs/reference/settings.md describes them."""',
+        "",
+    ]
+    return "\n".join([*lines, *(f"    {field.name}: {keyword(field)}" for field in FIELDS.values()), ""])
+
+
+def keyword(field: Field) -> str:
+    """The type of a keyword: one value or several, or the text that a rule reads."""
+    if field.many:
+        return "str | Sequence[str]"
+    also = " | str" if field.rule.read is not None and field.type is not str else ""
+    return field.type.__name__ + also
+
+
 def main() -> int:
     """Write the pages; with --check only say which are out of date."""
     stale = []
-    for name, text in (("cli.md", cli_page()), ("settings.md", settings_page())):
-        path = PAGES / name
+    made = {PAGES / "cli.md": cli_page(), PAGES / "settings.md": settings_page(), KEYWORDS: keywords()}
+    for path, text in made.items():
+        name = path.name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)
             if "--check" not in sys.argv:

@@ -19,6 +19,7 @@ from neardup.errors import (
     OutputError,
     QueryError,
     SettingError,
+    UnknownIdError,
 )
 from neardup.settings import Settings
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, compare
     from neardup.comparison.result import DESCRIPTIONS
+    from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.pairs import group_pairs
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming.tables import hamming_plan
     from neardup.lsh.index import LSH
     from neardup.review.report.page import report_page
+    from neardup.run.dedup import dedup
     from neardup.run.find import find
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
+    from neardup.service.client import Client
     from neardup.sketch.bucketed import BucketMinHash
     from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
     from neardup.sketch.index import Index
@@ -57,9 +61,11 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "BBit",
     "BottomK",
     "BucketMinHash",
+    "Client",
     "Collection",
     "Comparison",
     "DESCRIPTIONS",
+    "Distinct",
     "FormatError",
     "Found",
     "HammingIndex",
@@ -75,16 +81,20 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "OutputError",
     "Plan",
     "QueryError",
+    "Repeat",
     "SampledShingles",
     "SettingError",
     "Settings",
     "SimHash",
     "Store",
+    "UnknownIdError",
     "View",
     "__version__",
     "advise",
     "compare",
     "containment",
+    "dedup",
+    "distinct",
     "explain",
     "find",
     "fingerprint_part",
@@ -111,9 +121,11 @@ _LAZY = {
     "BBit": "neardup.sketch.textbook",
     "BottomK": "neardup.sketch.sampled",
     "BucketMinHash": "neardup.sketch.bucketed",
+    "Client": "neardup.service.client",
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
     "DESCRIPTIONS": "neardup.comparison.result",
+    "Distinct": "neardup.group.distinct",
     "Found": "neardup.run.found",
     "HammingIndex": "neardup.lsh.hamming.index",
     "Index": "neardup.sketch.index",
@@ -122,6 +134,7 @@ _LAZY = {
     "ModP": "neardup.sketch.textbook",
     "MultiplyShift": "neardup.sketch.textbook",
     "Near": "neardup.collection.near",
+    "Repeat": "neardup.group.distinct",
     "SampledShingles": "neardup.sketch.sampled",
     "SimHash": "neardup.sketch.simhash",
     "Store": "neardup.collection.contract",
@@ -129,6 +142,8 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.compare",
     "containment": "neardup.sketch.features",
+    "dedup": "neardup.run.dedup",
+    "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",

@@ -3,6 +3,7 @@
 NeardupError
 ├── SettingError        a setting has a value that is not allowed (also a ValueError)
 ├── InputError          an input cannot be opened, or lacks a requested column
+│   └── UnknownIdError  a collection has no document of this id (also a KeyError)
 ├── OutputError         the result cannot be written to the requested place
 ├── FormatError         a saved fingerprint or result has another kind, version or Unicode version
 ├── QueryError          a query cannot be parsed, or names something that does not exist
@@ -71,6 +72,19 @@ class SettingError(NeardupError, ValueError):
 
 class InputError(NeardupError):
     """An input cannot be opened, or lacks a requested column."""
+
+
+class UnknownIdError(InputError, KeyError):
+    """A collection has no document of this id; a KeyError, too, as for a mapping.
+
+    >>> try:
+    ...     raise UnknownIdError("There is no document 'a'", "An id of a document in the collection")
+    ... except KeyError as error:
+    ...     print(error)
+    There is no document 'a'. Allowed: An id of a document in the collection.
+    """
+
+    __str__ = Exception.__str__  # that of KeyError shows the message as a Python string
 
 
 class OutputError(NeardupError):

@@ -192,7 +192,8 @@ def test_columns_of_every_measure_are_documented(measure: str) -> None:
 def test_commands_of_the_readme_exist() -> None:
     for line in re.findall(r"^(?:\$ )?neardup (.*)$", read("README.md"), flags=re.MULTILINE):
         words = line.partition("  #")[0].split()
-        known = {name for option in COMMANDS[words[0]] for name in option.spelling}
+        command = words[0] if words[0] in COMMANDS else "look"  # inputs without a command
+        known = {name for option in COMMANDS[command] for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
 
 

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 from support.paths import ROOT
 
-IMAGE = ROOT / "docs" / "images" / "comparison.svg"
+IMAGES = sorted((ROOT / "docs" / "images").glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_image_is_up_to_date() -> None:
+def test_the_images_are_up_to_date() -> None:
     script = ROOT / "scripts" / "make_images.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_image_has_a_title_and_a_description_and_needs_no_other_file() -> None:
-    image = ElementTree.parse(IMAGE).getroot()
+def test_the_readme_has_two_images() -> None:
+    assert [path.name for path in IMAGES] == ["comparison.svg", "plan.svg"]
+
+
+@pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.name)
+def test_an_image_has_a_title_and_a_description_and_needs_no_other_file(path: Path) -> None:
+    image = ElementTree.parse(path).getroot()
     named = (image.get("aria-labelledby") or "").split()
     known = {element.get("id"): element for element in image}
     assert [known[name].tag for name in named] == [f"{SVG}title", f"{SVG}desc"]
     assert all(known[name].text for name in named)
-    text = IMAGE.read_text(encoding="utf-8").replace(SVG[1:-1], "")
+    text = path.read_text(encoding="utf-8").replace(SVG[1:-1], "")
     assert not any(part in text for part in ("http", "url(", "@import", "<script", "href"))
     assert "prefers-color-scheme: dark" in text
 
 
-def test_the_readme_shows_the_image_with_an_alternative_text() -> None:
+@pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.name)
+def test_the_readme_shows_the_image_with_an_alternative_text(path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    alternative, found, _ = readme.partition("](docs/images/comparison.svg)")
+    alternative, found, _ = readme.partition(f"](docs/images/{path.name})")
     assert found
     assert len(alternative.rpartition("![")[2]) > 30

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.group import leaders
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.writers import scratch
-from neardup.join import portions
+from neardup.join import pair_file, portions
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.runtime import Silent
@@ -29,12 +31,12 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def files_of(source: Path, out: Path, **settings: Any) -> dict[str, bytes]:
+def files_of(source: Path, out: Path, against: Path | None = None, **settings: Any) -> dict[str, bytes]:
     """The files of a run, ``run.json`` without what the limit may change."""
-    documents = open_documents(source)
+    documents, old = open_documents(source), None if against is None else open_documents(against)
     columns = choose_columns(documents, "text", "id")
     with scratch.working_in(out.parent):
-        outcome = run(documents, columns, nd.Settings.of(**settings), None, Silent(), "dedup")
+        outcome = run(documents, columns, nd.Settings.of(**settings), old, Silent(), "dedup")
     save(outcome, out, action="dedup")
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     del files["manifest.json"]  # has the digest of run.json
@@ -96,3 +98,63 @@ def test_every_spill_happens(source: Path, name: str, tmp_path: Path, monkeypatc
     bands = len(json.loads(free["run.json"])["plan"]["bands"])
     assert len(made) > bands
     assert parts[0][1] > 1
+
+
+# --- many pairs
+
+RELATED: dict[str, dict[str, Any]] = {
+    "lsh": {"method": "lsh", "audit": 60},
+    "components": {"method": "lsh", "groups": "components"},
+    "complete": {"method": "lsh", "groups": "complete", "pairs": "all"},
+    "containment": {"measure": "containment"},
+    "simhash": {"sketch": "simhash", "distance": 10, "lose": 0.1},
+    "exact": {"method": "exact", "groups": "components"},
+    "in order": {"measure": "lcs", "threshold": 0.7},
+    "kinds": {"method": "lsh", "kinds": True},
+}
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two files of 20 families of 17 documents, and two of 130 and 120: 18,000 pairs, and the chains between."""
+    draw, rows = np.random.default_rng(3), []
+    for family, members in enumerate([17] * 20 + [130, 120]):
+        words = [f"w{number}" for number in draw.integers(0, 3000, 40)]
+        for member in range(members):
+            changed = list(words)
+            for place in draw.choice(40, draw.integers(0, 3), replace=False):
+                changed[place] = f"x{draw.integers(0, 4000)}"
+            rows.append({"id": f"{family}-{member}", "text": " ".join(changed), "side": int(draw.integers(0, 3))})
+    order, folder = draw.permutation(len(rows)), tmp_path_factory.mktemp("families")
+    for name, part in (("new", order[300:]), ("old", order[:300])):
+        lines = [json.dumps(rows[k]) + "\n" for k in part]
+        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder / "new.jsonl", folder / "old.jsonl"
+
+
+@pytest.mark.parametrize("name", RELATED)
+def test_a_limit_changes_no_byte_of_many_pairs(
+    families: tuple[Path, Path], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs are sorted in files and merged, families are grouped in parts, and tables are written in pieces."""
+    monkeypatch.setattr(SearchSettings, "join_bytes", 10**9)
+    monkeypatch.setattr(leaders, "CROWD", 60)
+    merged, plain = [], pair_file.PairSorter.finish
+
+    def finish(self: pair_file.PairSorter) -> pair_file.Pairs:
+        merged.append(plain(self))
+        return merged[-1]
+
+    new, old = families if name != "kinds" else families[::-1]  # the smaller one
+    settings = {"threshold": 0.5, **RELATED[name]}
+    for against in (None, old) if name in ("lsh", "exact") else (None,):
+        more = {"across": "side"} if against else {}
+        free = files_of(new, tmp_path / f"free {against is None}", against, **settings, **more)
+        with monkeypatch.context() as patch:
+            patch.setattr(pair_file.PairSorter, "finish", finish)
+            held = files_of(new, tmp_path / f"held {against is None}", against, memory="1MB", **settings, **more)
+        assert held == free
+    counts = json.loads(free["run.json"])["counts"]
+    assert counts["pairs"] > 1000
+    if name != "in order":
+        assert sum(isinstance(pairs, pair_file.PairFile) for pairs in merged) > 1

@@ -6,3 +6,4 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 GOLDEN = TESTS / "golden"
 DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "neardup"

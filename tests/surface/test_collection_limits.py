@@ -61,7 +61,7 @@ def test_what_is_within_the_limits_is_kept(tmp_path: Path) -> None:
     fine = [deep(32), {"n": 10**300 - 1, "m": 1 - 10**300}, widest, {"a": [1] * 9_999}, {"n" * 1024: "x"}]
     with Collection(tmp_path / "x.neardup") as collection:
         names = [str(k) for k in range(len(fine))]
-        collection.put(collection.prepare(names, ["some text"] * len(fine), fine))
+        collection.put_prepared(collection.prepare(names, ["some text"] * len(fine), fine))
         assert [collection.get(name).metadata for name in names] == fine
         assert collection.check() == []
 
@@ -120,7 +120,7 @@ def test_a_text_of_too_many_different_words(tmp_path: Path, monkeypatch: pytest.
     with Collection(tmp_path / "x.neardup") as collection:
         with pytest.raises(InputError, match="more than 1,000,000 different words"):
             collection.prepare(["a", "b"], [few, many], [{}, {}])
-        collection.put(collection.prepare(["a"], [few], [{}]))
+        collection.put_prepared(collection.prepare(["a"], [few], [{}]))
         assert collection.add([few, many]).rejected == 1
 
 
@@ -135,11 +135,11 @@ def test_rows_whose_metadata_cannot_be_kept_are_listed_and_the_others_added(tmp_
 def test_a_million_names_make_no_small_change_slow(tmp_path: Path) -> None:
     """Of the names that there are, a transaction reads those that it needs: not one statement reads them all."""
     with Collection(tmp_path / "x.neardup") as collection:
-        collection.put(collection.prepare(["many"], ["text"], [{f"k{n}": n for n in range(1000)}]))
+        collection.put_prepared(collection.prepare(["many"], ["text"], [{f"k{n}": n for n in range(1000)}]))
         statements: list[str] = []
         with collection.store.writing() as transaction:
             transaction._connection.set_trace_callback(statements.append)  # type: ignore[attr-defined]
-        collection.put(collection.prepare(["few"], ["other text"], [{"k7": 1, "new": 2}]))
+        collection.put_prepared(collection.prepare(["few"], ["other text"], [{"k7": 1, "new": 2}]))
         asked = [statement for statement in statements if "FROM keys" in statement]
         assert len(asked) == 2
         assert all("WHERE name = " in statement for statement in asked)

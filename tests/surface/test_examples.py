@@ -27,10 +27,15 @@ def test_examples_of_a_module(name: str) -> None:
     "page",
     [
         "README.md",
+        "docs/howto/dataframes.md",
         "docs/reference/python.md",
         "docs/reference/query.md",
         "docs/explanation/kinds.md",
         "docs/explanation/simhash.md",
+        "docs/howto/agents.md",
+        "docs/howto/from-datasketch.md",
+        "docs/howto/from-text-dedup.md",
+        "docs/howto/from-datatrove.md",
     ],
 )
 def test_examples_of_a_page(page: str) -> None:

@@ -4,15 +4,18 @@ import io
 import json
 import re
 import sys
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import neardup as nd
+from neardup.display.page import policy_for
 from neardup.walkthrough import EXAMPLE
 from support.command_line import Run
 from support.paths import DOCS
+from support.plain_pages import HOSTILE, require_plain
 
 PAGE = DOCS / "explanation" / "walkthrough.md"
 
@@ -124,3 +127,28 @@ def keys_of(value: object) -> set[str]:
     if isinstance(value, dict):
         return set(value) | {key for part in value.values() for key in keys_of(part)}
     return {key for part in value for key in keys_of(part)} if isinstance(value, list) else set()
+
+
+def test_a_page_of_the_tables(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run("explain", "--literal", HOSTILE.replace("\ud800", ""), "the night is dark", "--html", page)
+    assert done.out.endswith(f"written  {page}\n")
+    written = page.read_text(encoding="utf-8")
+    found = require_plain(written)
+    assert "3. Signatures" in found.text
+    assert "<script>alert(1)</script>" in found.text
+    assert "prefers-color-scheme: dark" in written
+    assert policy_for(written.partition("<style>")[2].partition("</style>")[0]) in unescape(written)
+
+
+def test_a_page_is_not_written_over_a_document_or_another_page(run: Run, tmp_path: Path) -> None:
+    one = tmp_path / "one.txt"
+    one.write_text("the night is dark and the moon is red", encoding="utf-8")
+    refused = run("explain", one, one, "--html", one, "--overwrite")
+    assert refused.status == 2
+    assert "is a document and the page" in refused.err
+    page = tmp_path / "page.html"
+    run("explain", "--example", "--html", page)
+    assert "--overwrite" in run("explain", "--example", "--html", page).err
+    run("explain", "--example", "--html", page, "--overwrite")
+    assert one.read_text(encoding="utf-8").startswith("the night")

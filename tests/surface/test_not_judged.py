@@ -71,14 +71,14 @@ def test_five_scans_are_not_copies_of_each_other(run: Run, tmp_path: Path) -> No
 
 def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, tmp_path: Path) -> None:
     files = {
-        "a.zip": zip_of({"lease.txt": BASE * 3}),
+        "a.dat": zip_of({"lease.txt": BASE * 3}),
         "lease.txt": BASE.encode(),
         "lease2.txt": NEAR.encode(),
         "photo.jpg": b"\xff\xd8\xff\xe0" + bytes(range(256)) * 4,
         "picture.txt": PNG,
         "secret.pdf": b"%PDF-1.4 cut off",
-        "sub/old.mbox": MAILBOX.encode(),
-        "table.xlsx": zip_of({"[Content_Types].xml": "x", "xl/workbook.xml": "x"}),
+        "sub/old": MAILBOX.encode(),
+        "table": zip_of({"[Content_Types].xml": "x", "xl/workbook.xml": "x"}),
         "umlauts.txt": "Grüße aus dem Süden".encode("latin-1"),
         "wide.txt": "Grüße aus dem Norden".encode("utf-16"),
     }
@@ -93,18 +93,18 @@ def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, t
     assert all((kept / name).read_bytes() == files[name] for name in names(kept))
     listed = {row["id"]: row for row in rows(tmp_path / "out" / "not_judged.parquet")}
     assert {id: row["kind"] for id, row in listed.items()} == {
-        "a.zip": "zip",
+        "a.dat": "zip",
         "photo.jpg": "image",
         "picture.txt": "image",
         "secret.pdf": "unreadable",
-        "sub/old.mbox": "mailbox",
-        "table.xlsx": "spreadsheet",
+        "sub/old": "mailbox",
+        "table": "spreadsheet",
     }
     assert list(listed) == sorted(listed)
     loaded = nd.load(tmp_path / "out")
     assert loaded.not_judged["id"].type == loaded.groups["id"].type
-    assert loaded.why("a.zip").not_judged is not None
-    assert "Split it into one file for each mail" in listed["sub/old.mbox"]["reason"]
+    assert loaded.why("a.dat").not_judged is not None
+    assert "Give it a name that ends in .mbox" in listed["sub/old"]["reason"]
     groups = rows(tmp_path / "out" / "groups.parquet")
     assert {row["id"] for row in groups} == {"lease.txt", "lease2.txt"}
     (problem,) = map(json.loads, (tmp_path / "out" / "problems.jsonl").read_text().splitlines())
@@ -184,17 +184,17 @@ def test_files_of_a_reference_set_that_hold_no_text_are_said(run: Run, tmp_path:
 
 
 def test_what_holds_no_text_is_refused_where_one_document_is_asked_for(run: Run, tmp_path: Path) -> None:
-    make(tmp_path, {"in/a.zip": zip_of({"a": BASE}), "in/b.mbox": MAILBOX.encode(), "in/c.txt": BASE.encode()})
-    said = run("compare", tmp_path / "in" / "a.zip", tmp_path / "in" / "c.txt")
+    make(tmp_path, {"in/a.dat": zip_of({"a": BASE}), "in/b": MAILBOX.encode(), "in/c.txt": BASE.encode()})
+    said = run("compare", tmp_path / "in" / "a.dat", tmp_path / "in" / "c.txt")
     assert (said.status, said.out) == (2, "")
-    assert "a.zip: It is not text (zip)" in said.err
+    assert "a.dat: It is not text (zip)" in said.err
     said = run("add", tmp_path / "all.neardup", tmp_path / "in", "--problems", tmp_path / "problems.jsonl")
     assert said.status == 1
     assert "1 document added" in said.out
     problems = [json.loads(line) for line in (tmp_path / "problems.jsonl").read_text().splitlines()]
     assert [(problem["file"], problem["kind"]) for problem in problems] == [
-        ("a.zip", "zip"),
-        ("b.mbox", "mailbox"),
+        ("a.dat", "zip"),
+        ("b", "mailbox"),
     ]
 
 

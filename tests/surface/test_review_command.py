@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
 
 from neardup.collection import Collection
 from support.command_line import Run
 from support.made_reviews import make_result
+from support.served import ask, running
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
-
-
-@contextmanager
-def running(*line: object) -> Iterator[tuple[str, list[str]]]:
-    """A command that serves: the host and port it printed, and the lines."""
-    command = [sys.executable, "-m", "neardup", *map(str, line), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout
-        lines = [process.stdout.readline()]
-        if "listening" in lines[0]:
-            lines.append(process.stdout.readline())
-        address = next((word for word in lines[0].split() if word.startswith("http")), "")
-        assert address, process.communicate(timeout=20)
-        yield urlsplit(address).netloc, lines
-        process.terminate()
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def ask(host: str, method: str, target: str, form: dict[str, object] | None = None) -> tuple[int, str, str]:
-    """Status, text and new place of one request."""
-    connection = HTTPConnection(host, timeout=60)
-    headers = {"Origin": f"http://{host}", "Content-Type": "application/x-www-form-urlencoded"} if form else {}
-    connection.request(method, target, urlencode(form) if form else None, headers)
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, text, answer.headers.get("Location", "")
 
 
 def test_review_serves_a_result_and_stores_decisions_in_it(run: Run, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from neardup.io.decisions.records import FateOf
+from neardup.io.decisions.store import DecisionStore
 from support.command_line import Run
 from support.made_texts import Writer
 from support.paths import DOCS
@@ -109,6 +111,24 @@ def test_parts_that_do_not_fit_are_refused_by_name(day: Path, run: Run) -> None:
     assert "--update cannot be given without fingerprints" in error_of(
         "dedup", "one.jsonl", "--update", "FP", "-o", "n"
     )
+
+
+def test_saved_fingerprints_with_decisions_texts_and_groups_alone(day: Path, run: Run) -> None:
+    write(day / "new.jsonl", {"a4": TEXTS["a"] + " and again", "d": TEXTS["d"]})
+    assert run("group", "new.jsonl", "--against", "FP", "-o", "grouped", "--store-texts").status == 0
+    assert not (day / "grouped" / "kept.jsonl").exists()
+    assert names("grouped") == {"a4": ("a2", [])}
+    texts = pq.read_table(day / "grouped" / "texts.parquet").to_pylist()
+    assert TEXTS["a"].encode() in {bytes(row["text"]) for row in texts}  # also those of saved documents
+    with DecisionStore(day / "grouped") as store:
+        store.act([FateOf("a4", "keep")], by="Ann", what="decided in a test")
+    assert run("dedup", "new.jsonl", "--against", "FP", "-o", "plain").status == 0
+    assert run("dedup", "new.jsonl", "--against", "FP", "-o", "decided", "--decisions", "grouped").status == 0
+    assert (kept("plain"), kept("decided")) == (["d"], ["a4", "d"])
+    for option in ("--resume", "--predict"):
+        refused = run("group", "new.jsonl", "--against", "FP", "-o", "other", option)
+        assert refused.status == 2
+        assert f"{option} cannot be given together with fingerprints" in " ".join(refused.err.split())
 
 
 def test_texts_that_have_moved_are_named(day: Path, run: Run) -> None:

@@ -22,7 +22,7 @@ ALLOWED: dict[str, list[Any]] = {
     "mask": [[r"\d{4}-\d\d"], ["a", "(?i)b$"]],
     "ignore_numbers": [False, True],
     "stop_words": ["en@883fc88a", "de@00000000,en@883fc88a", "words:and the"],
-    "ignore_common": [0, 0.0, 0.01, 0.999999],
+    "ignore_common": [0, 0.0, 0.01, 0.999999, "1%", "0.01"],
     "sketch": ["one-permutation", "classic", "simhash"],
     "slots": [1, 2, 128, 4096],
     "bits": [64, 128],
@@ -40,8 +40,8 @@ ALLOWED: dict[str, list[Any]] = {
         "lcs",
     ],
     "matching": ["literal", "information"],
-    "threshold": [0.000001, 0.5, 0.8, 0.999999, 1.0, 1],
-    "recall": [0.5, 0.99, 0.999999],
+    "threshold": [0.000001, 0.5, 0.8, 0.999999, 1.0, 1, "80%", "0.8", ".5", "100 %"],
+    "recall": [0.5, 0.99, 0.999999, "99%", "0.9"],
     "memory": [0, 0.001, 1, 2.0, 1_000_000],
     "audit": [0, 1, 2000, 1_000_000],
     "groups": ["principal", "components", "complete"],
@@ -53,13 +53,14 @@ ALLOWED: dict[str, list[Any]] = {
         *("longest", "first", "last", "max:date", "min:x"),
         *("order:split=test", "order:a=b,c,d", ["max:date", "longest"], ["order:a=b", "min:x", "last"]),
     ],
-    "only_contained": [0, 0.0, 0.9, 1],
-    "lose": [0, 0.0, 0.02, 1],
+    "only_contained": [0, 0.0, 0.9, 1, "90%"],
+    "lose": [0, 0.0, 0.02, 1, "2%", "0"],
     "empty": ["keep", "drop", "one"],
     "count": [True],
     "sources": ["site"],
     "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
+    "pages": ["all", "main"],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -68,7 +69,7 @@ REFUSED: dict[str, list[Any]] = {
     "mask": ["", "(", "a(?=b)", "x*", r"\C", "x" * 1001, ["a", "a"], ["a", ""], 3, None, [None], True],
     "ignore_numbers": [0, 1, "yes", "", None],
     "stop_words": ["stop.txt", "en@1", "e n", 3, True],
-    "ignore_common": [-0.1, 1, 5, 1e-7, float("nan"), "0.1", True],
+    "ignore_common": [-0.1, 1, 5, 1e-7, float("nan"), "100%", "most", True],
     "sketch": ["minhash", "", 1],
     "slots": [0, 4097, 8192, -128, 128.0, True],
     "bits": [0, 32, 63, 256, 64.0, "64", True, None],
@@ -77,8 +78,8 @@ REFUSED: dict[str, list[Any]] = {
     "method": ["", "LSH", "both", 1, None],
     "measure": ["", "Jaccard", "Overlap", "chunk_union", "LCS", 0, None],
     "matching": ["", "Literal", "both", 1, None],
-    "threshold": [0, 0.0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "0.8", True, None],
-    "recall": [0, 0.49, 1, 1.0, float("nan"), "0.9", True],
+    "threshold": [0, -0.5, 1.1, 0.0000001, 1 / 3, float("nan"), float("inf"), "80", "0%", "120%", "0,8", None],
+    "recall": [0, 0.49, 1, 1.0, float("nan"), "100%", "99", True],
     "memory": [0.0009, -1, 1_000_001, float("nan"), float("inf"), "2G B", "GB", "0.5MB", "-2", "1e3", True],
     "audit": [-1, 1_000_001, 0.5, "10", True, None],
     "groups": ["center", "", None],
@@ -91,13 +92,14 @@ REFUSED: dict[str, list[Any]] = {
         *("order", "order:", "order:a", "order:=b", "order:a=", "order:a=b,", "order:a=b,b"),
         *(["first", "longest"], ["last", "max:a"], ["none", "longest"], ["max:a", "max:a"]),
     ],
-    "only_contained": [-0.1, 1.1, float("nan"), "1", True],
-    "lose": [-0.1, 1.1, 1e-7, float("nan"), "1", True],
+    "only_contained": [-0.1, 1.1, float("nan"), "110%", True],
+    "lose": [-0.1, 1.1, 1e-7, float("nan"), "101%", True],
     "empty": ["none", "", 1],
     "count": [1, 0, "yes", None],
     "sources": [3, None, True, ["a"]],
     "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
+    "pages": ["", "none", None, 1],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 
@@ -124,6 +126,7 @@ def test_allowed(name: str, value: Any) -> None:
     context = WITH.get(name, {})
     made = Settings.of(**{name: value}, **context)
     held = getattr(getattr(made, FIELDS[name].record), name)
+    value = FIELDS[name].rule.value(value)
     assert held == (tuple(value) if isinstance(value, list) else value)
     assert FIELDS[name].right_type(held)
     assert made.as_dict() == Settings().as_dict() | context | {name: value}
@@ -160,6 +163,7 @@ def test_refused(name: str, value: Any) -> None:
         ({"groups": "principle"}, "Did you mean 'principal'?"),
         ({"features": "chars"}, "Did you mean 'char:4'?"),
         ({"threshold": 80}, "Did you mean 0.8?"),
+        ({"threshold": "80"}, "Did you mean 0.8?"),
         ({"recall": 99}, "Did you mean 0.99?"),
         ({"treshold": 0.8}, "Did you mean 'threshold'?"),
         ({"only-contained": 0.8}, "Did you mean 'only_contained'?"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -34,10 +34,10 @@ from neardup.lsh.bands import plan
 from neardup.run.asked_columns import check_columns
 from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
-from neardup.settings import Settings
+from neardup.settings import SettingKeywords, Settings
 from neardup.tables import Bools
 
-NOT_TOLD = ("encoding", "delimiter", "threads")
+NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
 SELECTION = (
     *("mask", "ignore_numbers", "stop_words", "ignore_common"),
     *("within", "across", "keep", "lose", "count", "sources"),
@@ -71,15 +71,15 @@ def advise(
     id: str | None = None,
     ignore: object | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingKeywords],
 ) -> Advice:
     """Read a sample of the documents and report the effect of the settings on them.
 
     ``documents``, ``text``, ``id`` and ``ignore`` are those of :func:`neardup.find`; ``settings`` are threshold,
     recall, slots, sketch, unit, length, groups, mask, ignore_numbers, stop_words, ignore_common, within, across,
-    keep, lose, count, sources, encoding, delimiter and threads. Masked places, numbers and stop words are left out
-    of the sample first: documents that are equal then count as exact copies. The recommended command repeats the
-    settings that it does not choose itself.
+    keep, lose, count, sources, encoding, delimiter, pages and threads. Masked places, numbers and stop words are
+    left out of the sample first: documents that are equal then count as exact copies. The recommended command
+    repeats the settings that it does not choose itself.
 
     Reads at most the first 100,000 documents or 200 MB (40 MB for character shingles), and reports if it stopped
     there. Pairs are joined exactly down to resemblance .3. All pairs of up to 2,000 documents are counted by
@@ -105,7 +105,7 @@ def advise(
     return advise_on(opened, columns, chosen, words, progress or Silent(), base)
 
 
-def checked(values: dict[str, Any]) -> Settings:
+def checked(values: Mapping[str, Any]) -> Settings:
     """Return the settings to advise on. Raises SettingError for names outside ADVISED and for impossible plans."""
     strange = [name for name in values if name not in ADVISED]
     if strange:

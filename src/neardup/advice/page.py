@@ -1,31 +1,27 @@
-"""``Advice`` as HTML for notebooks: the image, then the sections; all text is escaped."""
-
-from __future__ import annotations
+"""``Advice`` as HTML for a notebook; all text is escaped, because ids and texts are those of the documents."""
 
 from collections.abc import Iterator
 from html import escape
 
-from neardup.advice.plot import svg
+from neardup.advice.plot import picture
 from neardup.advice.record import AdviceRecord
 from neardup.advice.section import AdviceSection
 from neardup.advice.sections import sections
+from neardup.display.view import heading, paragraph, table, view
 
 
 def html(advice: AdviceRecord) -> str:
-    """Return one ``div`` with all advice."""
+    """Return all advice: the picture, the sections, the command."""
     body = "".join(part for section in sections(advice) for part in _section(section))
-    return f"<div>{svg(advice)}{body}<pre>{escape(advice.recommended.command)}</pre></div>"
+    return view(picture(advice).figure(), body, f"<pre>{escape(advice.recommended.command)}</pre>")
 
 
 def _section(section: AdviceSection) -> Iterator[str]:
-    yield f"<h4>{escape(section.title)}</h4>"
-    yield from (f"<p>{escape(text)}</p>" for text in section.before)
+    yield heading(section.title)
+    yield from map(paragraph, section.before)
     if section.rows:
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in section.head)
         marks = section.marks or ("",) * len(section.rows)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (*cells, mark)) + "</tr>"
-            for cells, mark in zip(section.rows, marks, strict=True)
-        )
-        yield f"<table><thead><tr>{head}<th></th></tr></thead><tbody>{rows}</tbody></table>"
-    yield from (f"<p>{escape(text)}</p>" for text in section.after)
+        head = (*section.head, *([""] if any(marks) else []))
+        rows = [(*cells, *([mark] if any(marks) else [])) for cells, mark in zip(section.rows, marks, strict=True)]
+        yield table(head, rows, frozenset(range(1, len(section.head))))
+    yield from map(paragraph, section.after)

@@ -67,7 +67,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
     role = role_of(options.role)
     path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
-    reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter).reading
+    reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter, pages=options.pages).reading
     documents = open_files(options.inputs, without=own, reading=reading)
     # before the collection is made, so that a mistake leaves none behind
     choose_columns(documents, options.text, options.id)

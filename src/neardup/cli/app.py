@@ -9,16 +9,20 @@ import typer
 
 from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
-from neardup.cli.collection import check, compact, info, remove
+from neardup.cli.collection import backup, check, compact, info, list_documents, remove
 from neardup.cli.compare import compare
 from neardup.cli.compiling import watched
+from neardup.cli.config_options import config_parameters, configured
 from neardup.cli.demo import demo
 from neardup.cli.explain import explain
 from neardup.cli.exporting import export, import_tags
+from neardup.cli.grouped import LOOK, GroupedCommand, GroupedCommands
 from neardup.cli.groups import decide, groups
+from neardup.cli.look import look
+from neardup.cli.mcp import mcp
 from neardup.cli.messages import guarded
 from neardup.cli.option import with_options
-from neardup.cli.options import RECORDS, on_collections, on_files, on_shards
+from neardup.cli.options import RECORDS, on_agents, on_collections, on_files, on_shards
 from neardup.cli.plan import plan
 from neardup.cli.report import report
 from neardup.cli.review import review
@@ -30,7 +34,7 @@ from neardup.cli.warm import warm
 
 # plain help: it looks the same in a pipe, and importing rich would double the time of --help
 app = typer.Typer(
-    add_completion=False,
+    cls=GroupedCommands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -52,7 +56,10 @@ def neardup(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Find, prove and show near-duplicate documents."""
+    """Find, prove and show near-duplicate documents.
+
+    neardup PATH prints the ten largest groups in a file or folder, and the next command to type.
+    """
 
 
 _SAY_IT_THEMSELVES = {"serve", "warm"}
@@ -68,7 +75,8 @@ def _add(command: Callable[[T], int], record: type[T], name: str = "") -> None:
         raise TypeError(f"{name} receives {record.__name__}, not {RECORDS[name].__name__} of the table")
     summary = (command.__doc__ or "").partition("\n")[0]
     run = command if name in _SAY_IT_THEMSELVES else watched(command)
-    app.command(name, short_help=summary)(with_options(guarded(run), record))
+    declared = with_options(guarded(run), record, config_parameters(), configured)
+    app.command(name, cls=GroupedCommand, short_help=summary, hidden=name == LOOK)(declared)
 
 
 _add(dedup, on_files.DedupOptions)
@@ -86,12 +94,16 @@ _add(plan, on_files.PlanOptions)
 _add(explain, on_files.ExplainOptions)
 _add(add, on_collections.AddOptions)
 _add(remove, on_collections.RemoveOptions)
+_add(list_documents, on_collections.ListOptions, "list")
 _add(search, on_collections.SearchOptions)
 _add(groups, on_collections.GroupsOptions)
 _add(decide, on_collections.DecideOptions)
 _add(serve, on_collections.ServeOptions)
+_add(mcp, on_agents.McpOptions)
 _add(info, on_collections.InfoOptions)
 _add(check, on_collections.CheckOptions)
 _add(compact, on_collections.CompactOptions)
+_add(backup, on_collections.BackupOptions)
+_add(look, on_files.LookOptions)
 _add(demo, on_files.DemoOptions)
 _add(warm, on_files.WarmOptions)

@@ -5,32 +5,40 @@ from __future__ import annotations
 import json as notation
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
 from neardup import display
+from neardup.cli import target
+from neardup.cli.configured import applied_here
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
-from neardup.cli.parts import dedup_against, dedup_part, saved_parts
+from neardup.cli.parts import dedup_part, find_with_saved, saved_parts
 from neardup.cli.predicted import only_predict, opened, say_after, say_before
-from neardup.cli.shown import show_groups, show_summary, watcher
+from neardup.cli.shown import show_by, show_groups, show_summary, watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import Settings
+from neardup.settings.rules import memory_size
 
 if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen
     from neardup.io.writers.journal import RunJournal
     from neardup.run.decided import ReviewedResult
+    from neardup.run.find import Outcome
     from neardup.run.found import Found
 
 Action: TypeAlias = Literal["dedup", "group", "annotate"]
 Options: TypeAlias = DedupOptions | GroupOptions
 Writing: TypeAlias = Options | MergeOptions
+
+SHARD_SIZE = memory_size(0.000001, 1_000_000)
+"""The sizes of files, in gigabytes."""
 
 _WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
 _WITH_MERGED = frozenset({"inputs", "merged", "out", "dry_run", "json", "overwrite"})
@@ -47,6 +55,11 @@ def dedup(options: DedupOptions) -> int:
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
+    with target.reports_aside(options.out):
+        return _dedup(options)
+
+
+def _dedup(options: DedupOptions) -> int:
     if options.merged is not None:
         allowed = "-o, --dry-run, --json and"
         _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
@@ -67,7 +80,7 @@ def dedup(options: DedupOptions) -> int:
         if not parts:
             return _run(action, options)
         refuse_unusable_out(options)
-        return tell(dedup_against(action, options, parts), options)
+        return tell(find_with_saved(action, options, parts, _review(options)), options)
     _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
     refuse_unusable_out(options)
     return tell(_final(options.stored, options), options)
@@ -81,8 +94,18 @@ def group(options: GroupOptions) -> int:
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
+    if options.out == target.STREAM:
+        raise OutputError(
+            "neardup group removes no rows, and -o - writes kept rows",
+            "A folder",
+            "Give -o DIR, or use neardup dedup",
+        )
     if options.stored is None:
-        return _run("group", options)
+        parts = saved_parts(options)
+        if not parts:
+            return _run("group", options)
+        refuse_unusable_out(options)
+        return tell(find_with_saved("group", options, parts), options)
     allowed = "-o, --threshold, --dry-run, --json and"
     _refuse_options_besides(options.explicit, GroupOptions, _WITH_STORED, allowed)
     if "threshold" not in options.explicit:
@@ -96,11 +119,20 @@ def group(options: GroupOptions) -> int:
 
 
 def _run(action: Action, options: Options) -> int:
-    settings = options.settings.checked()
+    settings = _settings(options)
     if options.predict:
         return only_predict(options, settings)
     refuse_unusable_out(options)
     return tell(_find_and_save(action, options, settings), options)
+
+
+def _settings(options: Options) -> Settings:
+    """Return the checked settings; --by compares within its column, too."""
+    settings = options.settings.checked()
+    if options.by is None:
+        return settings
+    within = tuple(dict.fromkeys((options.by, *settings.relations.within)))
+    return replace(settings, relations=replace(settings.relations, within=within))
 
 
 def tell(found: Found, options: Writing) -> int:
@@ -114,27 +146,22 @@ def tell(found: Found, options: Writing) -> int:
 
 def refuse_unusable_out(options: Writing) -> None:
     """Raise OutputError before the work rather than after it."""
-    if options.dry_run:
-        return
-    if options.out is None:
-        raise OutputError("No folder for the results was given", "", "Give -o DIR, or --dry-run to write nothing")
-    if options.out.exists() and not options.overwrite:
-        raise OutputError(
-            f"{options.out} exists already",
-            "A folder that does not exist yet",
-            "Choose another one, or give --overwrite to replace it",
-        )
+    target.refuse_unusable_out(options.out, options.explicit, dry_run=options.dry_run, overwrite=options.overwrite)
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
-    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.labels import find_labels
+    from neardup.io.writers import common_access
     from neardup.io.writers.journal import discard
     from neardup.io.writers.scratch import working_in
     from neardup.join.base_documents import open_base
+    from neardup.run.by_value import by_value, with_values
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
 
     documents, columns, against = opened(options, settings)
+    if options.by is not None:
+        find_labels(documents, options.by, "--by")
     ignore = open_base(options.ignore, columns, settings)
     review = _review(options)
     if options.out is not None and not options.dry_run:
@@ -142,16 +169,24 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
-            return run(documents, columns, settings, against, progress, action, ignore=ignore, review=review).found
+            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
+            outcome = _with_config(outcome)
+            return (
+                outcome.found
+                if options.by is None
+                else with_values(outcome, by_value(outcome.run, options.by)).found
+            )
         # opened before the work, so that an unwritable folder is reported at once
-        with OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        with target.open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
             inputs = {"input": documents, "against": against, "ignore": ignore.documents if ignore else None}
             with _journal(action, options, settings, columns, inputs) as journal:
                 with working_in(folder.target.parent, journal):
                     asked = (documents, columns, settings, against, progress, action)
                     outcome = run(*asked, ignore=ignore, review=review)
-                found = fill(outcome, folder, action, progress, store_texts=options.store_texts)
+                by = None if options.by is None else by_value(outcome.run, options.by)
+                how: Any = {"store_texts": options.store_texts, "shard_size": _shard_bytes(options), "by": by}
+                found = fill(_with_config(outcome), folder, action, progress, **how)
         discard(options.out)
     say_after(found, outcome)
     return found
@@ -175,6 +210,26 @@ def _journal(
         yield journal
     finally:
         journal.close()
+
+
+def _with_config(outcome: Outcome) -> Outcome:
+    """Return a run whose account names the file that options came from."""
+    applied = applied_here.get()
+    if applied is None:
+        return outcome
+    run = {**outcome.found.run, "config": applied.account()}
+    return replace(outcome, found=replace(outcome.found, run=run))
+
+
+def _shard_bytes(options: Options) -> int:
+    """Return the size of files that was asked for; 0 for none."""
+    given = options.shard_size if isinstance(options, DedupOptions) else None
+    if given is None:
+        return 0
+    size = SHARD_SIZE.value(given)
+    if not isinstance(size, float) or not SHARD_SIZE.holds(size) or not size:
+        raise SettingError(f"--shard-size is {given!r}", SHARD_SIZE.allowed.removesuffix(", or 0"))
+    return max(1, round(size * 1e9))
 
 
 def _review(options: Options) -> ReviewedResult | None:
@@ -206,7 +261,7 @@ def _refuse_options_besides(
 
 
 def _final(stored: Path, options: DedupOptions) -> Found:
-    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers import common_access
     from neardup.run.final import fill_final, final_result
     from neardup.run.found import load
     from neardup.run.reviewed import reviewed
@@ -214,7 +269,7 @@ def _final(stored: Path, options: DedupOptions) -> Found:
     if options.out is None or options.dry_run:
         return final_result(load(stored, inputs=options.moved), reviewed(stored))[0]
     _refuse_same_folder(options.out, stored)
-    with watcher() as progress, OutputFolder(options.out, overwrite=options.overwrite) as folder:
+    with watcher() as progress, target.open_output(options.out, overwrite=options.overwrite) as folder:
         folder.restrict(common_access(options.moved))
         return fill_final(load(stored, inputs=options.moved), reviewed(stored), folder, progress)
 
@@ -249,6 +304,8 @@ def _files(options: Writing) -> dict[str, Any]:
     """Return the output folder and its files; none after a dry run."""
     if options.out is None or options.dry_run:
         return {"out": None, "files": []}
+    if options.out == target.STREAM:
+        return {"out": "-", "files": []}
     return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
@@ -256,11 +313,29 @@ def _show(found: Found, options: Writing) -> None:
     run, files = found.run, _files(options)
     if options.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])
-    written = "nothing (dry run)" if options.dry_run else f"{files['out']}: {', '.join(files['files'])}"
-    show_summary(run, ("written", written))
+    show_by(run)
+    show_summary(run, ("written", _written(found, files)))
     if run["counts"]["rejected"]:
         them = "it" if run["counts"]["rejected"] == 1 else "them"
-        warn(_rejected(found, "" if options.dry_run else f"; problems.jsonl in {options.out} lists {them}"))
+        warn(
+            _rejected(
+                found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
+            )
+        )
+
+
+def _written(found: Found, files: Mapping[str, Any]) -> str:
+    """Say where the result is."""
+    if files["out"] is None:
+        return "nothing (dry run)"
+    if files["out"] == "-":
+        return f"{display.counted(found.run['counts']['kept'], 'row')} to standard output"
+    kept = found.run.get("kept_files") or {}
+    names = (
+        f"kept ({display.counted(kept['files'], 'file')})" if name == "kept" and "files" in kept else name
+        for name in files["files"]
+    )
+    return f"{files['out']}: {', '.join(names)}"
 
 
 def _rejected(found: Found, where: str) -> str:

@@ -1,4 +1,4 @@
-"""``neardup remove``, ``info``, ``check`` and ``compact``."""
+"""``neardup remove``, ``list``, ``info``, ``check``, ``compact`` and ``backup``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, ERROR, error
-from neardup.cli.options.on_collections import CheckOptions, CompactOptions, InfoOptions, RemoveOptions
+from neardup.cli.options.on_collections import (
+    BackupOptions,
+    CheckOptions,
+    CompactOptions,
+    InfoOptions,
+    ListOptions,
+    RemoveOptions,
+)
 from neardup.cli.shown import watcher
 
 if TYPE_CHECKING:
@@ -33,6 +40,45 @@ def remove(options: RemoveOptions) -> int:
             f"{display.counted(removed, 'document')} removed; "
             f"{display.printable(options.path)} holds {display.number(left)}"
         )
+    return DONE
+
+
+def list_documents(options: ListOptions) -> int:
+    """List the documents of a collection in the order in which they were first added.
+
+    A line has the id, the number of tokens, the group and the metadata of a document.
+    """
+    with opened(options.path) as collection:
+        page = collection.list(options.after, options.limit)
+    if options.json:
+        typer.echo(notation.dumps(page.as_dict(), indent=2, ensure_ascii=False))
+        return DONE
+    for one in page.documents:
+        parts = [display.printable(one.id), display.counted(one.tokens, "token")]
+        parts += [f"group {one.group}"] * (one.group is not None) + ["base text"] * (one.role == "base")
+        parts += [display.printable(notation.dumps(one.metadata, ensure_ascii=False))] * bool(one.metadata)
+        typer.echo("  ".join(parts))
+    if not page.documents:
+        typer.echo("no documents" if options.after is None else "no more documents")
+    if page.next is not None:
+        typer.echo(f"more: --after {page.next}")
+    return DONE
+
+
+def backup(options: BackupOptions) -> int:
+    """Copy a collection into a new file, while others read and write it.
+
+    The copy is the state at its beginning. It appears complete or not at all.
+    """
+    with opened(options.path, options.wait) as collection:
+        collection.backup(options.file)
+    with opened(options.file) as copy:
+        total, size = len(copy), copy.info()["bytes"]["file"]
+    if options.json:
+        typer.echo(notation.dumps({"documents": total, "bytes": size}, indent=2))
+    else:
+        copied = f"{display.counted(total, 'document')}, {display.size(size)}, copied"
+        typer.echo(f"{copied} to {display.printable(options.file)}")
     return DONE
 
 

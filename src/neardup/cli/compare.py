@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from neardup import display
+from neardup.cli.configured import given_here
+from neardup.cli.documents import refuse_page_over_input
 from neardup.cli.messages import warn
 from neardup.cli.options.on_files import LEFT_OUT, CompareOptions
 from neardup.cli.pairs import TwoTexts, about, pair_of
 from neardup.cli.shown import WIDTH
-from neardup.errors import OutputError
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -31,7 +32,7 @@ def compare(options: CompareOptions) -> int:
 
     Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
     """
-    _refuse_overwriting_input(options)
+    refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
     from neardup.io.writers import OutputPage, common_access
 
     if options.html is None:
@@ -52,7 +53,7 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.join.base_documents import base_texts
 
     chosen = options.settings.checked().cleaning
-    stored = {name: value for name, value in pair.settings.items() if name not in options.explicit}
+    stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
     return compared(
         *pair.texts,
         length=stored.get("length", options.length),
@@ -61,18 +62,6 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
         **{name: stored.get(name, getattr(chosen, name)) for name in LEFT_OUT},
         ignore=base_texts(options.ignore),
     )
-
-
-def _refuse_overwriting_input(options: CompareOptions) -> None:
-    if options.html is None or options.literal:
-        return
-    for name in (options.a, options.b):
-        if os.path.exists(name) and os.path.exists(options.html) and os.path.samefile(name, options.html):
-            raise OutputError(
-                f"{display.printable(name)} is a document and the page",
-                "A page with another name",
-                "Choose another name after --html",
-            )
 
 
 def _show(found: Comparison, pair: TwoTexts, options: CompareOptions) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from neardup import display
-from neardup.errors import InputError
+from neardup.errors import InputError, OutputError
 
 NAME_SHOWN = 60
 
@@ -16,6 +17,19 @@ def refuse_second_input(names: Sequence[str]) -> None:
     """Raise InputError if - is given twice."""
     if names.count("-") > 1:
         raise InputError("- was given twice", "One document on standard input", "Write the others to files")
+
+
+def refuse_page_over_input(page: Path | None, names: Sequence[str]) -> None:
+    """Raise OutputError if the page to write is one of the documents."""
+    if page is None or not page.exists():
+        return
+    for name in names:
+        if os.path.exists(name) and os.path.samefile(name, page):
+            raise OutputError(
+                f"{display.printable(name)} is a document and the page",
+                "A page with another name",
+                "Choose another name after --html",
+            )
 
 
 @contextmanager

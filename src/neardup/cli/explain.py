@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from neardup.cli.documents import naming, refuse_second_input
+from neardup.cli.documents import naming, refuse_page_over_input, refuse_second_input
 from neardup.cli.options.on_files import ExplainOptions
 from neardup.cli.shown import WIDTH
+from neardup.display import printable
 from neardup.errors import InputError, SettingError
 
 if TYPE_CHECKING:
     from neardup.text.normalise import Unit
+    from neardup.walkthrough import Explanation
 
 WIDEST = 120
 
@@ -27,10 +29,31 @@ def explain(options: ExplainOptions) -> int:
     Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
     chunk in three measures. A shingle has three words, as in textbooks; in the other commands five.
     """
+    refuse_page_over_input(options.html, () if options.literal else options.names)
+    if options.html is None:
+        tables = _explained(options)
+    else:
+        from neardup.io.writers import OutputPage, common_access
+
+        files = [] if options.literal or options.example else [name for name in options.names if name != "-"]
+        with OutputPage(options.html, overwrite=options.overwrite, access=common_access(files)) as page:
+            tables = _explained(options)
+            page.write(tables.html())
+    if options.json:
+        typer.echo(notation.dumps(tables.as_dict(), indent=2, ensure_ascii=False))
+    elif options.html is not None:
+        typer.echo(f"{tables!r}\nwritten  {printable(options.html)}")
+    else:
+        width = min(get_terminal_size().columns, WIDEST) if sys.stdout.isatty() else WIDTH
+        typer.echo(tables.text(width))
+    return 0
+
+
+def _explained(options: ExplainOptions) -> Explanation:
     from neardup.walkthrough import explain as explained
 
     numbers, coefficients = options.numbers, options.coefficients
-    tables = explained(
+    return explained(
         _documents(options),
         length=options.length,
         unit=cast("Unit", options.unit),  # checked there
@@ -40,12 +63,6 @@ def explain(options: ExplainOptions) -> int:
         coefficients=None if coefficients is None else list(_pairs(coefficients)),
         band_rows=options.band_rows,
     )
-    if options.json:
-        typer.echo(notation.dumps(tables.as_dict(), indent=2, ensure_ascii=False))
-    else:
-        width = min(get_terminal_size().columns, WIDEST) if sys.stdout.isatty() else WIDTH
-        typer.echo(tables.text(width))
-    return 0
 
 
 def _documents(options: ExplainOptions) -> Any:

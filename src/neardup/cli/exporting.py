@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from neardup.run.exported import Exported
 
+DOCUMENTS = "documents"
 _SHOWN = 10
 """Unknown ids to name."""
 
@@ -36,6 +37,8 @@ def export(options: ExportOptions) -> int:
     from neardup.io.writers.export import OutputExport
     from neardup.run.exported import described, export_bytes, require_export
 
+    if options.what == DOCUMENTS:
+        return _export_documents(options)
     form = options.form or _form_of(options.file)
     require_export(options.what, form)
     what = cast("Exported", options.what)
@@ -53,6 +56,24 @@ def export(options: ExportOptions) -> int:
         for part in parts:
             file.write_bytes(part)
     typer.echo(f"{described(table, what, form)} written to {options.file}")
+    return DONE
+
+
+def _export_documents(options: ExportOptions) -> int:
+    """Write the documents of a collection."""
+    if not options.out.is_file():
+        raise InputError(
+            f"{options.out} is not a collection",
+            "A collection; the documents of a result are its kept rows",
+        )
+    with opened(options.out) as collection:
+        if options.file == Path("-"):
+            for part in collection.exported(options.form or "jsonl"):
+                sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+            return DONE
+        count = collection.export(options.file, options.form, overwrite=options.overwrite)
+    typer.echo(f"{counted(count, 'document')} written to {printable(options.file)}")
     return DONE
 
 

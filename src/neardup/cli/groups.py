@@ -12,10 +12,12 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE
 from neardup.cli.options.on_collections import DecideOptions, GroupsOptions
+from neardup.cli.shown import watcher
 from neardup.errors import SettingError
 
 if TYPE_CHECKING:
-    from neardup.collection import StoredGroup
+    from neardup.collection import Collection, StoredGroup
+    from neardup.collection.added import GroupedPending
     from neardup.collection.groups.contract import Verdict
 
 _SHOWN = 20
@@ -25,13 +27,24 @@ _SHOWN = 20
 def groups(options: GroupsOptions) -> int:
     """Show the groups of a collection, by id.
 
-    A document joins a group through add --on-near link, or through a decision.
+    A document joins a group through add --on-near link, or through a decision. --complete compares the
+    documents that were added otherwise.
     """
-    with opened(options.path) as collection:
+    if not options.complete and options.explicit & {"near", "near_recall"}:
+        raise SettingError("--near or --recall was given without --complete", "", "Give --complete, too")
+    done = None
+    with opened(options.path, options.wait) as collection:
+        if options.complete:
+            done = _completed(collection, options)
         page = collection.groups(options.after, options.limit)
     if options.json:
-        typer.echo(notation.dumps(page.as_dict(), indent=2, ensure_ascii=False))
+        told = page.as_dict() if done is None else {**page.as_dict(), "completed": done.as_dict()}
+        typer.echo(notation.dumps(told, indent=2, ensure_ascii=False))
         return DONE
+    if done is not None:
+        sure = "complete" if done.recall == 1 else f"recall {done.recall:g} or more"
+        parts = f"{display.number(done.repeats)} near another one ({sure}), {display.number(done.linked)} linked"
+        typer.echo(f"{display.counted(done.compared, 'document')} in no group compared: {parts}")
     for group in page.groups:
         for line in _lines(group):
             typer.echo(line)
@@ -40,6 +53,15 @@ def groups(options: GroupsOptions) -> int:
     if page.next is not None:
         typer.echo(f"more: --after {page.next}")
     return DONE
+
+
+def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending:
+    from neardup.collection import Near
+
+    recall = options.near_recall
+    near = Near(options.near) if recall is None else Near(options.near, recall)
+    with watcher() as progress:
+        return collection.group_pending(near, progress=progress)
 
 
 def decide(options: DecideOptions) -> int:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from neardup.cli.panels import INPUT, panel_of
 from neardup.settings import (
     FIELDS,
     BaseTextSettings,
@@ -50,19 +52,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Declared:
-    """The parts of an option that a type does not show; without a spelling it is an argument."""
+    """The parts of an option that a type does not show; without a spelling it is an argument.
+
+    ``read`` makes the value from the typed text, such as .8 from 80%.
+    """
 
     spelling: tuple[str, ...]
     default: Any
     help: str
     metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
 
     @classmethod
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
         text = field.help if field.type is bool else f"{field.help} Allowed: {field.rule.allowed}."
         default = [field.default] if field.many and field.default else field.default
-        return cls((field.option,), default, text, NAMED.get(field.name, METAVARS.get(field.type)))
+        metavar = NAMED.get(field.name, METAVARS.get(field.type))
+        return cls((field.option,), default, text, metavar, field.rule.read)
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""
@@ -74,9 +81,15 @@ class Declared:
         return dataclasses.field(default=self.default, metadata=metadata)
 
 
-def option(spelling: str, default: Any, help: str, metavar: str | None = None) -> Any:
+def option(
+    spelling: str,
+    default: Any,
+    help: str,
+    metavar: str | None = None,
+    read: Callable[[Any], Any] | None = None,
+) -> Any:
     """Return a field with an option that only this command has."""
-    return Declared((spelling,), default, help, metavar).field()
+    return Declared((spelling,), default, help, metavar, read).field()
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -139,11 +152,14 @@ class Option:
     default: Any
     help: str
     metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
 
     @classmethod
     def of(cls, name: str, type: Any, declared: Declared) -> Option:
-        """Return the option of a field."""
-        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar)
+        """Return the option of a field, which is text before ``read``."""
+        if declared.read is not None:
+            type = str if declared.default is not None else str | None
+        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar, declared.read)
 
     @property
     def shown(self) -> str:
@@ -156,11 +172,29 @@ class Option:
         """Return the parameter that typer turns into this option."""
         declared: Any
         if self.spelling:
-            declared = typer.Option(*self.spelling, help=self.help, metavar=self.metavar)
+            field = FIELDS.get(self.name)
+            panel = panel_of(self.name, None if field is None else field.record)
+            complete = _completing(field.rule.choices) if field is not None and field.rule.choices else None
+            declared = typer.Option(
+                *self.spelling,
+                help=self.help,
+                metavar=self.metavar,
+                rich_help_panel=panel,
+                autocompletion=complete,
+            )
         else:
-            declared = typer.Argument(help=self.help, metavar=self.metavar)
+            declared = typer.Argument(help=self.help, metavar=self.metavar, rich_help_panel=INPUT)
         kind = inspect.Parameter.KEYWORD_ONLY
         return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
+
+
+def _completing(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """The function by which a shell completes a value."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
 
 
 def options_of(record: type) -> tuple[Option, ...]:
@@ -178,6 +212,11 @@ def _options(record: type) -> Iterator[Option]:
             yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
 
 
+def nothing_more(context: typer.Context, given: dict[str, Any]) -> AbstractContextManager[None]:
+    """Return a context in which nothing changes."""
+    return nullcontext()
+
+
 def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
     """Return a record with the values of its options.
 
@@ -186,31 +225,46 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
     found: dict[str, Any] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         if "settings" in field.metadata:
-            found[field.name] = SettingOptions(**{name: values[name] for name in field.metadata["settings"]})
+            given = {name: FIELDS[name].rule.value(values[name]) for name in field.metadata["settings"]}
+            found[field.name] = SettingOptions(**given)
         elif field.name in values:
+            declared = field.metadata.get("declared")
             value = values[field.name]
+            value = declared.read(value) if declared is not None and declared.read else value
             found[field.name] = list(value) if isinstance(value, tuple) else value
         elif field.name == "explicit":
             found[field.name] = explicit
     return record(**found)
 
 
-def with_options(command: Callable[[T], None], record: type[T]) -> Callable[..., None]:
-    """Return the function that typer calls: its signature is made from the options of ``record``."""
+def with_options(
+    command: Callable[[T], None],
+    record: type[T],
+    more: Sequence[inspect.Parameter] = (),
+    before: Callable[[typer.Context, dict[str, Any]], AbstractContextManager[None]] = nothing_more,
+) -> Callable[..., None]:
+    """Return the function that typer calls: its signature is made from the options of ``record``.
+
+    ``more`` are parameters that act by themselves. The command runs within ``before``, which receives the values
+    that come from a file.
+    """
 
     @functools.wraps(command)
     def declared(context: typer.Context, **values: Any) -> None:
-        explicit = frozenset(name for name in values if _was_typed(context, name))
-        command(filled(record, values, explicit))
+        explicit = frozenset(name for name in values if _source(context, name) == "COMMANDLINE")
+        given = {name: value for name, value in values.items() if _source(context, name) == "DEFAULT_MAP"}
+        with before(context, given):
+            command(filled(record, values, explicit))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [*(option.parameter() for option in options_of(record)), context]
+    parameters = [*(option.parameter() for option in options_of(record)), *more, context]
     face: Any = declared
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return declared
 
 
-def _was_typed(context: typer.Context, name: str) -> bool:
+def _source(context: typer.Context, name: str) -> str:
+    """Where a value comes from: COMMANDLINE, DEFAULT_MAP for a file, or DEFAULT."""
     source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+    return "" if source is None else str(source.name)

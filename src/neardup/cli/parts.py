@@ -10,35 +10,38 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import display
+from neardup.cli.configured import given_here
 from neardup.cli.messages import DONE
 from neardup.cli.option import SettingOptions
-from neardup.cli.options.on_files import DedupOptions
+from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.shown import watcher
+from neardup.cli.target import open_output
 from neardup.errors import SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
     from neardup.run.account import Action
+    from neardup.run.decided import ReviewedResult
     from neardup.run.found import Found
 
 
 def dedup_part(options: DedupOptions, merged: Path) -> int:
     """Write the rows of a part that the merged result keeps."""
     from neardup.io.readers import open_files
-    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers import common_access
     from neardup.run.found import load
     from neardup.run.save import check_before
-    from neardup.run.shards.kept import check_part, kept_of_part
+    from neardup.run.shards.kept import kept_of_part
     from neardup.settings import Settings
 
     found, name = load(merged), str(merged)
-    check_part(found)
-    documents = open_files(options.inputs, reading=Settings.of(**found.run["settings"]).reading)
+    settings = Settings.of(**found.run["settings"])
+    documents = open_files(options.inputs, reading=settings.reading)
     if options.out is None or options.dry_run:
         made = kept_of_part(documents, found, name, None)
     else:
-        check_before(documents, options.out, "dedup")
-        with watcher() as progress, OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        check_before(documents, options.out, "dedup", settings)
+        with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, merged)))
             made = kept_of_part(documents, found, name, folder, progress)
     counts = {"read": made.read, "kept": made.kept, "removed": made.read - made.kept}
@@ -52,31 +55,37 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
 
 
 def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
-    """Return the settings that were given on the command line."""
-    return {name: getattr(settings.read(), name) for name in FIELDS if name in explicit}
+    """Return the settings that were given on the command line or in a file of options."""
+    given = given_here(explicit)
+    return {name: getattr(settings.read(), name) for name in FIELDS if name in given}
 
 
-def saved_parts(options: DedupOptions) -> list[Path]:
+def saved_parts(options: DedupOptions | GroupOptions) -> list[Path]:
     """Return the parts that --against names; empty if it names documents. Raises SettingError."""
     from neardup.run.shards.merge import parts_in
 
     parts = parts_in(options.against)
-    together = {"ignore", "decisions", "store_texts"} if parts else {"key", "update"}
+    together = {"ignore", "resume", "predict", "by", "shard_size"} if parts else {"key", "update"}
     given = sorted(f"--{name.replace('_', '-')}" for name in together & options.explicit)
     if given:
         when = "together with" if parts else "without"
         raise SettingError(
             f"{', '.join(given)} cannot be given {when} fingerprints in --against",
-            "--key and --update with fingerprints; --ignore, --decisions and --store-texts without",
+            "--key and --update with fingerprints; --ignore, --resume and --predict without",
             "Leave it out",
         )
     return parts
 
 
-def dedup_against(action: Action, options: DedupOptions, parts: list[Path]) -> Found:
-    """Find near-duplicates of new documents and of saved ones; write the result, and the new fingerprints."""
+def find_with_saved(
+    action: Action, options: DedupOptions | GroupOptions, parts: list[Path], review: ReviewedResult | None = None
+) -> Found:
+    """Find near-duplicates of new documents and of saved ones; write the result, and the new fingerprints.
+
+    ``review`` holds the decisions to follow.
+    """
     from neardup.io.readers import choose_columns, open_files
-    from neardup.io.writers import OutputFolder, common_access
+    from neardup.io.writers import common_access
     from neardup.io.writers.scratch import working_in
     from neardup.run.save import check_before
     from neardup.run.shards.growing import fill_against, find_against, growing_by, read_documents
@@ -90,19 +99,21 @@ def dedup_against(action: Action, options: DedupOptions, parts: list[Path]) -> F
     with watcher() as progress, ExitStack() as held:
         if options.out is None or options.dry_run:
             new = read_documents(documents, columns, settings, against.key, progress)
-            return find_against(new, columns, settings, against, progress, action)[0].found
+            return find_against(new, columns, settings, against, progress, action, review)[0].found
         check_before(documents, options.out, action, settings)
         # opened before the work, so that an unwritable folder is reported at once
         new = read_documents(documents, columns, settings, against.key, progress)
         add = (
             held.enter_context(growing_by(new, columns, settings, against, options.update))
-            if options.update
+            if isinstance(options, DedupOptions) and options.update
             else None
         )
-        with OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        asked = (new, columns, settings, against)
+        with open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *parts)))
             with working_in(folder.target.parent):
-                found, names = fill_against(new, columns, settings, against, folder, action, progress)
+                outcome, compared = find_against(*asked, progress, action, review)
+                found, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
         if add is not None:
             add(names)
         if names.joining:

@@ -91,20 +91,23 @@ def _advice(options: PlanOptions) -> Advice:
             "length": options.length,
             "encoding": options.encoding,
             "delimiter": options.delimiter,
+            "pages": options.pages,
             "threads": options.threads,
             **{name: getattr(options.settings.read(), name) for name in SELECTION},
         }
     )
     documents = open_files(options.sample, reading=chosen.reading)
     columns = choose_columns(documents, options.text, options.id)
-    files = [f"./{name}" if name.startswith("-") else name for name in options.sample]
+    files = [f"./{name}" if name.startswith("-") and name != "-" else name for name in options.sample]
     told = {
         "--text": joined(options.text),
         "--id": options.id,
         "--encoding": options.encoding,
         "--delimiter": options.delimiter,
+        "--pages": options.pages,
     }
-    named = [part for option, name in told.items() if name and name != "auto" for part in (option, name)]
+    usual = ("auto", "all")
+    named = [part for option, name in told.items() if name and name not in usual for part in (option, name)]
     named += [part for name in options.ignore for part in ("--ignore", name)]
     base = open_base(options.ignore, columns, chosen)
     with watcher() as progress:

@@ -10,7 +10,7 @@ import typer
 
 from neardup import display
 from neardup.cli.collection import opened
-from neardup.cli.messages import DONE
+from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import SearchOptions
 from neardup.errors import InputError
 
@@ -27,6 +27,7 @@ def search(options: SearchOptions) -> int:
     """
     from neardup.collection import search as searching
     from neardup.collection.query import describe, parse
+    from neardup.collection.query.doubts import doubts
     from neardup.collection.why import why_not as asked_why_not
     from neardup.io.readers import read_document
 
@@ -42,6 +43,8 @@ def search(options: SearchOptions) -> int:
             _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
         elif explain:
             plan = searching.explain(lookups, asked, read_document)
+            for sentence in doubts(plan):
+                warn(display.printable(sentence))
             _say(describe.as_dict(plan) if json else describe.describe(plan))
         else:
             page = searching.search(
@@ -52,6 +55,8 @@ def search(options: SearchOptions) -> int:
                 include_self=options.include_self,
                 open_file=read_document,
             )
+            for sentence in page.warnings:
+                warn(display.printable(sentence))
             _say(page.as_dict() if json else list(_lines(page)))
     return DONE
 
@@ -64,7 +69,7 @@ def _say(answer: dict[str, Any] | list[str]) -> None:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    sure = "complete" if page.plan.recall == 1 else f"recall {display.similarity(page.plan.recall, 4)} or more"
+    sure = "complete" if page.recall == 1 else f"recall {display.similarity(page.recall, 4)} or more"
     number = display.counted(page.found or 0, "document")
     yield f"{number} found ({sure})" + ("" if page.found else "; put EXPLAIN before the query to see its meaning")
     for hit in page.hits:

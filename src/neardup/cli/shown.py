@@ -35,6 +35,16 @@ def show_groups(groups: Sequence[Group], total: int) -> None:
         typer.echo(line)
 
 
+def show_by(run: Mapping[str, Any]) -> None:
+    """Print the counts of each value, for a run by a column."""
+    if run.get("by"):
+        from neardup.run.by_value import by_lines
+
+        for line in by_lines(run):
+            typer.echo(line)
+        typer.echo()
+
+
 def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
     """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
@@ -45,11 +55,14 @@ def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
 
 
 def unbroken(lines: Sequence[display.Line], width: int) -> Iterator[str]:
-    """Yield labelled lines like ``display.aligned``, but break no word: paths and ids can be copied."""
+    """Yield labelled lines like ``display.aligned``, but break no word and no command: they can be copied."""
     column = max((len(label) for label, _ in lines), default=0) + 2
     for label, said in lines:
         line, indent = f"{label:<{column}}{said}", " " * column
-        yield fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+        if said.startswith("neardup "):
+            yield line
+        else:
+            yield fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 class Shown:

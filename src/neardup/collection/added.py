@@ -39,6 +39,26 @@ class NearCopy:
         return {**asdict(self), "resemblance": self.resemblance}
 
 
+@dataclass(frozen=True)
+class GroupedPending:
+    """The result of grouping documents that were in no group.
+
+    ``compared`` documents, ``repeats`` of them near another one, and ``linked`` of these put into a group;
+    ``recall`` is promised. ``near`` lists the first 1,000. ``next`` is the ``after`` of the next call, or None.
+    """
+
+    compared: int
+    repeats: int
+    linked: int
+    recall: float
+    near: tuple[NearCopy, ...]
+    next: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values as plain data."""
+        return {**asdict(self), "near": [one.as_dict() for one in self.near]}
+
+
 class StoredCounts(NamedTuple):
     """What became of one chunk of documents: counts, the bytes of their texts, and the listed repeats.
 

@@ -61,7 +61,9 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class _Prepared:
+class Prepared:
+    """Documents ready to be stored, and the rows that cannot be."""
+
     entries: Entries
     problems: tuple[Problem, ...]
 
@@ -95,33 +97,47 @@ class Adding:
         progress: Progress,
     ) -> Added:
         """Add the documents, or none if the call or an id is invalid."""
-        if opened.format == "arrow" and not _has_rows(opened):
+        if opened.format == "arrow" and not has_rows(opened):
             return self._outcome
-        chosen = choose_columns(opened, text, id)
-        for name in metadata:
-            find_column(opened, name, "--meta")
-        said = METADATA if opened.format == "text" and not metadata else ()
-        columns = Columns(chosen.text, chosen.id, tuple(metadata), said)
-        self._outcome.notes = chosen.notes
+        columns, notes = columns_of(opened, text, id, metadata)
+        self._outcome.notes = notes
         numbered = columns.id is None and opened.format == "arrow"
         on_duplicate = "error" if numbered else self._on_duplicate  # generated ids replace nothing
         settings = self._store.settings
 
-        def prepare(chunk: Chunk) -> _Prepared:
+        def prepare(chunk: Chunk) -> Prepared:
             return _prepare(chunk, columns, settings)
 
         with self._store.writing() as transaction, progress.stage("add", opened.size_bytes, "bytes") as advance:
             arrivals = self._arrivals(transaction)
             for prepared in _prepared(prepare, opened, columns):
-                for problem in prepared.problems:
-                    self._outcome.reject(problem)
-                    if self._on_problem:
-                        self._on_problem(problem)
-                entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
-                self._add(entries, arrivals, on_duplicate)
-                advance(int(entries.sizes.sum()))
-        self._outcome.notes = (*chosen.notes, *opened.findings.encoding_notes())
+                self._store_one(prepared, arrivals, on_duplicate, numbered)
+                advance(int(prepared.entries.sizes.sum()))
+        self._outcome.notes = (*notes, *opened.findings.encoding_notes())
         return self._outcome
+
+    def run_prepared(
+        self, pieces: Iterable[Prepared], notes: Sequence[str], numbered: bool, progress: Progress
+    ) -> Added:
+        """Add documents that were prepared elsewhere; ``numbered``: the collection names them."""
+        self._outcome.notes = tuple(notes)
+        on_duplicate = "error" if numbered else self._on_duplicate
+        with self._store.writing() as transaction, progress.stage("add", None, "documents") as advance:
+            arrivals = self._arrivals(transaction)
+            for prepared in pieces:
+                self._store_one(prepared, arrivals, on_duplicate, numbered)
+                advance(len(prepared.entries))
+        return self._outcome
+
+    def _store_one(
+        self, prepared: Prepared, arrivals: Arrivals, on_duplicate: OnDuplicate, numbered: bool
+    ) -> None:
+        for problem in prepared.problems:
+            self._outcome.reject(problem)
+            if self._on_problem:
+                self._on_problem(problem)
+        entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
+        self._add(entries, arrivals, on_duplicate)
 
     def put(self, entries: Entries) -> Added:
         """Add the documents, or none if an id is invalid."""
@@ -164,9 +180,7 @@ class Adding:
             )
 
 
-def _prepared(
-    prepare: Callable[[Chunk], _Prepared], documents: Documents, columns: Columns
-) -> Iterable[_Prepared]:
+def _prepared(prepare: Callable[[Chunk], Prepared], documents: Documents, columns: Columns) -> Iterable[Prepared]:
     """All chunks in order, prepared in worker threads unless threads would cost more than the work itself."""
     chunks = documents.chunks(None, columns.all)
     if documents.size_bytes is not None and documents.size_bytes < _SMALL:
@@ -193,7 +207,7 @@ def entries_named(
         if not isinstance(text, str):
             raise InputError(f"The text of document {name[:80]!r} is a {type(text).__name__}", "A str")
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
-    for k, fault in _faults(names, array, metadata, deadline).items():
+    for k, fault in faults_of(names, array, metadata, deadline).items():
         raise _unfit(names[k], fault)
     return entries_of(array, names, [plain(values) for values in metadata], settings, deadline)
 
@@ -206,24 +220,52 @@ def _unfit(name: str, fault: str) -> InputError:
     )
 
 
-def _has_rows(documents: Documents) -> bool:
+def has_rows(documents: Documents) -> bool:
+    """Whether there is any document."""
     return next(iter(documents.chunks()), None) is not None
 
 
-def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> _Prepared:
+def columns_of(
+    documents: Documents, text: str | Sequence[str] | None, id: str | None, metadata: Sequence[str]
+) -> tuple[Columns, tuple[str, ...]]:
+    """Choose the columns of documents; return them with sentences about guesses. Raises InputError."""
+    chosen = choose_columns(documents, text, id)
+    for name in metadata:
+        find_column(documents, name, "--meta")
+    said = METADATA if documents.format == "text" and not metadata else ()
+    return Columns(chosen.text, chosen.id, tuple(metadata), said), chosen.notes
+
+
+@dataclass(frozen=True, eq=False)
+class StorableRows:
+    """Documents that can be kept, and the rows that cannot: ids, texts (an Arrow array), metadata."""
+
+    ids: Sequence[str]
+    texts: Any
+    metadata: Sequence[dict[str, Any]]
+    problems: tuple[Problem, ...]
+
+
+def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> Prepared:
+    rows = rows_of(chunk, columns)
+    return Prepared(entries_of(rows.texts, rows.ids, rows.metadata, settings), rows.problems)
+
+
+def rows_of(chunk: Chunk, columns: Columns) -> StorableRows:
+    """Read the documents of a chunk."""
     rows = chunk.read(columns.all)
     table, numbers = rows.table, rows.row_numbers.tolist()
     ids = _ids(table, columns.id, chunk.source, numbers)
     texts = _one_array(table.column(columns.text))
     records = list(_records(table, (*columns.metadata, *columns.said)))
-    faults = _faults(ids, texts, records)
+    faults = faults_of(ids, texts, records)
     problems = [Problem(chunk.source, numbers[k], reason) for k, reason in sorted(faults.items())]
     if faults:
         good = [k for k in range(len(ids)) if k not in faults]
         texts = texts.take(pa.array(good, pa.int64()))
         ids, records = [ids[k] for k in good], [records[k] for k in good]
     metadata = [_metadata(row, columns.said) for row in records]
-    return _Prepared(entries_of(texts, ids, metadata, settings), (*rows.problems, *problems))
+    return StorableRows(ids, texts, metadata, (*rows.problems, *problems))
 
 
 def _ids(table: Any, column: str | None, source: str, numbers: list[int]) -> list[str]:
@@ -239,7 +281,9 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _faults(ids: list[str], texts: Any, metadata: Sequence[Any], deadline: Deadline = UNLIMITED) -> dict[int, str]:
+def faults_of(
+    ids: list[str], texts: Any, metadata: Sequence[Any], deadline: Deadline = UNLIMITED
+) -> dict[int, str]:
     """The reasons why rows cannot be kept, by their place."""
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
     found = {}

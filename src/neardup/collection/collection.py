@@ -5,68 +5,50 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
+from neardup.collection import shown
 from neardup.collection.added import Added
 from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
-from neardup.collection.base_texts import Role, require_no_groups, texts_of
+from neardup.collection.base_texts import Role, require_no_groups
 from neardup.collection.contract import Entries, Store, deadline_in
+from neardup.collection.documents import Document, DocumentPage, ListedDocument
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.public import GroupsAndDecisions
 from neardup.collection.ids import unknown, usable_id
 from neardup.collection.inspection import faults
 from neardup.collection.near import Near
-from neardup.collection.pages import Page, short_repr
-from neardup.collection.search import LIMIT, search
+from neardup.collection.questions import Questions
+from neardup.collection.record_lists import keys_of, prepared, records_in
 from neardup.collection.sets import Sets
-from neardup.collection.settings import CollectionSettings
+from neardup.collection.settings import CollectionKeywords, CollectionSettings
 from neardup.collection.store import SqliteStore
-from neardup.collection.stored import entries_again, loaded
-from neardup.collection.view import View
-from neardup.collection.why import WhyNot, why_not
-from neardup.errors import FormatError, InputError, SettingError
+from neardup.collection.stored import entries_again
+from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.readers import Problem, open_documents
+from neardup.io.readers.fields import joined
 from neardup.runtime import Progress, Silent
-from neardup.settings import as_compared
 
-if TYPE_CHECKING:
-    from neardup.comparison.compare import Comparison
-
-_PAGE = 1000
+_REMOVED = 1000
+"""Documents removed at a time."""
 
 Ids: TypeAlias = str | int | Iterable[str | int]
-
-
-@dataclass(frozen=True, repr=False)
-class Document:
-    """A stored document: its id, text and metadata, the numbers of its tokens and distinct shingles, its role."""
-
-    id: str
-    text: str
-    metadata: Mapping[str, Any]
-    tokens: int
-    shingles: int
-    role: Role = "document"
-
-    def __repr__(self) -> str:
-        return f"Document({short_repr(self.id)}, {short_repr(self.text)}, {self.tokens} tokens)"
 
 
 class Arrival(TypedDict, total=False):
     """How documents arrive, see :meth:`Collection.add`; by default they are compared with none."""
 
-    near: float | Near | None
+    near: float | str | Near | None
     on_near: OnNear
     role: Role
 
 
-class Collection(GroupsAndDecisions):
+class Collection(Questions, GroupsAndDecisions):
     """A collection of documents in the file ``path``, which is created if it does not exist.
 
     ``settings`` (length, slots, scale, floor) are fixed when the file is created; later they may be left out. With
@@ -96,7 +78,7 @@ class Collection(GroupsAndDecisions):
         wait: float = 10.0,
         upgrade: bool = False,
         on_problem: Callable[[Problem], None] | None = None,
-        **settings: Any,
+        **settings: Unpack[CollectionKeywords],
     ) -> None:
         self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:
@@ -119,7 +101,10 @@ class Collection(GroupsAndDecisions):
         progress: Progress | None = None,
         **arrival: Unpack[Arrival],
     ) -> Added:
-        """Add documents of any kind that ``neardup.find`` accepts, all of them in one transaction.
+        """Add documents of any kind that ``neardup.find`` accepts, or records, all of them in one transaction.
+
+        Records are a list or an iterator of dicts with ``text``, perhaps ``id`` and ``metadata`` (any JSON).
+        ``metadata`` names other keys to keep instead.
 
         ``text`` and ``id`` name columns and are guessed otherwise; ``metadata`` names columns to keep with each
         document. Without an id column, documents in files get the ids ``source#row``, others ``#1``, ``#2`` …
@@ -144,6 +129,11 @@ class Collection(GroupsAndDecisions):
         near, on_near, role = _arrival(**arrival)
         asked = None if near is None else Near.of(near)
         adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem, role=role)
+        records, documents = records_in(documents)
+        if records is not None:
+            keys, records = keys_of(records, joined(text), id, metadata)
+            pieces = prepared(records, keys, self.settings)
+            return adding.run_prepared(pieces, keys.notes, keys.id is None, progress or Silent())
         opened = open_documents(documents, without=own_files(self.path))
         return adding.run(opened, text, id, metadata, progress or Silent())
 
@@ -155,7 +145,7 @@ class Collection(GroupsAndDecisions):
         *,
         seconds: float | None = None,
     ) -> Entries:
-        """Fingerprint documents for ``put``, in any thread; nothing is stored. ``metadata`` may be any JSON.
+        """Fingerprint documents for ``put_prepared``, in any thread; nothing is stored. ``metadata``: any JSON.
 
         Raises InputError for documents that the collection cannot keep, and LimitError when the call takes longer
         than ``seconds``; it stops between two portions of a megabyte.
@@ -164,10 +154,33 @@ class Collection(GroupsAndDecisions):
 
     def put(
         self,
+        id: str | int,
+        text: str,
+        metadata: Mapping[str, Any] | None = None,
+        **arrival: Unpack[Arrival],
+    ) -> Added:
+        """Add a document, or replace the one of this id.
+
+        ``metadata`` may be any JSON; ``near``, ``on_near`` and ``role`` are those of ``add``. Doing it
+        again changes nothing. Raises InputError for a document that the collection cannot keep.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.put("a", "pay by Thursday", {"from": {"name": "ann"}})
+        ...     done = mails.put("a", "pay by Friday", {"from": {"name": "ann"}})
+        ...     done.replaced, mails["a"].text, "a" in mails, len(mails)
+        (1, 'pay by Friday', True, 1)
+        """
+        near, on_near, role = _arrival(**arrival)
+        made = self.prepare([usable_id(id)], [text], [{} if metadata is None else metadata])
+        return self.put_prepared(made, "replace", near=near, on_near=on_near, role=role)
+
+    def put_prepared(
+        self,
         documents: Entries,
         on_duplicate: OnDuplicate = "error",
         *,
-        near: float | Near | None = None,
+        near: float | str | Near | None = None,
         on_near: OnNear = "keep",
         seconds: float | None = None,
         role: Role = "document",
@@ -180,8 +193,8 @@ class Collection(GroupsAndDecisions):
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     with mails.together():
-        ...         _ = mails.put(mails.prepare(["a"], ["the harbour office"], [{"year": 2020}]))
-        ...         _ = mails.put(mails.prepare(["b"], ["pay by Friday"], [{}]))
+        ...         _ = mails.put_prepared(mails.prepare(["a"], ["the harbour office"], [{"year": 2020}]))
+        ...         _ = mails.put_prepared(mails.prepare(["b"], ["pay by Friday"], [{}]))
         ...     list(mails)
         ['a', 'b']
         """
@@ -193,8 +206,8 @@ class Collection(GroupsAndDecisions):
     def together(self) -> Iterator[None]:
         """Commit the changes of this thread within the block together at its end.
 
-        The changes are calls of ``put``, ``remove`` and ``decide``. Each call is atomic: a call that raises is
-        undone by itself. When the block itself raises, nothing of it is stored.
+        The changes are calls of ``put``, ``put_prepared``, ``update_metadata``, ``remove`` and ``decide``. Each is
+        atomic: a call that raises is undone by itself. When the block itself raises, nothing of it is stored.
         """
         with self.store.together():
             yield
@@ -219,82 +232,10 @@ class Collection(GroupsAndDecisions):
             grouping = Grouping(self.store, transaction, Sets(self.store))
             grouping.removing(numbers.tolist())
             grouping.finish()
-            for begin in range(0, len(numbers), _PAGE):
-                part = numbers[begin : begin + _PAGE]
+            for begin in range(0, len(numbers), _REMOVED):
+                part = numbers[begin : begin + _REMOVED]
                 transaction.remove(entries_again(self.store, part), part)
         return len(known)
-
-    def get(self, id: str | int) -> Document:
-        """Return the document of this id. Raises InputError if it does not exist, FormatError if it is damaged."""
-        name = usable_id(id)
-        with self.store.reading():
-            number = self.store.numbers([name]).get(name)
-            if number is None:
-                raise unknown([name], str(self.path))
-            [(row, data)] = loaded(self.store, np.array([number], np.int64))
-            role: Role = "base" if number in self.store.base_texts() else "document"
-        if row.id != name:
-            raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
-        return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles, role)
-
-    def base_texts(self) -> list[str]:
-        """Return the ids of the base texts, in the order in which they were first added."""
-        with self.store.reading():
-            return self.store.ids(np.array(sorted(self.store.base_texts()), np.int64))
-
-    def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:
-        """Compare two documents by every measure, as :func:`neardup.compare` does, with the shingles of this file.
-
-        ``how`` are the keywords of that function; base texts are ignored, as by ``ignore``. Raises InputError for
-        an unknown id.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
-        ...     _ = mails.add(["the harbour office is closed", "the harbour office is closed on Friday"])
-        ...     mails.compare("#1", "#2").measures["containment_a"]
-        1.0
-        """
-        from neardup.comparison.compare import compare  # other uses need not wait for its kernels
-
-        texts, ignore = (self.get(a).text, self.get(b).text), how.pop("ignore", None) or ()
-        if not isinstance(ignore, str):  # compare refuses it
-            ignore = [*ignore, *texts_of(self.store)]
-        return compare(*texts, **{**as_compared(self.settings.as_dict()), **how, "ignore": ignore})
-
-    def search(
-        self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
-    ) -> Page:
-        """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md.
-
-        Every match is verified on the texts. ``after`` is the ``next`` of the previous page. The query document is
-        left out unless ``include_self``. A query cannot read files here; FILE: is for the command line. Raises
-        QueryError, with the position, for the query; SettingError for the limit; InputError for a token of another
-        search.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
-        ...     _ = mails.add(["harbour office closed on Friday", "the harbour office closed on Friday"])
-        ...     page = mails.search("FINGERPRINT:#1_50_95")
-        ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]
-        [('#2', 1.0)]
-        """
-        with self.view() as view:
-            return search(view, query, limit=limit, after=after, include_self=include_self)
-
-    def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
-        """Return why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
-        with self.view() as view:
-            return why_not(view, query, usable_id(id), include_self=include_self)
-
-    @contextmanager
-    def view(self, seconds: float | None = None) -> Iterator[View]:
-        """The current state of the collection, for look-ups of this thread within the block.
-
-        Look-ups raise LimitError when the block takes longer than ``seconds``.
-        """
-        deadline = deadline_in(seconds)
-        with self.store.reading(deadline):
-            yield View(self.store, deadline)
 
     def info(self) -> dict[str, Any]:
         """Return counts, bytes and settings as plain data."""
@@ -324,6 +265,14 @@ class Collection(GroupsAndDecisions):
         """
         return faults(self.store, progress or Silent())
 
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the collection as it is now into a new file, while other threads and processes read and write.
+
+        The copy is a collection of its own, with the same secret and permissions. It appears complete or not at
+        all. Raises OutputError if the file exists or cannot be written.
+        """
+        self.store.backup(Path(path))
+
     def compact(self) -> None:
         """Rewrite the file without free space, and without the words of removed documents.
 
@@ -336,26 +285,6 @@ class Collection(GroupsAndDecisions):
         """Close the file. Closing it twice is allowed."""
         self.store.close()
 
-    def __len__(self) -> int:
-        return self.store.totals().documents
-
-    def __bool__(self) -> bool:
-        return True  # an empty collection is a collection, too
-
-    def __iter__(self) -> Iterator[str]:
-        """The ids, in the order in which they were first added; ids added meanwhile come at the end."""
-        after = 0
-        while page := self.store.page(after, _PAGE):
-            yield from (id for _, id in page)
-            after = page[-1][0]
-
-    def __contains__(self, id: object) -> bool:
-        try:
-            name = usable_id(id)
-        except InputError:
-            return False
-        return bool(self.store.numbers([name]))
-
     def __enter__(self) -> Collection:
         return self
 
@@ -367,10 +296,16 @@ class Collection(GroupsAndDecisions):
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
 
+    def _repr_html_(self) -> str:
+        try:
+            return shown.collection(self.info())
+        except NeardupError as error:  # closed, or gone
+            return shown.closed(str(self.path), error.given)
+
 
 def _arrival(
-    *, near: float | Near | None = None, on_near: OnNear = "keep", role: Role = "document"
-) -> tuple[float | Near | None, OnNear, Role]:
+    *, near: float | str | Near | None = None, on_near: OnNear = "keep", role: Role = "document"
+) -> tuple[float | str | Near | None, OnNear, Role]:
     """Return the values of ``Arrival`` with their defaults. Raises TypeError for another name."""
     return near, on_near, role
 
@@ -380,4 +315,4 @@ def own_files(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
 
 
-__all__ = ["Added", "Collection", "Document"]
+__all__ = ["Added", "Collection", "Document", "DocumentPage", "ListedDocument"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -124,6 +125,9 @@ class Writing(Protocol):
     def remove(self, entries: Entries, numbers: Int64s) -> None:
         """Remove the documents ``numbers``; ``entries`` are the entries that were stored for them."""
 
+    def set_metadata(self, number: int, metadata: Mapping[str, Any]) -> None:
+        """Replace the metadata of a stored document; everything else of it stays."""
+
     def mark_base(self, numbers: Int64s) -> None:
         """Make stored documents base texts; they stay base texts until they are removed."""
 
@@ -233,6 +237,9 @@ class Store(Protocol):
 
     def faults(self) -> list[str]:
         """The faults of the store itself, as sentences; empty if there are none."""
+
+    def backup(self, path: Path) -> None:
+        """Copy the present state into a new file, whatever is written meanwhile; OutputError if that fails."""
 
     def compact(self) -> None:
         """Rewrite everything, so that the file contains neither removed documents nor free space."""

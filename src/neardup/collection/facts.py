@@ -45,6 +45,24 @@ def holds(values: Iterable[Value], compared: Operator, value: Value) -> bool:
     return any(_COMPARE[compared](_ordered(other), _ordered(value)) for other in alike)
 
 
+def merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with changes: a None deletes, a record is merged, anything else replaces (RFC 7396).
+
+    >>> merged({"a": 1, "b": {"c": 1, "d": 2}}, {"a": None, "b": {"c": None, "e": 3}, "f": {"g": None}})
+    {'b': {'d': 2, 'e': 3}, 'f': {}}
+    """
+    found = dict(before)
+    for name, value in changes.items():
+        if value is None:
+            found.pop(name, None)
+        elif isinstance(value, Mapping):
+            known = found.get(name)
+            found[name] = merged(known if isinstance(known, Mapping) else {}, value)
+        else:
+            found[name] = value
+    return found
+
+
 def plain(value: Any) -> Any:
     """Convert a value of a table to JSON: dates in ISO 8601, decimals as numbers, bytes as text.
 
@@ -91,4 +109,4 @@ def _ordered(value: Value) -> Any:
     return value.encode("utf-8") if isinstance(value, str) else value
 
 
-__all__ = ["Fact", "facts", "holds", "plain"]
+__all__ = ["Fact", "facts", "holds", "merged", "plain"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neardup.errors import InputError
+from neardup.errors import InputError, UnknownIdError
 
 LONGEST_ID = 1024
 """The most bytes of an id."""
@@ -33,7 +33,7 @@ def id_fault(id: str) -> str:
     return f"the id has {size} bytes" if size > LONGEST_ID else ""
 
 
-def unknown(ids: Sequence[str], where: str = "the collection") -> InputError:
+def unknown(ids: Sequence[str], where: str = "the collection") -> UnknownIdError:
     """Return the error for documents that do not exist."""
     shown = ", ".join(repr(id[:80]) for id in ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
-    return InputError(f"There is no document {shown} in {where}", "An id of a document in the collection")
+    return UnknownIdError(f"There is no document {shown} in {where}", "An id of a document in the collection")

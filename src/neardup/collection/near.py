@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
@@ -34,9 +33,9 @@ from neardup.collection.query.promise import most_hits
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
 from neardup.collection.sets import Sets, shared_with
 from neardup.collection.view import View
-from neardup.errors import SettingError
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
+from neardup.settings.rules import required_share
 from neardup.tables import Int64s, UInt64s
 
 RECALL = 0.99
@@ -47,30 +46,26 @@ _AT_ONCE = 1000
 """Shingles looked up between two checks of the time limit."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Near:
     """The rule for repeats: a new document repeats the stored ones of resemblance ``threshold`` or more.
 
-    ``recall`` is the least probability of finding a document of exactly this resemblance; 1 finds all.
+    ``recall`` is the least probability of finding a document of exactly this resemblance; 1 finds all. Both are
+    shares: 0.8 or "80%".
 
-    >>> Near(0.8)
-    Near(threshold=0.8, recall=0.99)
+    >>> Near(0.8), Near("80%").threshold
+    (Near(threshold=0.8, recall=0.99), 0.8)
     """
 
     threshold: float
-    recall: float = RECALL
+    recall: float
 
-    def __post_init__(self) -> None:
-        for name in ("threshold", "recall"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0 < value <= 1 or Fraction(repr(float(value))).denominator > 1_000_000:
-                raise SettingError(
-                    f"{name} of near is {value!r}", "A number above 0, at most 1, of at most 6 decimals"
-                )
+    def __init__(self, threshold: float | str, recall: float | str = RECALL) -> None:
+        for name, given in (("threshold", threshold), ("recall", recall)):
+            object.__setattr__(self, name, required_share(f"{name} of near", given))
 
     @classmethod
-    def of(cls, value: float | Near) -> Near:
+    def of(cls, value: float | str | Near) -> Near:
         """Convert a threshold to a ``Near`` with the default recall."""
         return value if isinstance(value, Near) else cls(value)
 
@@ -119,7 +114,7 @@ class Finder:
         lists: list[Int64s] = []
         for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
             self._deadline.check()
-            lists += [found[:READ] for found in self._store.postings(hashes[first : first + _AT_ONCE])]
+            lists += map(self._cut, self._store.postings(hashes[first : first + _AT_ONCE]))
         self._stored = dict(zip(hashes.tolist(), lists, strict=False))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
@@ -206,6 +201,10 @@ class Finder:
         new = {number for hash in looked for number in self._all.get(hash, ())}
         candidates = np.union1d(self._still(stored), np.array(sorted(new), np.int64))
         return self._compared(place, candidates, old, everybody=True)
+
+    def _cut(self, found: Int64s) -> Int64s:
+        """The documents of a posting list that are read at first."""
+        return found[:READ]
 
     def _still(self, documents: Int64s) -> Int64s:
         """The documents without those whose text has been replaced in the meantime."""

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from neardup.collection import shown
 from neardup.collection.query.plan import LETTERS, QueryPlan
 from neardup.collection.query.syntax import canonical
 from neardup.errors import InputError
@@ -84,6 +85,17 @@ class Hit:
         counts = "" if found is None else f", shared {found.shared} of {found.size_a} + {found.size_b} shingles"
         return f"Hit({short_repr(self.id)}{counts})"
 
+    def _repr_html_(self) -> str:
+        return shown.hits([(self.id, self._cells())], [], [])
+
+    def _cells(self) -> tuple[str, ...]:
+        """Return the evidence as cells of a table."""
+        found = self.evidence
+        if found is None:
+            return shown.evidence_cells(None, None, None)
+        passage = None if found.passage is None else found.passage.text
+        return shown.evidence_cells((found.shared, found.size_a, found.size_b), found.score, passage)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the hit as plain data, one level deep except for the passage."""
         found = self.evidence
@@ -100,13 +112,18 @@ class Hit:
 class Page:
     """Some hits, best first. ``found``: hits on all pages; ``next``: the token of the next page, None at the end.
 
-    A query that begins with EXPLAIN has a plan and no hits, and ``found`` is None.
+    ``query`` is the canonical form, ``recall`` the least probability with which a matching document is found;
+    ``warnings`` are sentences about numbers that surely mean something else. A query that begins with EXPLAIN has
+    a plan and no hits, and ``found`` is None. ``plan`` is None for a page of a service.
     """
 
     hits: tuple[Hit, ...]
     found: int | None
     next: str | None
-    plan: QueryPlan
+    query: str
+    recall: float
+    warnings: tuple[str, ...] = ()
+    plan: QueryPlan | None = None
 
     def __repr__(self) -> str:
         if self.found is None:
@@ -115,14 +132,21 @@ class Page:
         more = ", more with next" * (self.next is not None)
         return f"Page({len(self.hits)} of {self.found} hits{f': {ids}' if ids else ''}{more})"
 
+    def _repr_html_(self) -> str:
+        lines = [("query", self.query), ("recall", f"{self.recall:.4f} or more")]
+        if self.found is not None:
+            lines.append(("hits", f"{len(self.hits):,} of {self.found:,}"))
+        return shown.hits([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""
         return {
-            "query": canonical(self.plan.query),
-            "recall": self.plan.recall,
+            "query": self.query,
+            "recall": self.recall,
             "found": self.found,
             "hits": [hit.as_dict() for hit in self.hits],
             "next": self.next,
+            "warnings": list(self.warnings),
         }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -10,14 +12,18 @@ from neardup.collection.evaluate import Counts, Evaluation
 from neardup.collection.lookups import Lookups
 from neardup.collection.pages import Cursor, Hit, HitEvidence, Page, Passage, read_token, search_digest
 from neardup.collection.query import Query, parse
+from neardup.collection.query.doubts import doubts
 from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan
-from neardup.collection.query.syntax import clause_text
+from neardup.collection.query.syntax import And, Fingerprint, Pasted, canonical, clause_text
 from neardup.collection.query.target import Open
 from neardup.comparison import matching
-from neardup.errors import InputError, SettingError
+from neardup.errors import InputError, QueryError, SettingError
 from neardup.kernels.match.passages import longest_run
+from neardup.settings.rules import required_share
 from neardup.tables import Floats, Int64s
 from neardup.text.units import Units
+
+NearMeasure: TypeAlias = Literal["containment", "resemblance"]
 
 LIMIT, MOST_LIMIT = 20, 1_000
 PASSAGE_SHOWN = 240
@@ -51,7 +57,7 @@ def search(
     cursor = None if after is None else read_token(after)
     planned = plan(asked, lookups, open_file, cursor.taken if cursor else "")
     if asked.explain:
-        return Page((), None, None, planned)
+        return _page((), None, None, planned)
     digest = search_digest(planned, include_self)
     if cursor and cursor.search != digest:
         raise InputError(
@@ -71,7 +77,46 @@ def search(
     hits = tuple(Hit(ids[k], ranking.evidence(k)) for k in order[:limit])
     more = len(order) > limit
     last = Cursor(scores[order[limit - 1]], ids[order[limit - 1]], digest, evaluation.taken) if more else None
-    return Page(hits, len(ids), last.token() if last else None, planned)
+    return _page(hits, len(ids), last.token() if last else None, planned)
+
+
+def _page(hits: tuple[Hit, ...], found: int | None, next: str | None, plan: QueryPlan) -> Page:
+    return Page(hits, found, next, canonical(plan.query), plan.recall, doubts(plan), plan)
+
+
+def near_query(
+    text: str,
+    overlap: float | str | None = None,
+    probability: float | str | None = None,
+    measure: NearMeasure = "containment",
+    where: str | None = None,
+) -> Query:
+    """Return the query for the documents that contain or resemble a text, among those that fit ``where``.
+
+    ``overlap`` and ``probability`` are shares: 0.8 or "80%". Raises SettingError for these and for the measure,
+    QueryError for ``where``.
+
+    >>> str(near_query("pay by Friday", "80%", where="from:ann OR from:bob"))
+    'FINGERPRINT:TEXT:"pay by Friday"_80 AND (from:ann OR from:bob)'
+    """
+    if measure not in get_args(NearMeasure):
+        raise SettingError(f"measure is {measure!r}", f"One of {', '.join(get_args(NearMeasure))}")
+    if probability is not None and overlap is None:
+        raise SettingError("probability is given without overlap", "Both, or overlap alone")
+    symmetric = measure == "resemblance"
+    clause = Fingerprint(
+        Pasted(text), _per_cent("overlap", overlap), _per_cent("probability", probability), symmetric
+    )
+    if where is None:
+        return Query(clause)
+    asked = parse(where)
+    if asked.explain:
+        raise QueryError("where begins with EXPLAIN", "A query without it", query=where)
+    return Query(And((clause, asked.root)), text=where)
+
+
+def _per_cent(name: str, given: float | str | None) -> Decimal | None:
+    return None if given is None else (Decimal(repr(required_share(name, given))) * 100).normalize()
 
 
 def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None) -> QueryPlan:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from neardup.errors import SettingError
 from neardup.kernels.text.keyed import Key
@@ -19,6 +19,18 @@ from neardup.text.keys import key_of, new_secret
 SCALE, FLOOR, SLOTS = 5, 8, 64
 _NAMES = ("length", "slots", "scale", "floor")
 _LEFT_OUT = ("mask", "ignore_numbers", "stop_words")
+
+
+class CollectionKeywords(TypedDict, total=False):
+    """The settings of a collection, by name."""
+
+    length: int
+    slots: int
+    scale: int
+    floor: int
+    mask: str | Sequence[str]
+    ignore_numbers: bool
+    stop_words: str | Collection[str]
 
 
 @dataclass(frozen=True)
@@ -45,14 +57,15 @@ class CollectionSettings:
     secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
 
     @classmethod
-    def of(cls, **values: Any) -> CollectionSettings:
+    def of(cls, **values: Unpack[CollectionKeywords]) -> CollectionSettings:
         """Return settings with the given values. Raises SettingError for invalid ones."""
         unknown = [name for name in values if name not in (*_NAMES, *_LEFT_OUT)]
         if unknown:
             allowed = ", ".join((*_NAMES, *_LEFT_OUT))
             raise SettingError(f"There is no setting {unknown[0]!r} of a collection", allowed)
-        left_out = {name: values[name] for name in _LEFT_OUT if name in values}
-        made = cls(**{name: value for name, value in values.items() if name in _NAMES})
+        left_out: dict[str, Any] = {name: value for name, value in values.items() if name in _LEFT_OUT}
+        plain: dict[str, Any] = {name: value for name, value in values.items() if name in _NAMES}
+        made = cls(**plain)
         checked = Settings.of(length=made.length, slots=made.slots, **left_out)
         made = replace(made, cleaning=checked.cleaning)
         SampledShingles(made.scale, made.floor)

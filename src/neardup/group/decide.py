@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from neardup.io.attachments import Carried, lacking_places
 from neardup.join.criterion import similarity_of
+from neardup.join.pair_file import PairLookup, Pairs
 from neardup.settings import ratio
-from neardup.tables import Bools, Floats, Int64s, UInt64s, column
+from neardup.tables import Bools, Floats, Int64s, UInt64s, column, distinct
 
 
 class Streams(Protocol):
@@ -259,17 +260,22 @@ def new_only(decisions: Decisions, first_new: int) -> Decisions:
     return replace(decisions, placed=placed, **{name: getattr(decisions, name)[stays] for name in names})
 
 
-def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: pa.Table) -> tuple[Int64s, Int64s]:
+def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: Pairs) -> tuple[Int64s, Int64s]:
     """(a, b), a < b, of the documents whose pair with that of their representative is not in ``pairs``.
 
     ``heads`` (int64[rows]) has the representative of each row.
     """
+    keys = leader_keys(heads, documents)
+    keys = keys[~PairLookup(pairs).has(keys)]
+    return keys >> 32, keys & 0xFFFFFFFF
+
+
+def leader_keys(heads: Int64s, documents: CopyClasses) -> Int64s:
+    """a · 2³² + b, ascending, of the documents and those of their representatives."""
     own, other = documents.of_row, documents.of_row[heads]
     follows = (own != other) & (own >= 0)
     a, b = np.minimum(own, other)[follows], np.maximum(own, other)[follows]
-    keys = np.unique(_key(a, b))
-    keys = keys[~np.isin(keys, _key(column(pairs, "a"), column(pairs, "b")))]
-    return keys >> 32, keys & 0xFFFFFFFF
+    return distinct(_key(a, b))
 
 
 def _best_empty(copy_of: Int64s, has_text: Bools, row_rank: Int64s) -> Int64s:

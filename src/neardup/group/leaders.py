@@ -8,17 +8,21 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import whole
-from neardup.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
+from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
+from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
 from neardup.kernels.group.crowds import crowd_links, unite_by
 from neardup.kernels.group.leaders import Groups, Links, lead
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.settings import Settings
-from neardup.tables import Bools, Int64s, column, verified_table
+from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 CROWD = 1000
 """A leader with more partners than this makes its group a crowd, whose pairs are not all looked at."""
+
+_LOOKED_AT = 1 << 22
+"""Entries of partner lists that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,17 @@ class Grouped:
     """
 
     leader: Int64s
-    pairs: pa.Table
+    pairs: Pairs
     crowds: tuple[Crowd, ...]
     popular: Int64s
     limited: Bools
 
 
-def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
-    """The partner lists of a VERIFIED table, each pair from both its ends."""
+def partner_lists(pairs: Pairs, documents: int, measure: int, room: PairRoom | None = None) -> Links:
+    """The partner lists of VERIFIED pairs, each pair from both its ends; those of a file are in files, too."""
+    if isinstance(pairs, PairFile):
+        assert room is not None
+        return _filed_lists(pairs, documents, measure, room)
     a, b = column(pairs, "a"), column(pairs, "b")
     shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
     ends, others = np.concatenate((a, b)), np.concatenate((b, a))
@@ -57,40 +64,81 @@ def partner_lists(pairs: pa.Table, documents: int, measure: int) -> Links:
     return Links(begin, others[order], np.concatenate((shared, shared))[order], np.concatenate(seen)[order])
 
 
+def _filed_lists(pairs: PairFile, documents: int, measure: int, room: PairRoom) -> Links:
+    """The partner lists of pairs that exceed the memory: arrays that the system maps, 48 bytes a pair."""
+    assert room.scratch is not None
+    sorter, counts = PairSorter(room), np.zeros(documents + 1, np.int64)
+    for table in pairs.batches(most=room.most // 2):
+        a, b, shared, size_a, size_b = (column(table, name) for name in VERIFIED.names)
+        sorter.add(verified_table(a, b, shared, size_a, size_b))
+        sorter.add(verified_table(b, a, shared, size_b, size_a))
+        counts[1:] += np.bincount(a, minlength=documents) + np.bincount(b, minlength=documents)
+    files = [room.scratch.numbers(np.int64) for _ in range(3)]
+    for table in batches(sorter.finish()):
+        shared, size, other_size = (column(table, name) for name in VERIFIED.names[2:])
+        seen = whole(shared, size, other_size, measure)
+        for file, values in zip(files, (column(table, "b"), shared, seen), strict=True):
+            file.append(values)
+    return Links(np.cumsum(counts), *(file.mapped() for file in files))
+
+
 def group(
-    pairs: pa.Table,
+    pairs: Pairs,
     index: PrefixIndex | None,
     rank: Int64s,
     first_new: int,
     criterion: Criterion,
     settings: Settings,
+    room: PairRoom | None = None,
 ) -> Grouped:
     """Group the documents by their verified ``pairs`` and the pairs among the documents of the ``index``.
 
     ``rank`` (a permutation) orders the documents from the best to keep (0) to the worst. Documents below
     ``first_new`` belong to the reference set and lead themselves. The groups are the same with or without the
-    setting that reports all pairs.
+    setting that reports all pairs. ``room`` is that for the pairs.
     """
+    room = room or PairRoom()
     how, threads = settings.grouping.groups, settings.work.threads
     hubs = no_hubs(len(rank)) if index is None else index
-    lists = partner_lists(pairs, len(rank), criterion.measure)
+    lists = partner_lists(pairs, len(rank), criterion.measure, room)
     alive = with_partners(hubs)
     groups = lead(np.argsort(rank), rank, lists, hubs, criterion, alive, first_new, how == "complete")
     every = settings.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
-    among_hubs, over = pairs_of(hubs, search, threads)
-    together = merged(pairs, _with_leader(groups, hubs), among_hubs)
+    among_hubs, over = _pairs_among(hubs, search, threads, room)
+    found = together(room, pairs, _with_leader(groups, hubs), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
     popular[hubs.documents[over]] = True
     limited = crowded | popular
-    reported = together.filter(_reported(together, limited, groups.leader)) if limited.any() else together
+    del lists, among_hubs
+    reported = found
+    if limited.any():
+        reported = filtered(found, lambda some: _reported(some, limited, groups.leader), room)
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
-    leader, linking = _components(together, hubs, criterion, limited, rank, first_new)
-    return replace(grouped, leader=leader, pairs=merged(reported, linking))
+    leader, linking = _components(found, hubs, criterion, limited, rank, first_new)
+    return replace(grouped, leader=leader, pairs=together(room, reported, linking))
+
+
+def _pairs_among(hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom) -> tuple[Pairs, Bools]:
+    """Like ``prefix_join.pairs_of``, in portions under a memory limit."""
+    if room.scratch is None:
+        return pairs_of(hubs, search, threads)
+    partners, sorter = search.known.copy(), PairSorter(room)
+    for rows in met_pairs(hubs, search, partners, threads, room.most // 4):
+        sorter.add(verified(hubs, rows))
+    over, found = exceeding(search, partners), sorter.finish()
+    if not over.any():
+        return found, over
+
+    def within(some: pa.Table) -> Bools:
+        kept: Bools = ~(over[hubs.local[column(some, "a")]] | over[hubs.local[column(some, "b")]])
+        return kept
+
+    return filtered(found, within, room), over
 
 
 def _crowded(leader: Int64s, lists: Links) -> Bools:
@@ -103,9 +151,14 @@ def _crowded(leader: Int64s, lists: Links) -> Bools:
 
 def _partners_elsewhere(lists: Links, hubs: PrefixIndex) -> Int64s:
     """int64[hubs]: how many verified partners of each hub document are not hub documents themselves."""
-    outside = hubs.local[lists.partners] < 0
-    counted = np.concatenate(([0], np.cumsum(outside)))
-    elsewhere: Int64s = counted[lists.begin[hubs.documents + 1]] - counted[lists.begin[hubs.documents]]
+    begin, first, counts = lists.begin, 0, np.zeros(len(lists.begin) - 1, np.int64)
+    while first < len(counts):
+        until = max(first + 1, int(np.searchsorted(begin, begin[first] + _LOOKED_AT, "right")) - 1)
+        outside = hubs.local[lists.partners[begin[first] : begin[until]]] < 0
+        counted, at = np.concatenate(([0], np.cumsum(outside))), begin[first : until + 1] - begin[first]
+        counts[first:until] = np.diff(counted[at])
+        first = until
+    elsewhere: Int64s = counts[hubs.documents]
     return elsewhere
 
 
@@ -119,11 +172,12 @@ def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
 
 
 def _components(
-    pairs: pa.Table, hubs: PrefixIndex, criterion: Criterion, limited: Bools, rank: Int64s, first_new: int
+    pairs: Pairs, hubs: PrefixIndex, criterion: Criterion, limited: Bools, rank: Int64s, first_new: int
 ) -> tuple[Int64s, pa.Table]:
     """Leaders by any chain of pairs, and the pairs of ``limited`` documents that the chains needed."""
     parent = np.arange(len(rank))
-    unite(parent, column(pairs, "a"), column(pairs, "b"))
+    for some in batches(pairs):
+        unite(parent, column(some, "a"), column(some, "b"))
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
         linking = link_crowds(hubs, criterion, limited[hubs.documents], parent, first_new)
@@ -142,11 +196,12 @@ def link_crowds(hubs: PrefixIndex, criterion: Criterion, crowded: Bools, parent:
     return linking
 
 
-def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> pa.Array:
+def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> Bools:
     """Which pairs are reported: those without a ``limited`` end, and the pair of each member with its leader."""
     a, b = column(pairs, "a"), column(pairs, "b")
     needed = (leader[a] == b) | (leader[b] == a)
-    return pa.array(needed | ~(limited[a] | limited[b]))
+    reported: Bools = needed | ~(limited[a] | limited[b])
+    return reported
 
 
 def _crowds(leader: Int64s, crowded: Bools) -> tuple[Crowd, ...]:

@@ -19,6 +19,7 @@ import pyarrow.types as pt
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.formats import LISTS
+from neardup.io.readers.arrow_types import column_type
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import find_column
 from neardup.kernels.text.keyed import Key
@@ -30,9 +31,9 @@ ALLOWED = "A column of strings, whole numbers, truth values or dates"
 def find_labels(documents: Documents, name: str, option: str, where: str = "") -> None:
     """Raise InputError unless the documents have a column of that name whose values can be compared as text."""
     column = find_column(documents, name, option, where)
-    schema: pa.Schema | None = getattr(documents, "schema", None)
-    if schema is not None and name in schema.names:
-        require_labels(schema.field(name).type, name, option)
+    kind = column_type(documents, name)
+    if kind is not None:
+        require_labels(kind, name, option)
     elif documents.format == "text" and name not in (*LISTS, ATTACHMENTS):
         return
     elif column.kind in ("number", "other"):

@@ -17,13 +17,23 @@ import pyarrow as pa
 from neardup.join.criterion import criterion_of
 from neardup.join.lsh_candidates import HUB, Candidates
 from neardup.join.method import BYTES_A_SHINGLE
+from neardup.join.pair_file import (
+    PairLookup,
+    PairRoom,
+    Pairs,
+    PairSorter,
+    batches,
+    documents_in,
+    keys_of,
+    together,
+)
 from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import verify
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.runtime import Progress
 from neardup.settings import Settings
-from neardup.tables import CANDIDATES, Bools, Int64s, column, verified_table
+from neardup.tables import Bools, Int64s, column
 
 _AT_ONCE = 1 << 22
 """Pairs held at once for comparison: 32 MB."""
@@ -40,7 +50,7 @@ class Closed:
     the settings allow.
     """
 
-    pairs: pa.Table
+    pairs: Pairs
     hub: Int64s
     families: int
     documents: int
@@ -67,19 +77,21 @@ def families_of(a: Int64s, b: Int64s, documents: int) -> Int64s:
 
 
 def close(
-    pairs: pa.Table,
+    pairs: Pairs,
     proposed: Candidates,
     store: ShingleStore,
     first_new: int,
     settings: Settings,
     progress: Progress,
     related: Related = EVERYONE,
+    room: PairRoom | None = None,
 ) -> Closed:
     """Compare the documents that chains of ``pairs`` (VERIFIED) connect, or pass them on to the exact join.
 
     ``proposed`` holds the pairs already compared. Pairs of two documents below ``first_new`` are left out, and
-    those of documents that are not ``related``.
+    those of documents that are not ``related``. ``room`` is that for the pairs.
     """
+    room = room or PairRoom()
     members, sizes = _families(pairs, store.documents)
     is_hub = np.zeros(store.documents, np.bool_)
     is_hub[proposed.hub] = True
@@ -90,34 +102,42 @@ def close(
     is_hub[members[np.repeat(fits, sizes)]] = True
     small = ~large & (sizes > 2)
     chosen = np.repeat(small, sizes)
-    tables, compared = [pairs], 0
-    known = _keys(column(proposed.pairs, "a"), column(proposed.pairs, "b"))
+    found, compared = PairSorter(room), 0
+    known = PairLookup(proposed.pairs)
     total = int((sizes[small] * (sizes[small] - 1) // 2).sum())
     with progress.stage("close", total, "pairs") as advance:
-        for keys in _never_compared(members[chosen], sizes[small], known, first_new):
-            if related.restricts:
-                keys = keys[related.may_pair(keys >> 32, keys & 0xFFFF_FFFF)]
-            candidates = pa.table([(keys >> 32).astype(np.uint32), keys.astype(np.uint32)], schema=CANDIDATES)
-            tables.append(verify(candidates, store, criterion_of(settings.search), settings.work.threads, advance))
-            compared += len(keys)
-    hub = np.flatnonzero(is_hub)
+        within = _within(members[chosen], sizes[small], first_new, related, room)
+        for table in batches(within, min(_AT_ONCE, room.most)):
+            new = table.filter(pa.array(~known.has(keys_of(table))))
+            if new.num_rows:
+                found.add(verify(new, store, criterion_of(settings.search), settings.work.threads, advance))
+                compared += new.num_rows
+    more, hub = found.finish(), np.flatnonzero(is_hub)
     return Closed(
-        pairs=_together(tables),
+        pairs=together(room, pairs, more),
         hub=hub,
         families=int((large | small).sum()),
         documents=int(sizes[large | small].sum()),
         compared=compared,
-        found=sum(table.num_rows for table in tables[1:]),
+        found=more.num_rows,
         joined=len(hub) - len(proposed.hub),
         left_out=int(sizes[large & ~fits].sum()),
     )
 
 
-def _families(pairs: pa.Table, documents: int) -> tuple[Int64s, Int64s]:
+def families_in(pairs: Pairs, documents: int) -> Int64s:
+    """int64[documents]: like :func:`families_of`, from pairs that are read some at a time."""
+    parent = np.arange(documents)
+    for table in batches(pairs):
+        unite(parent, column(table, "a"), column(table, "b"))
+    family: Int64s = best_of_tree(parent, np.arange(documents))
+    return family
+
+
+def _families(pairs: Pairs, documents: int) -> tuple[Int64s, Int64s]:
     """(members, sizes): the documents that have pairs, family by family, ascending within each."""
-    a, b = column(pairs, "a"), column(pairs, "b")
-    inside = np.unique(np.concatenate((a, b)))
-    family = families_of(a, b, documents)[inside]
+    inside = documents_in(pairs, documents)
+    family = families_in(pairs, documents)[inside]
     order = np.argsort(family, kind="stable")
     _, sizes = np.unique(family, return_counts=True)
     return inside[order], sizes.astype(np.int64)
@@ -138,31 +158,26 @@ def _within_memory(
     return fits
 
 
-def _never_compared(members: Int64s, sizes: Int64s, known: Int64s, first_new: int) -> Iterator[Int64s]:
-    """Keys of the pairs within families that are not ``known`` (ascending keys), in ascending batches."""
-    block = np.cumsum(sizes * (sizes - 1) // 2) // _AT_ONCE
+def _within(members: Int64s, sizes: Int64s, first_new: int, related: Related, room: PairRoom) -> Pairs:
+    """The pairs within families that may be pairs."""
+    sorter = PairSorter(room, counted=False)
+    for keys in _pairs_within(members, sizes, min(_AT_ONCE, room.most)):
+        keys = keys[(keys & 0xFFFF_FFFF) >= first_new]
+        if related.restricts:
+            keys = keys[related.may_pair(keys >> 32, keys & 0xFFFF_FFFF)]
+        sorter.add_keys(keys.view(np.uint64))
+    return sorter.finish()
+
+
+def _pairs_within(members: Int64s, sizes: Int64s, most: int) -> Iterator[Int64s]:
+    """Yield the keys of the pairs within families, about ``most`` at a time."""
+    block = np.cumsum(sizes * (sizes - 1) // 2) // most
     starts = np.cumsum(sizes) - sizes
     for number in np.unique(block):
         parts = [np.empty(0, np.int64)]
         for size in np.unique(sizes[block == number]):
             first = starts[(block == number) & (sizes == size)]
             low, high = np.triu_indices(size, 1)
-            parts.append(_keys(members[first[:, None] + low].ravel(), members[first[:, None] + high].ravel()))
-        keys = np.sort(np.concatenate(parts))
-        keys = keys[(keys & 0xFFFF_FFFF) >= first_new]
-        if len(known):
-            keys = keys[known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys]
-        if len(keys):
-            yield keys
-
-
-def _keys(a: Int64s, b: Int64s) -> Int64s:
-    return (a << 32) | b
-
-
-def _together(tables: list[pa.Table]) -> pa.Table:
-    """Concatenate VERIFIED tables that have no pair in common."""
-    if len(tables) == 1:
-        return tables[0]
-    table = pa.concat_tables(tables)
-    return verified_table(*(column(table, name) for name in table.column_names))
+            a, b = (members[first[:, None] + end].ravel() for end in (low, high))
+            parts.append((a << 32) | b)
+        yield np.concatenate(parts)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import pyarrow as pa
-
 from neardup.join.closing import Closed
 from neardup.join.exact_parts import ExactParts
 from neardup.join.lsh_candidates import Candidates
 from neardup.join.method import Choice
 from neardup.join.missing import Missing
+from neardup.join.pair_file import Pairs
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -55,7 +54,7 @@ class Evidence:
     choice: Choice
     plan: Plan | HammingPlan
     proposed: Candidates
-    pairs: pa.Table
+    pairs: Pairs
     index: PrefixIndex | None = None
     sets: DocumentSets | None = None
     compared: int = 0

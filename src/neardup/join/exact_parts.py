@@ -4,7 +4,7 @@ The sets are read in blocks: to count the shingles, to list the documents under 
 lists connect documents into families (``kernels/join/families.py``); a pair at or above the threshold is always
 within one. Whole families are joined part by part, each with its own index, so groups and crowds are the same
 as those of one index. Held for all documents are their outlines: 44 bytes and 2 to 4 bits per shingle. A family
-larger than the room is joined alone, in as much memory as it takes.
+larger than the room is joined alone: its sets are mapped from a file, and its lists take the memory they need.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class ExactParts:
         """Yield the documents of each part, and their index, which numbers them from 0."""
         for documents in self.parts:
             alone, related = np.arange(len(documents)), self.asked.related.of(documents)
-            found = DocumentSets(alone, self.sets.load(documents).sets)
+            most = self.asked.room // BYTES_A_SHINGLE
+            found = DocumentSets(alone, self.sets.load(documents, most).sets)
             made = joined_sets(alone, len(alone), found, self.asked.criterion, self.asked.threads, related)
             del found
             yield documents, made.hubs

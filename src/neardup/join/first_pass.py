@@ -15,12 +15,12 @@ from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
-from neardup.io.readers.base import Chunk, Problem
+from neardup.io.readers.base import Chunk, Problem, RememberingChunk
 from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.band_keys import SpilledBands
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
 from neardup.join.kept_sets import KeptSets
-from neardup.join.read_chunk import ReadChunk, chunk_of, table_of
+from neardup.join.read_chunk import ReadChunk, read_chunk_of, table_of
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
@@ -65,15 +65,20 @@ def read_chunks(
         keeping.open = False  # the sets of the saved documents are not known
 
     def work(item: tuple[int, Chunk | SavedChunk]) -> ReadChunk:
-        name, of_text = f"chunk {item[0]} {item[1].index}", corpus.parts[item[0]].documents.format == "text"
-        journal = None if of_text else corpus.journal  # the digests of text files are made when they are read
+        number, chunk = item
+        name, journal = f"chunk {number} {chunk.index}", corpus.journal
         kept = None if journal is None else journal.get(name)
         if kept is not None:
-            return chunk_of(kept)
+            read, memory = read_chunk_of(kept)
+            if memory is not None and isinstance(chunk, RememberingChunk):
+                chunk.remember(memory)
+            return read
         read = _read_and_fingerprint(corpus, slots, keeping, item)
         read = read if plan is None else read.with_bands(plan)
-        if journal is not None and (made := table_of(read)) is not None:
-            journal.put(name, made)
+        if journal is not None:
+            memory = chunk.memory() if isinstance(chunk, RememberingChunk) else None
+            if (made := table_of(read, memory)) is not None:
+                journal.put(name, made)
         return read
 
     return ordered_map(work, items, corpus.settings.work.threads)
@@ -86,28 +91,13 @@ def _chunks_of(part: Part) -> Iterator[Chunk | SavedChunk]:
 
 def _recalled(number: int, part: Part, chunk: SavedChunk, slots: int) -> ReadChunk:
     """The fingerprints of a saved chunk."""
-    return ReadChunk(
-        part=number,
-        index=chunk.index,
-        source=chunk.source,
-        row_numbers=chunk.row_numbers,
-        problems=chunk.problems,
-        attachments=chunk.attachments,
-        units=chunk.units,
-        keys=chunk.keys,
+    asked = replace(
+        chunk,
         signatures=chunk.signatures[:, :slots],
-        left=None,
-        simhashes=chunk.simhashes,
-        bytes=chunk.bytes,
-        invalid=chunk.invalid,
-        nulls=chunk.nulls,
         ids=chunk.ids if part.id else None,
         extra={name: values for name, values in chunk.extra.items() if name in part.extra},
-        related=chunk.related,
-        sets=None,
-        remaining=chunk.remaining,
-        cleaned=chunk.cleaned,
     )
+    return ReadChunk.of(asked, number)
 
 
 def _read_and_fingerprint(
@@ -236,7 +226,7 @@ class _Growing:
         stands = (self._copy_of[first:until] == np.arange(first, until)) & (read.units > 0)
         if read.remaining is not None:
             stands &= read.remaining > 0
-        if read.part == self._new_part:
+        if read.part == self._new_part and len(read.cleaned):
             self._cleaned = self._cleaned + read.cleaned
         if read.left is not None:
             stands &= something_left(read.left, self._measure)

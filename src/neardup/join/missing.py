@@ -11,14 +11,15 @@ In a family of two no other document can connect the pair: its π is that of LSH
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.closing import families_of
+from neardup.join.closing import families_in, families_of
 from neardup.join.lsh_candidates import HUB
+from neardup.join.pair_file import PairRoom, Pairs, batches, documents_in, filtered
 from neardup.join.resketch import proposed_again
 from neardup.join.shingle_store import ShingleStore, sets_at
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -158,110 +159,178 @@ class DrawnFamilies:
     part: Floats
 
 
-def missing_outside(pairs: pa.Table, hub: Int64s, plan: Plan, sketch: str, store: ShingleStore) -> Missing:
+Sure = Callable[[pa.Table], Bools]
+"""Which pairs of a table are found with any seed."""
+
+
+def missing_outside(
+    pairs: Pairs, hub: Int64s, plan: Plan, sketch: str, store: ShingleStore, room: PairRoom | None = None
+) -> Missing:
     """Estimate the missed pairs from the found ``pairs`` (VERIFIED), except pairs of two ``hub`` documents."""
     is_hub = np.zeros(store.documents, np.bool_)
     is_hub[hub] = True
-    pairs = pairs.filter(pa.array(~(is_hub[column(pairs, "a")] & is_hub[column(pairs, "b")])))
+    if len(hub):
+        outside: Sure = lambda some: ~(is_hub[column(some, "a")] & is_hub[column(some, "b")])  # noqa: E731
+        pairs = filtered(pairs, outside, room or PairRoom())
 
     def fetch(documents: Int64s) -> ShingleSets:
         return store.get(documents).only(documents).sets
 
-    return missing_pairs(pairs, plan, sketch, np.zeros(pairs.num_rows, np.bool_), fetch)
+    return missing_pairs(pairs, plan, sketch, lambda some: np.zeros(some.num_rows, np.bool_), fetch)
 
 
 def missing_among(
-    pairs: pa.Table, index: PrefixIndex, in_buckets: Int64s, limited: Bools, plan: Plan, sketch: str
+    pairs: Pairs,
+    index: PrefixIndex,
+    in_buckets: Int64s,
+    limited: Bools,
+    plan: Plan,
+    sketch: str,
+    room: PairRoom | None = None,
 ) -> Missing:
     """Estimate the missed pairs from the reported ``pairs`` within the ``index``, ignoring ``limited`` documents.
 
     Documents of large buckets (``in_buckets``) with few partners met through text they share with many unlike
     documents. They meet through it with any seed, so their pairs are certain to be found.
     """
-    a, b = column(pairs, "a"), column(pairs, "b")
-    kept = (index.local[a] >= 0) & (index.local[b] >= 0) & ~(limited[a] | limited[b])
-    a, b = a[kept], b[kept]
-    partners = np.bincount(a, minlength=len(limited)) + np.bincount(b, minlength=len(limited))
+    room, inside = room or PairRoom(), (index.local >= 0) & ~limited
+    pairs = filtered(pairs, lambda some: inside[column(some, "a")] & inside[column(some, "b")], room)
+    partners = np.zeros(len(limited), np.int64)
+    for some in batches(pairs):
+        for end in ("a", "b"):
+            partners += np.bincount(column(some, end), minlength=len(limited))
     boilerplate = np.zeros(len(limited), np.bool_)
     boilerplate[in_buckets] = True
     boilerplate &= partners < HUB
-    sure = boilerplate[a] & boilerplate[b]
-    if len(a) > _MANY:
-        needed, within = _thinned(a, b, partners >= HUB)
-        sure = (sure | within)[needed]
-        kept[np.flatnonzero(kept)[~needed]] = False
+    crowded = pairs.num_rows > _MANY
+    if crowded:
+        pairs = _thinned(pairs, partners >= HUB, room)
+
+    def sure(some: pa.Table) -> Bools:
+        a, b = column(some, "a"), column(some, "b")
+        surely: Bools = boilerplate[a] & boilerplate[b]
+        return surely | _of_popular(a, b, partners >= HUB) if crowded else surely
 
     def fetch(documents: Int64s) -> ShingleSets:
         at = index.local[documents]
         return sets_at(index.hashes, index.starts[at], index.sizes[at])
 
-    return missing_pairs(pairs.filter(pa.array(kept)), plan, sketch, sure, fetch)
+    return missing_pairs(pairs, plan, sketch, sure, fetch)
 
 
-def _thinned(a: Int64s, b: Int64s, popular: Bools) -> tuple[Bools, Bools]:
-    """(needed, within), bool[pairs] each: the pairs to look at, and the pairs of two popular documents.
+def _of_popular(a: Int64s, b: Int64s, popular: Bools) -> Bools:
+    """bool[pairs]: the pairs of two popular documents."""
+    both: Bools = popular[a] & popular[b]
+    return both
+
+
+def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
+    """The pairs to look at: of those of two popular documents, the first of each second document.
 
     A document with this many partners is not lost; the pair with its first partner in the crowd keeps it there.
     """
-    within = popular[a] & popular[b]
-    inside = np.flatnonzero(within)
-    _, first = np.unique(b[inside], return_index=True)
-    needed = ~within
-    needed[inside[first]] = True
-    return needed, within
+    first = np.full(len(popular), -1, np.int64)
+    for some in batches(pairs):
+        a, b = column(some, "a"), column(some, "b")
+        new = _of_popular(a, b, popular) & (first[b] < 0)
+        first[b[new][::-1]] = a[new][::-1]  # the first of several is written last
+
+    def needed(some: pa.Table) -> Bools:
+        a, b = column(some, "a"), column(some, "b")
+        found: Bools = ~_of_popular(a, b, popular) | (first[b] == a)
+        return found
+
+    return filtered(pairs, needed, room)
 
 
 def missing_pairs(
-    pairs: pa.Table, plan: Plan, sketch: str, sure: Bools, fetch: Callable[[Int64s], ShingleSets]
+    pairs: Pairs, plan: Plan, sketch: str, sure: Sure, fetch: Callable[[Int64s], ShingleSets]
 ) -> Missing:
     """Estimate the missed pairs from the found ``pairs`` (VERIFIED) of closed families.
 
-    The ``sure`` pairs (bool[pairs]) are found with any seed. ``fetch`` returns the shingle sets of documents
-    (ascending).
+    Pairs that are ``sure`` are found with any seed. ``fetch`` returns the shingle sets of documents (ascending).
     """
-    ends, counts = (
-        [column(pairs, name) for name in ("a", "b")],
-        [column(pairs, name) for name in VERIFIED.names[2:]],
-    )
-    documents, local = np.unique(np.concatenate(ends), return_inverse=True)
-    a, b = local[: pairs.num_rows], local[pairs.num_rows :]
-    chances = missed_with(plan, sketch, counts[0], counts[1] + counts[2] - counts[0])
-    chances[sure] = 0.0
-    chances = np.minimum(chances, _ALMOST_SURELY)
-    _, family = np.unique(families_of(a, b, len(documents)), return_inverse=True)
-    twos = np.bincount(family)[family[a]] == 2 if len(a) else sure
-    sizes = np.zeros(len(documents), np.int64)
-    sizes[a], sizes[b] = counts[1], counts[2]
-    more = ~twos
-    part, drawn = _draw(family, sizes, a[more], b[more], chances[more])
-    kept = np.flatnonzero(part[a[more]] & part[b[more]])
-    total = of_pairs(chances[twos])
-    if not len(kept):
+    found = _FamilyPairs(pairs, plan, sketch, sure)
+    part, drawn = _draw(found)
+    ends = [(a[kept], b[kept], surely[kept]) for a, b, surely, kept in found.inside(part)]
+    a, b, surely = (np.concatenate(values) for values in zip(*ends, strict=True))
+    total = of_pairs(found.of_twos)
+    if not len(a):
         return total
-    inside = np.flatnonzero(part)
-    place = np.cumsum(part) - 1
-    x, y = place[a[more][kept]], place[b[more][kept]]
-    _, numbers = np.unique(family[inside], return_inverse=True)
-    again = proposed_again(fetch(documents[inside]), numbers, x, y, plan, sketch)
-    surely = sure[more][kept]
+    inside, place = np.flatnonzero(part), np.cumsum(part) - 1
+    x, y = place[a], place[b]
+    _, numbers = np.unique(found.family[inside], return_inverse=True)
+    again = proposed_again(fetch(found.documents[inside]), numbers, x, y, plan, sketch)
     return total + of_families(x, y, numbers[x], (hit | surely for hit in again), drawn)
 
 
-def _draw(family: Int64s, sizes: Int64s, a: Int64s, b: Int64s, chances: Floats) -> tuple[Bools, DrawnFamilies]:
+class _FamilyPairs:
+    """The found pairs, read some at a time, and the families that they connect.
+
+    ``documents`` (ascending) have a pair, and ``family`` and ``sizes`` are theirs. Of each family of more than two
+    ``pairs`` counts the pairs, and ``risk`` sums the odds that LSH alone misses them; ``of_twos`` are the
+    probabilities of the pairs of other families.
+    """
+
+    def __init__(self, pairs: Pairs, plan: Plan, sketch: str, sure: Sure) -> None:
+        self._pairs, self._sure = pairs, sure
+        ends = max((int(column(some, "b").max()) for some in batches(pairs) if some.num_rows), default=-1) + 1
+        self.documents = documents_in(pairs, ends)
+        self._local = np.zeros(ends, np.int64)
+        self._local[self.documents] = np.arange(len(self.documents))
+        _, self.family = np.unique(families_in(pairs, ends)[self.documents], return_inverse=True)
+        self._members = np.bincount(self.family)
+        self.sizes = np.zeros(len(self.documents), np.int64)
+        self.pairs, self.risk = np.zeros(self.number, np.int64), np.zeros(self.number)
+        of_twos = [np.empty(0)]
+        for some, a, b in self._numbered():
+            shared, size_a, size_b = (column(some, name) for name in VERIFIED.names[2:])
+            self.sizes[a], self.sizes[b] = size_a, size_b
+            chances = missed_with(plan, sketch, shared, size_a + size_b - shared)
+            chances[sure(some)] = 0.0
+            chances = np.minimum(chances, _ALMOST_SURELY)
+            more = self._members[self.family[a]] > 2
+            of_twos.append(chances[~more])
+            of_pair, chances = self.family[a[more]], chances[more]
+            self.pairs += np.bincount(of_pair, minlength=self.number)
+            np.add.at(self.risk, of_pair, chances / (1 - chances))  # rounds like one sum over all pairs
+        self.of_twos = np.concatenate(of_twos)
+
+    @property
+    def number(self) -> int:
+        """The number of families."""
+        return len(self._members)
+
+    def inside(self, part: Bools) -> Iterator[tuple[Int64s, Int64s, Bools, Bools]]:
+        """Yield a, b, whether they are sure, and whether both are in the ``part``, of larger families."""
+        nothing = np.empty(0, np.int64)
+        yield nothing, nothing, nothing.astype(np.bool_), nothing.astype(np.bool_)
+        for some, a, b in self._numbered():
+            more = self._members[self.family[a]] > 2
+            a, b = a[more], b[more]
+            yield a, b, self._sure(some)[more], part[a] & part[b]
+
+    def _numbered(self) -> Iterator[tuple[pa.Table, Int64s, Int64s]]:
+        for some in batches(self._pairs):
+            yield some, self._local[column(some, "a")], self._local[column(some, "b")]
+
+
+def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies]:
     """The documents to examine, and the families that theirs represent; all documents, unless there are too many.
 
     Families are drawn by their risk: the number of their pairs that LSH alone would miss, which is more than are
     missed after closing. From a family too large to examine whole, a sample of documents is drawn.
     """
-    number, rng = int(family.max(initial=-1)) + 1, np.random.default_rng(11)
-    of_pair = family[a]
-    pairs, risk = (np.bincount(of_pair, weight, number) for weight in (None, chances / (1 - chances)))
+    number, rng = found.number, np.random.default_rng(11)
+    family, sizes, pairs, risk = found.family, found.sizes, found.pairs, found.risk
     shingles = np.bincount(family, sizes, number)
     share = np.minimum(
         1, np.minimum(_SHINGLES / 4 / np.maximum(shingles, 1), (_PAIRS / 4 / np.maximum(pairs, 1)) ** 0.5)
     )
     part = rng.random(len(family)) < share[family]
-    looked_at = np.bincount(of_pair[part[a] & part[b]], minlength=number)
+    looked_at = np.zeros(number, np.int64)
+    for a, _, _, kept in found.inside(part):
+        looked_at += np.bincount(family[a[kept]], minlength=number)
     cost = np.maximum(looked_at / _PAIRS, np.bincount(family, sizes * part, number) / _SHINGLES)
     order = np.argsort(risk, kind="stable")
     some = np.zeros(number, np.bool_)

@@ -7,6 +7,8 @@ the process itself, the chunks in flight, and the bytes that are held for every 
 
 from __future__ import annotations
 
+from neardup.io.writers.scratch import Scratch
+from neardup.join.pair_file import PairRoom
 from neardup.runtime import worker_count
 from neardup.settings import Settings
 
@@ -28,10 +30,16 @@ def held_shingles(settings: Settings) -> int:
     return HELD_SHINGLES if limit is None else max(_FEWEST, min(HELD_SHINGLES, limit // 64))
 
 
-def merged_pairs(settings: Settings) -> int:
-    """The most pairs waiting to be merged: a sixteenth of the limit, three times that while sorted."""
+def proposed_room(settings: Settings, scratch: Scratch | None) -> PairRoom:
+    """Room for pairs without counts: a sixteenth of the limit, three times that while they are sorted."""
     limit = settings.search.limit
-    return MERGED_PAIRS if limit is None else max(_FEWEST, min(MERGED_PAIRS, limit // 128))
+    return PairRoom(scratch, MERGED_PAIRS if limit is None else max(_FEWEST, min(MERGED_PAIRS, limit // 128)))
+
+
+def verified_room(settings: Settings, scratch: Scratch | None) -> PairRoom:
+    """Room for pairs with counts: about an eighth of the limit while they are verified or sorted."""
+    limit = settings.search.limit
+    return PairRoom(scratch, MERGED_PAIRS if limit is None else max(_FEWEST, min(MERGED_PAIRS, limit // 1024)))
 
 
 def bands_at_once(documents: int, settings: Settings) -> tuple[int, int]:

@@ -8,6 +8,7 @@ looked at.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -190,24 +191,45 @@ def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Tab
     The table excludes pairs with a document that is left out or exceeds the limit.
     """
     partners = search.known.copy()
-    limit = -1 if search.limit is None else search.limit
+    found = np.concatenate([np.empty((0, 3), np.int64), *met_pairs(hubs, search, partners, threads)])
+    over = exceeding(search, partners)
+    if search.limit is None:
+        return verified(hubs, found), over
+    return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
+
+
+def met_pairs(
+    hubs: PrefixIndex, search: HubSearch, partners: Int64s, threads: int, most: int = _ALL
+) -> Iterator[Int64s]:
+    """Yield the pairs of hub documents as rows (x, y, |x∩y|) of hub numbers, about ``most`` in a thread at a time.
+
+    ``partners`` (int64[hubs]) counts the partners of each document; a document that exceeds the limit in the end
+    may have some of its pairs among the yielded ones.
+    """
+    limit, behind = -1 if search.limit is None else search.limit, len(hubs.documents)
+
+    def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
+        found, until = kernels.met_pairs(
+            hubs, search.criterion, span, search.left_out, partners, limit, search.first_new, most
+        )
+        return found, (int(until), span[1])
 
     # each task clears 8 bytes for every document
-    step = max(_SLICE, len(hubs.documents) // (16 * worker_count(threads)))
+    step = max(_SLICE, behind // (16 * worker_count(threads)))
+    spans = [(first, min(first + step, behind)) for first in range(0, behind, step)]
+    for found, rest in ordered_map(work, spans, threads):
+        yield found
+        while rest[0] < rest[1]:
+            found, rest = work(rest)
+            yield found
 
-    def work(first: int) -> Int64s:
-        span = (first, min(first + step, len(hubs.documents)))
-        found: Int64s = kernels.met_pairs(
-            hubs, search.criterion, span, search.left_out, partners, limit, search.first_new, _ALL
-        )[0]
-        return found
 
-    slices = range(0, len(hubs.documents), step)
-    found = np.concatenate([np.empty((0, 3), np.int64), *ordered_map(work, slices, threads)])
+def exceeding(search: HubSearch, partners: Int64s) -> Bools:
+    """bool[hubs]: which documents exceed the limit by these numbers of ``partners``."""
     if search.limit is None:
-        return verified(hubs, found), np.zeros(len(partners), np.bool_)
-    over = (partners > search.limit) & ~search.left_out
-    return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
+        return np.zeros(len(partners), np.bool_)
+    over: Bools = (partners > search.limit) & ~search.left_out
+    return over
 
 
 def candidates_of(

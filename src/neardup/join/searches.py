@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.closing import close
@@ -15,10 +14,12 @@ from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, Proposal
 from neardup.join.exact_candidates import join_everything
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
-from neardup.join.lsh_candidates import candidates
+from neardup.join.kept_candidates import kept_candidates
+from neardup.join.lsh_candidates import Candidates, candidates
 from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
-from neardup.join.portions import bands_at_once, merged_pairs
+from neardup.join.pair_file import Pairs, PairSorter, batches, documents_in
+from neardup.join.portions import bands_at_once, proposed_room, verified_room
 from neardup.join.prefix_join import Joined, joined
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, SpilledSets
@@ -26,8 +27,8 @@ from neardup.join.verify import verify
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import hamming_plan
 from neardup.measures import MEASURES
-from neardup.runtime import Progress, release_memory
-from neardup.tables import VERIFIED, Int64s
+from neardup.runtime import Advance, Progress, release_memory
+from neardup.tables import VERIFIED, Int64s, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,9 @@ class LshSearch:
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
             keys, bands = sketches.bands(self.plan), len(self.plan.bands)
             threads, parts = bands_at_once(len(keys), rows.settings)
-            most = merged_pairs(rows.settings)
-            first_new = rows.first_new_document
-            proposed = candidates(keys, bands, first_new, threads, advance, rows.related, parts, most)
+            room = proposed_room(rows.settings, rows.corpus.scratch)
+            asked = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
+            proposed = kept_candidates(rows.corpus.journal, room, lambda: candidates(*asked))
         return Proposal(self.choice, self.plan, proposed, sets=self.sets)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -70,8 +71,13 @@ class HammingSearch:
         plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
         threads, first_new = rows.settings.work.threads, rows.first_new_document
         with progress.stage("candidates", None, "tables") as advance:
-            proposed = near(fingerprints, shape.distance, first_new, threads, advance)
-            proposed = replace(proposed, pairs=rows.related.pairs(proposed.pairs))
+
+            def search() -> Candidates:
+                found = near(fingerprints, shape.distance, first_new, threads, advance)
+                return replace(found, pairs=rows.related.pairs(found.pairs))
+
+            room = proposed_room(rows.settings, rows.corpus.scratch)
+            proposed = kept_candidates(rows.corpus.journal, room, search)
         return Proposal(self.choice, plan, proposed)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -144,17 +150,17 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
     store = rows.sets(MEASURES[settings.search.measure].features)
     release_memory()
-    # without any pairs, pyarrow's unique values are of type null
-    involved = pc.unique(pa.chunked_array(proposed.pairs.columns)).cast(pa.int64()).to_numpy()
+    room = verified_room(settings, rows.corpus.scratch)
+    involved = documents_in(proposed.pairs, store.documents)
     with ExitStack() as held:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
-            verified = held.enter_context(store.hold(np.union1d(proposed.hub, involved)))
-            pairs = verify(proposed.pairs, store, criterion_of(settings.search), settings.work.threads, advance)
-        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related)
+            verified = held.enter_context(store.hold(distinct(proposed.hub, involved)))
+            pairs = _verified(proposed.pairs, rows, advance)
+        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
         missing = None
         if isinstance(plan, Plan):
             with progress.stage("recall", None, "pairs"):
-                missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store)
+                missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store, room)
         made, sets = _joined(closed.hub, rows, progress)
     return Evidence(
         proposal.choice,
@@ -168,6 +174,18 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         in_buckets=proposed.hub,
         held=verified,
     )
+
+
+def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
+    """The proposed pairs that meet the criterion, verified some at a time under a memory limit."""
+    settings, store = rows.settings, rows.sets(MEASURES[rows.settings.search.measure].features)
+    criterion, room = criterion_of(settings.search), verified_room(settings, rows.corpus.scratch)
+    if isinstance(proposed, pa.Table) and proposed.num_rows <= room.most:
+        return verify(proposed, store, criterion, settings.work.threads, advance)
+    found = PairSorter(room)
+    for table in batches(proposed, room.most):
+        found.add(verify(table, store, criterion, settings.work.threads, advance))
+    return found.finish()
 
 
 def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> ExactParts:

@@ -93,12 +93,13 @@ class SpilledSets:
         self._file.append(sets.hashes)
         self._sizes.append(sets.sizes)
 
-    def load(self, documents: Int64s) -> DocumentSets:
-        """Read the sets of some of the documents (ascending)."""
+    def load(self, documents: Int64s, most: int | None = None) -> DocumentSets:
+        """Read the sets of some of the documents (ascending); more than ``most`` shingles into a mapped file."""
         at = np.searchsorted(self.documents, documents)
         starts, sizes = self.offsets[at], self.offsets[at + 1] - self.offsets[at]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
-        hashes = np.empty(offsets[-1], np.uint64)
+        mapped = most is not None and offsets[-1] > most
+        hashes = self._file.alike(int(offsets[-1])) if mapped else np.empty(offsets[-1], np.uint64)
         # neighbours in the file are read together; what lies between them is at most a window
         window = (starts + sizes) // _WINDOW
         for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(window)) + 1):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.runtime import Advance, ordered_map
-from neardup.tables import VERIFIED, Int64s, column, verified_table
+from neardup.tables import VERIFIED, Int64s, column, distinct, verified_table
 
 _SLICE = 1 << 14
 """Pairs a thread verifies at a time."""
@@ -31,7 +31,7 @@ def verify(
         name = _name(a[inside], b[inside], criterion, store)
         found = None if store.journal is None else store.journal.get(name)
         if found is None:
-            sets = store.get(np.union1d(a[inside], b[inside]))
+            sets = store.get(distinct(a[inside], b[inside]))
             found = _verify_block(a[inside], b[inside], sets, criterion, threads, advance)
             if store.journal is not None:
                 store.journal.put(name, found)
@@ -68,7 +68,7 @@ def _verify_block(
 
 def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
     """Yield the indexes of the pairs of each pair of blocks; a block has about half of the shingles to hold."""
-    involved = np.union1d(a, b)
+    involved = distinct(a, b)
     if len(involved) == 0:
         return
     block = np.cumsum(store.bound(involved)) // max(1, store.held_shingles // 2)

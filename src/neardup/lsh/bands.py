@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from neardup.display import counted, similarity
+from neardup.display.curves import SCurve
+from neardup.display.view import facts, heading, view
 from neardup.errors import SettingError
 from neardup.settings import Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """How signatures of ``slots`` slots are cut into bands.
 
-    ``bands`` holds the number of rows of each band, in slot order; the sum is the number of slots.
+    ``bands`` holds the number of rows of each band, in slot order; the sum is the number of slots. In a notebook a
+    plan shows its curve.
     """
 
     threshold: float
@@ -42,6 +46,46 @@ class Plan:
     def curve(self, points: int = 20) -> list[tuple[float, float]]:
         """(similarity, probability) at equal steps from 0 to 1."""
         return [(i / points, self.probability(i / points)) for i in range(points + 1)]
+
+    def svg(self) -> str:
+        """Return the S-curve as an SVG image: the threshold, and the areas of pairs missed and compared in vain.
+
+        >>> plan(0.8, 0.99).svg().count("threshold 0.8")
+        1
+        """
+        return self._curve().picture().file("neardup-plan")
+
+    def figure(self) -> str:
+        """Return the S-curve as an HTML figure, for views in notebooks."""
+        return self._curve().figure()
+
+    def __repr__(self) -> str:
+        reached = similarity(self.probability(self.threshold), 4)
+        return (
+            f"Plan(threshold={self.threshold:g}, recall={self.recall:g}: {self.slots} slots in {self._cut()}, "
+            f"{reached} found at the threshold)"
+        )
+
+    def _repr_html_(self) -> str:
+        lines = (
+            ("threshold", f"{self.threshold:g}"),
+            ("recall asked", f"{self.recall:g}"),
+            ("bands", f"{self._cut()}, {counted(self.slots, 'slot')}"),
+            ("found at the threshold", similarity(self.probability(self.threshold), 4)),
+        )
+        return view(heading("Plan"), facts(lines), self.figure())
+
+    def _cut(self) -> str:
+        """Return the bands in words.
+
+        >>> plan(0.8, 0.99)._cut(), plan(1.0, 0.5, 8)._cut()
+        ('19 bands of 6 or 7 rows', '1 band of 8 rows')
+        """
+        rows = " or ".join(str(count) for count in sorted(set(self.bands)))
+        return f"{counted(len(self.bands), 'band')} of {rows} row{'s' * (rows != '1')}"
+
+    def _curve(self) -> SCurve:
+        return SCurve(self.probability, self.threshold, f"{self.slots} slots in {self._cut()}")
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data, with the recall it reaches at its threshold."""

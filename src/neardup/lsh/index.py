@@ -14,6 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.display import counted
+from neardup.display.curves import SCurve
+from neardup.display.view import facts, heading, view
 from neardup.errors import InputError, SettingError
 from neardup.kernels.lsh.buckets import bucket_mates, enter_buckets, neighbours, wrapped_keys
 from neardup.kernels.sorting import equal_groups
@@ -181,6 +184,16 @@ class LSH:
         last = ", the last filled up with the first slots" * (self.wrap and self.slots % self.rows > 0)
         rest = f"{self.unused} of {self.slots} slots in no band"
         return f"LSH({self.documents} documents, {self.bands} bands of {self.rows} rows{last}, {rest})"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            ("documents", f"{self.documents:,}"),
+            ("bands", f"{self.bands:,} of {self.rows} rows"),
+            ("slots in no band", f"{self.unused} of {self.slots}"),
+            ("largest bucket", counted(self.largest_bucket, "document")),
+        ]
+        curve = SCurve(self.probability, None, f"{self.slots} slots in {self.bands} bands of {self.rows} rows")
+        return view(heading("LSH"), facts(lines), curve.figure())
 
     def _enter(self, empty: tuple[np.bool_, np.uint64]) -> None:
         """Put every document into its buckets, one for each band."""

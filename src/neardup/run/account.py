@@ -16,10 +16,11 @@ from neardup.display import counted, similarity
 from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
+from neardup.join.closing import families_in
 from neardup.join.evidence import Evidence
 from neardup.join.missing import Missing
+from neardup.join.pair_file import batches
 from neardup.join.rows import Rows
-from neardup.kernels.union_find import best_of_tree, unite
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
@@ -32,7 +33,7 @@ from neardup.run.tables import Ids, Named
 from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import FORMAT_VERSION, column
+from neardup.tables import FORMAT_VERSION, column, distinct
 from neardup.text.unicode_data import UNICODE_VERSION
 
 Action = Literal["find", "dedup", "group", "annotate"]
@@ -110,7 +111,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
     """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
     return {
-        "neardup": installed_version("neardup"),
+        "neardup_version": installed_version("neardup"),
         "format": FORMAT_VERSION,
         "action": action,
         "settings": settings.as_dict(),
@@ -264,8 +265,9 @@ def _popular(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
     documents = judged.groups.popular
     examples = ids.of(judged.rows.unique[documents[:10]]).to_pylist()
-    pairs = judged.groups.pairs
-    reported = int(np.sum(np.isin(column(pairs, "a"), documents) | np.isin(column(pairs, "b"), documents)))
+    reported = 0
+    for some in batches(judged.groups.pairs) if len(documents) else ():
+        reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
     least = max(0, (len(documents) * (CROWD + 1) + 1) // 2 - reported)
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
@@ -292,9 +294,7 @@ def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
 def _components_that_would_chain(judged: JudgedRun) -> int:
     """How many components of the pairs contain several groups, which joining every chain would have merged."""
     grouped = judged.groups
-    parent = np.arange(len(grouped.leader))
-    unite(parent, column(grouped.pairs, "a"), column(grouped.pairs, "b"))
-    roots = best_of_tree(parent, parent)[np.unique(grouped.leader)]
+    roots = families_in(grouped.pairs, len(grouped.leader))[distinct(grouped.leader)]
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 

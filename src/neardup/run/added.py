@@ -81,17 +81,24 @@ class _Flat:
 
     def __init__(self, counted: Represented) -> None:
         self._counted = counted
-        self.schema = pa.schema(
-            [pa.field(field.name, pa.string()) if field.name == SOURCES else field for field in counted.schema]
-        )
+        self.schema = flat_schema(counted.schema)
 
     def columns(self, rows: Int64s) -> pa.Table:
-        found = self._counted.columns(rows)
-        if SOURCES not in found.column_names:
-            return found
-        lists = found[SOURCES].to_pylist()
-        said = [None if one is None else json.dumps(one, ensure_ascii=False) for one in lists]
-        return found.set_column(len(COUNTED), SOURCES, pa.array(said, pa.string()))
+        return flat(self._counted.columns(rows))
+
+
+def flat_schema(counted: pa.Schema) -> pa.Schema:
+    """The schema of counts with the list of sources as JSON."""
+    return pa.schema([pa.field(field.name, pa.string()) if field.name == SOURCES else field for field in counted])
+
+
+def flat(counted: pa.Table) -> pa.Table:
+    """The counts with the list of sources as JSON."""
+    if SOURCES not in counted.column_names:
+        return counted
+    lists = counted[SOURCES].to_pylist()
+    said = [None if one is None else json.dumps(one, ensure_ascii=False) for one in lists]
+    return counted.set_column(len(COUNTED), SOURCES, pa.array(said, pa.string()))
 
 
 class _Together:

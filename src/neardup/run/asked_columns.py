@@ -11,6 +11,7 @@ from neardup.display import counted
 from neardup.group.keep import keep_column, keep_columns, require_order
 from neardup.io.labels import digests, find_labels
 from neardup.io.readers import choose_columns
+from neardup.io.readers.arrow_types import column_type
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, find_column, text_here
 from neardup.join.corpus import Part
@@ -67,7 +68,6 @@ def relations_of(columns: Mapping[str, pa.Array], settings: Settings, key: Key) 
 
 def check_columns(documents: Documents, settings: Settings) -> None:
     """Raise InputError if a column that the settings name is missing in the documents or of the wrong type."""
-    schema: pa.Schema | None = getattr(documents, "schema", None)
     for policy in listed(settings.keep.keep):
         name = keep_column(policy)
         if name is None:
@@ -76,8 +76,9 @@ def check_columns(documents: Documents, settings: Settings) -> None:
             find_labels(documents, name, "--keep")
             continue
         find_column(documents, name, "--keep")
-        if schema is not None and name in schema.names:
-            require_order(policy, schema.field(name).type)
+        kind = column_type(documents, name)
+        if kind is not None:
+            require_order(policy, kind)
     for option, name in _relations(settings):
         find_labels(documents, name, option)
     if settings.keep.sources:

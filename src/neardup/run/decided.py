@@ -15,9 +15,10 @@ from neardup.group.decide import CopyClasses, Decisions, Streams
 from neardup.group.lost import Standing, with_lost
 from neardup.group.placed import Alike, Constraints, Placement, Verdicts, place, stays_after
 from neardup.io.decisions.records import DecisionState, Id
+from neardup.join.pair_file import PairLookup, Pairs
 from neardup.join.shingle_store import ShingleStore
 from neardup.run.tables import Named
-from neardup.tables import Bools, Int64s, column
+from neardup.tables import Bools, Int64s
 
 LISTED = 1000
 """Number of decisions without effect that ``run.json`` lists."""
@@ -222,14 +223,13 @@ def _typed(ids: Collection[Id], kind: pa.DataType) -> pa.Array:
     return pa.array([id for id in ids if isinstance(id, int) and low <= id < high], kind)
 
 
-def alike_by(pairs: pa.Table, documents: CopyClasses) -> Alike:
-    """Return whether two rows are copies or one of the ``pairs``, a VERIFIED table."""
-    keys = (column(pairs, "a") << 32) | column(pairs, "b")
+def alike_by(pairs: Pairs, documents: CopyClasses) -> Alike:
+    """Return whether two rows are copies or one of the ``pairs`` (VERIFIED)."""
+    known = PairLookup(pairs)
 
     def alike(one: int, other: int) -> bool:
         a, b = sorted((int(documents.of_row[one]), int(documents.of_row[other])))
-        at = int(np.searchsorted(keys, (a << 32) | b))
-        return a == b or (at < len(keys) and int(keys[at]) == (a << 32) | b)
+        return a == b or bool(known.has(np.array([(a << 32) | b]))[0])
 
     return alike
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,12 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
-from neardup.io.readers.base import Chunk, Documents, NativeRows
+from neardup.io.readers.base import Chunk, Documents
 from neardup.io.readers.discover import Discovered
 from neardup.io.readers.kinds import partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
-from neardup.io.writers import OutputFolder, open_kept
+from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
 from neardup.run.account import Stages
 from neardup.run.decided import ReviewedResult
 from neardup.run.found import Found, write_result
@@ -55,8 +56,11 @@ def fill_final(
     dropped = found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"].to_pylist()
     gone = _places(texts, documents, removed)
     with stages.stage("write", found.run["counts"]["read"], "rows"):
-        _write_kept(documents, found, gone, dropped, folder)
-    result = replace(result, run={**result.run, "seconds": stages.seconds, "peak_memory_bytes": peak_memory()})
+        files = _write_kept(documents, found, gone, dropped, folder)
+    result = replace(
+        result,
+        run={**result.run, "kept_files": files, "seconds": stages.seconds, "peak_memory_bytes": peak_memory()},
+    )
     write_result(result, folder)
     return result
 
@@ -70,6 +74,7 @@ def _opened(files: Sequence[Recorded], found: Found) -> Documents:
     name = found.run["inputs"][0] if first.format == "text" else first.name
     documents = open_sources(Discovered(first.format, name, sources), Settings.of(**found.run["settings"]).reading)
     documents.require(first.text, first.id)
+    documents.findings.roots[:] = found.run["reading"].get("roots", ())
     return documents
 
 
@@ -86,15 +91,15 @@ def _places(texts: StoredTexts, documents: Documents, removed: Int64s) -> dict[s
 
 def _write_kept(
     documents: Documents, found: Found, gone: dict[str, Int64s], dropped: Collection[Id], folder: OutputFolder
-) -> None:
-    """Write the rows that are neither ``gone``, by source and number, nor ``dropped``, by id."""
+) -> dict[str, Any]:
+    """Write the rows that are neither ``gone``, by source and number, nor ``dropped``, by id; return the files."""
     id, seen, removed = found.run["columns"]["id"], 0, 0
     if documents.format == "text":
         id = "id"
     by_number = _numbers_in_ids(dropped) if id is None else {}
     threads = Settings.of(**found.run["settings"]).work.threads
-    with open_kept(folder, documents) as writer:
-        for chunk, native in ordered_map(_native, documents.chunks(None, None), threads):
+    with open_kept(folder, documents, layout=KeptLayout.of(documents)) as writer:
+        for chunk, native in ordered_map(read_native, writer.natives(), threads):
             numbers = native.row_numbers
             going = np.isin(numbers, [*gone.get(chunk.source, ()), *by_number.get(chunk.source, ())])
             if dropped and id is not None:
@@ -110,10 +115,7 @@ def _write_kept(
             "The input as the run read it",
             "Make the result again",
         )
-
-
-def _native(chunk: Chunk) -> tuple[Chunk, NativeRows]:
-    return chunk, chunk.read_native()
+    return writer.account()
 
 
 def _named(chunk: Chunk, id: str, ids: Collection[Id]) -> Int64s:

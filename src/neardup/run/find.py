@@ -8,21 +8,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.decide import CopyClasses, Decisions, classes, decide_at, heads_of, leader_pairs, settle
-from neardup.group.in_parts import group_parts
+from neardup.group.decide import (
+    CopyClasses,
+    Decisions,
+    classes,
+    decide_at,
+    heads_of,
+    leader_keys,
+    leader_pairs,
+    settle,
+)
+from neardup.group.in_parts import group_found
 from neardup.group.keep import keep_rank, never_listed
-from neardup.group.leaders import Grouped, group, merged, only_pairs
+from neardup.group.leaders import Grouped, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost
 from neardup.group.passages import with_passages
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers import access_of
+from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.base_documents import BaseDocuments, open_base
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
@@ -30,6 +40,8 @@ from neardup.join.evidence import Evidence
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
 from neardup.join.missing import Missing, missing_among
+from neardup.join.pair_file import PairLookup, PairRoom, Pairs, batches, together
+from neardup.join.portions import verified_room
 from neardup.join.rows import Rows
 from neardup.join.search import propose
 from neardup.join.verify import verify
@@ -61,7 +73,7 @@ from neardup.run.tables import (
 )
 from neardup.run.texts import InputTexts
 from neardup.runtime import Progress, Silent, release_memory
-from neardup.settings import Settings
+from neardup.settings import SettingKeywords, Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
@@ -83,14 +95,15 @@ def find(
     ignore: object | None = None,
     decisions: str | Path | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingKeywords],
 ) -> Found:
     """Find near-duplicate documents, prove each pair, and group them.
 
-    ``documents``: a list of str; paths; anything with the Arrow PyCapsule interface (pyarrow, pandas, polars,
-    Hugging Face datasets); an iterator of Arrow batches. ``text`` and ``id`` name columns or nested fields
-    (``"meta.body"``, ``"messages[].content"``), ``text`` also several, as a list; ``against`` is a
-    reference set of the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
+    ``documents``: paths; a list, tuple or array of str; a frame of pandas, polars or another library; Arrow data;
+    a list of dict, or a dict of columns; data sets of Hugging Face and of pyarrow; an iterator of str, dict or
+    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns or
+    nested fields, ``text`` also several (docs/howto/what-is-compared.md); ``against`` is a reference set of
+    the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
     whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
     follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.
 
@@ -148,6 +161,7 @@ def run(
     del made
     evidence = replace(evidence, held=None, parts=None)  # the next stages need the memory
     audited = _audit(rows, evidence, groups, stages) if settings.search.audit else None
+    evidence = replace(evidence, pairs=VERIFIED.empty_table())
     release_memory()
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
@@ -161,14 +175,19 @@ def run(
     pairs = _pairs_with_ids(groups.pairs, shingles, rows, ids, stages)
     copies = with_kinds_of_copies(copies, new_copies(rows), rows, stages)
     missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
-    missing = _missing(evidence, groups, settings, stages)
+    missing = _missing(rows, evidence, groups, stages)
     parts = (pairs.num_rows, aside, audited, counted_copies, applied)
     done = Run(rows, evidence, groups, decisions, dict(stages.seconds), missing, *parts)
     notes = (*columns.notes, *of_ids, *noticed, *base.notes)
     told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
     access = access_of(documents, against, None if ignore is None else ignore.documents)
     tables = (pairs, of_groups, copies, told, rows.problems, missed, ranks, aside)
-    return Outcome(Found(*tables, access, base.common, InputTexts(rows.corpus)), done)
+    return Outcome(Found(*tables, access, base.common, _texts(rows, decisions)), done)
+
+
+def _texts(rows: Rows, decisions: Decisions) -> InputTexts:
+    """The texts of the run, read again on request."""
+    return InputTexts(rows.corpus, decisions.dropped, rows.first_new)
 
 
 def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
@@ -176,8 +195,23 @@ def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> 
     return _pairs_with_ids(missed, _on_shingles(rows, missed, stages), rows, ids, stages)
 
 
-def _pairs_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
-    """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles."""
+def _pairs_with_ids(pairs: Pairs, shingles: pa.Table | None, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
+    """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
+
+    The table of pairs in a file is in a working file, too.
+    """
+    if isinstance(pairs, pa.Table) and shingles is not None:
+        return _table_with_ids(pairs, shingles, rows, ids, stages)
+    quiet, scratch = Stages(Silent()), rows.corpus.scratch
+    assert scratch is not None
+    with stages.stage("tables", pairs.num_rows, "pairs") as advance, scratch.table() as made:
+        for some in batches(pairs, TABLE_ROWS):
+            made.add(_table_with_ids(some, _on_shingles(rows, some, quiet), rows, ids, quiet))
+            advance(some.num_rows)
+    return made.table
+
+
+def _table_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
     with stages.stage("tables", None, "rows"):
         table = pair_table(pairs, shingles, rows, ids, rows.settings.search.measure)
         table = with_full_sizes(table, pairs, rows)
@@ -211,14 +245,15 @@ def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
 class _Decided:
     """The decisions about rows, the groups they follow from, and the documents as they leave them.
 
-    ``shingles`` are the pairs of the groups, counted on shingles. ``applied`` are the decisions of people.
+    ``shingles`` are the pairs of the groups, counted on shingles; None if the pairs are in a file. ``applied`` are
+    the decisions of people.
     """
 
     decisions: Decisions
     groups: Grouped
     documents: CopyClasses
     standing: Standing
-    shingles: pa.Table
+    shingles: pa.Table | None
     applied: Applied | None = None
 
     @property
@@ -234,20 +269,17 @@ def _decide(
     settings = rows.settings
     criterion = criterion_of(settings.search)
     first_new = rows.first_new_document
-    applied = None
+    applied, room = None, _room(rows)
     with stages.stage("group", None, "documents"):
         documents = classes(rows, row_rank)
-        if evidence.parts is not None:
-            groups = group_parts(evidence.parts, documents.rank, first_new, criterion, settings)
-        else:
-            groups = group(evidence.pairs, evidence.index, documents.rank, first_new, criterion, settings)
+        groups = group_found(evidence, documents.rank, first_new, criterion, settings, room)
         heads = heads_of(rows, documents, row_rank, groups.leader)
         if review is not None:
             applied = applied_to(review, rows, Ids(rows), documents)
             before, heads = heads, applied.place(heads, row_rank, alike_by(groups.pairs, documents))
             groups = replace(groups, leader=leaders_at(heads, documents))
     far = _far_leaders(rows, groups, heads, documents, stages)
-    scored = merged(groups.pairs, far)
+    scored = merged(_pairs_needed(groups.pairs, heads, documents), far)
     listed = None if applied is None else applied.goes
     decisions = decide_at(rows, documents, heads, scored, criterion.measure, listed)
     if applied is not None:
@@ -270,9 +302,20 @@ def _decide(
     ends = column(far, "a"), column(far, "b")
     wanted = at_least(far, criterion) & (ends[1] >= first_new) & rows.related.may_pair(*ends)
     found = far.filter(pa.array(wanted))
-    groups = replace(groups, pairs=merged(groups.pairs, found))
-    shingles = only_pairs(shingles, groups.pairs)
-    return _Decided(decisions, groups, documents, after, shingles, applied)
+    groups = replace(groups, pairs=together(room, groups.pairs, found))
+    of_pairs = only_pairs(shingles, groups.pairs) if isinstance(groups.pairs, pa.Table) else None
+    return _Decided(decisions, groups, documents, after, of_pairs, applied)
+
+
+def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses) -> pa.Table:
+    """The pairs that decisions need: all in memory, and of those in a file the ones with representatives."""
+    if isinstance(pairs, pa.Table):
+        return pairs
+    return PairLookup(pairs).at(leader_keys(heads, documents))
+
+
+def _room(rows: Rows) -> PairRoom:
+    return verified_room(rows.settings, rows.corpus.scratch)
 
 
 def _with_passages(made: _Decided, rows: Rows, stages: Stages) -> Decisions:
@@ -298,15 +341,15 @@ def _audit(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) -> A
         return audit(rows, reported, advance)
 
 
-def _missing(evidence: Evidence, groups: Grouped, settings: Settings, stages: Stages) -> Missing | None:
+def _missing(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) -> Missing | None:
     """The estimate of all missed pairs: those of the search, and those among the documents of the index."""
     if evidence.missing is None:
         return None
     with stages.stage("recall", None, "pairs"):
-        plan, index, sketch = evidence.plan, evidence.index, settings.sketch.sketch
+        plan, index, sketch = evidence.plan, evidence.index, rows.settings.sketch.sketch
         if index is None or evidence.in_buckets is None or not isinstance(plan, Plan):
             return evidence.missing
-        among = missing_among(groups.pairs, index, evidence.in_buckets, groups.limited, plan, sketch)
+        among = missing_among(groups.pairs, index, evidence.in_buckets, groups.limited, plan, sketch, _room(rows))
         return evidence.missing + among
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -14,8 +15,9 @@ import pyarrow.compute as pc
 from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
-from neardup.run import lost, show
-from neardup.run.looking import Outside, looked, no_places, outside
+from neardup.run import found_view, lost, show
+from neardup.run.kept import given_back, stays, stream
+from neardup.run.looking import Outside, links, looked, no_places, outside
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
     SHINGLES,
@@ -30,9 +32,11 @@ from neardup.run.records import (
     unknown_id,
 )
 from neardup.run.regroup import regroup
+from neardup.run.shown_pairs import ShownPairs, shown_pairs
 from neardup.run.stored import read_result
+from neardup.run.views import DRAWN_MEMBERS
 from neardup.settings import as_compared
-from neardup.tables import RESULT_TABLES, TEXTS_FILE, column
+from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -65,6 +69,38 @@ class Found(ResultRecord):
         unknown = {name: pa.nulls(others.num_rows, judged.schema.field(name).type) for name in judged.column_names}
         columns = {**unknown, "id": others["id"], "reason": others["reason"]}
         return pa.concat_tables([judged, pa.table(columns).cast(judged.schema)])
+
+    @property
+    def kept(self) -> Any:
+        """The rows that stay, in the type of the object that ``find`` was given, with all their columns.
+
+        Frames keep their index; an iterator comes back as an iterator, each time from the first row. Raises
+        InputError for documents in files, for a loaded result, and if the object has changed its length.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today", "another text"], threshold=0.6, keep="first").kept
+        ['the quick brown fox jumps over the lazy dog and runs far away', 'another text']
+        """
+        return given_back(self)
+
+    def mask(self) -> Bools:
+        """Return bool[documents]: whether each document of the input stays, in input order.
+
+        It selects from the input of the run, or from what is parallel to it: ``frame[found.mask()]`` in pandas.
+        Rows that could not be read have no entry. Raises InputError for a loaded result with removed documents
+        that its tables do not locate: those of a run with a reference set, or named by a column and without text.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today", "another text"], threshold=0.6, keep="first").mask().tolist()
+        [True, False, True]
+        """
+        return stays(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows that stay, for libraries that read Arrow data: ``pl.DataFrame(found)``, ``pa.table(found)``."""
+        return stream(self).__arrow_c_stream__(requested_schema)
 
     def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[Group]:
         """The first groups with their members and the evidence of each."""
@@ -156,7 +192,9 @@ class Found(ResultRecord):
         ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
-            write_result(self, folder, store_texts=store_texts)
+            # the kept rows of another folder are not in this one
+            run = {name: value for name, value in self.run.items() if name != "kept_files"}
+            write_result(replace(self, run=run), folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -168,7 +206,22 @@ class Found(ResultRecord):
         )
 
     def _repr_html_(self) -> str:
-        return show.html(self.run, self.first_groups(), self.run["counts"]["groups"])
+        return found_view.html(self, self.first_groups())
+
+    def show_pairs(self, limit: int | None = 20, *, lowest: bool = False) -> ShownPairs:
+        """Return the most similar pairs with the first words of both texts; with ``lowest``, the least similar.
+
+        Each pair has id_a, id_b, similarity, words_a and words_b, which are "" where the text cannot be read.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> find([text, text + " today", "lunch"], threshold=0.6).show_pairs()
+        0.900  0  the quick brown fox jumps over the lazy dog and runs far away
+               1  the quick brown fox jumps over the lazy dog and runs far away today
+        <BLANKLINE>
+        1 pair
+        """
+        return shown_pairs(self, limit, lowest=lowest)
 
     def _groups_of(self, group_ids: pa.Array) -> list[Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
@@ -181,7 +234,12 @@ class Found(ResultRecord):
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
             gone = lost.of_member(row, self.run["settings"])
             members[row["group"]].append(Member(**values, pair=shared.get((this, other)), lost=gone))
-        return [Group(id, _representative_first(found)) for id, found in members.items()]
+        groups = []
+        for id, found in members.items():
+            ordered = _representative_first(found)
+            drawn = [member.id for member in ordered[:DRAWN_MEMBERS]]
+            groups.append(Group(id, ordered, links(self, drawn, first_of, shared)))
+        return groups
 
     def _copied(self, ids: list[Id]) -> dict[Id, Id]:
         """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""
@@ -246,6 +304,8 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = Fals
 
     Texts are stored if that is asked for, or if ``found`` is a result that has them.
     """
+    if folder.rows_only:
+        return
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))

@@ -14,7 +14,7 @@ from neardup.comparison.kinds.names import IDENTICAL, KINDS, STYLE
 from neardup.join.rows import Rows
 from neardup.run.account import Stages
 from neardup.runtime import ordered_map
-from neardup.tables import Int64s, column
+from neardup.tables import Int64s, column, distinct
 
 if TYPE_CHECKING:
     from neardup.text.units import Reading
@@ -43,7 +43,7 @@ def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, stages: Stages) -> 
         a, b = (rows.unique[column(pairs, end)] for end in ("a", "b"))
         kinds = np.full(len(a), -1, np.int8)
         for inside in _portions(a, b, rows.bytes):
-            texts = _texts(rows, np.union1d(a[inside], b[inside]))
+            texts = _texts(rows, distinct(a[inside], b[inside]))
             tasks = [inside[first : first + _PAIRS] for first in range(0, len(inside), _PAIRS)]
 
             def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
@@ -64,7 +64,7 @@ def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, stages: St
     """
     if not rows.settings.grouping.kinds:
         return table
-    involved = np.union1d(copies, rows.copy_of[copies])
+    involved = distinct(copies, rows.copy_of[copies])
     with stages.stage("kinds", len(involved), "documents") as advance:
         digests = np.empty((len(involved), 2), np.uint64)
         for k, made in enumerate(rows.corpus.with_texts(involved, lambda _, texts: _digest(_bytes(texts)))):
@@ -92,7 +92,7 @@ def counts_of(table: pa.Table) -> dict[str, dict[str, int]]:
 
 def _portions(a: Int64s, b: Int64s, sizes: Int64s) -> Iterator[Int64s]:
     """Yield the pairs of each two blocks of rows; a block has about half of HELD_BYTES of text."""
-    involved = np.union1d(a, b)
+    involved = distinct(a, b)
     if not len(involved):
         return
     block = np.cumsum(sizes[involved]) // (HELD_BYTES // 2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +41,8 @@ def looked(found: ResultRecord, id: Id) -> Looked:
 def no_places() -> InputError:
     """Return the error for a result without places and texts."""
     return InputError(
-        "The result does not record where its documents are: they were in memory, or an earlier version made it",
+        "The result does not record where its documents are: they were in memory or on standard input, or an "
+        "earlier version made it",
         "A result of documents in files, or one with stored texts",
         "Make the result again from files, or with --store-texts (save(store_texts=True) in Python)",
     )
@@ -96,6 +99,26 @@ def similarities(found: ResultRecord, pairs: pa.Table) -> Floats:
     """Return the similarities of some pairs of a result by the measure of the run, in the better direction."""
     shared, *sizes = (column(pairs, name) for name in (MEASURED if "common" in pairs.column_names else COUNTS))
     return _similarities(found, shared, *sizes)
+
+
+def links(
+    found: ResultRecord,
+    ids: Sequence[Id],
+    first_of: Mapping[Id, Id],
+    shared: Mapping[tuple[Id, Id], Shared],
+) -> tuple[tuple[Id, Id, float], ...]:
+    """Return the pairs of different ``ids`` that are in ``shared``, with their similarities.
+
+    ``first_of`` has the first document of each exact copy, which represents it in ``shared``.
+    """
+    ends = {(a, b): (first_of.get(a, a), first_of.get(b, b)) for a, b in combinations(ids, 2)}
+    pairs = [pair for pair, (a, b) in ends.items() if a == b or (a, b) in shared]
+    counts = [
+        (one.shared, one.size, one.other_size) if one is not None else (1, 1, 1)
+        for one in (shared.get(ends[pair]) for pair in pairs)
+    ]
+    values = _similarities(found, *np.array(counts, np.int64).reshape(-1, 3).T)
+    return tuple((a, b, value) for (a, b), value in zip(pairs, values.tolist(), strict=True))
 
 
 def similarity_of_pair(found: ResultRecord, pair: Shared) -> float:

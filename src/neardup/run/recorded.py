@@ -15,7 +15,6 @@ from neardup.display import printable
 from neardup.errors import InputError, NeardupError
 from neardup.io.readers import AUTO
 from neardup.io.readers.base import Documents, FailedChunk
-from neardup.io.readers.digests import digest_of_file, size_of
 from neardup.io.readers.discover import find_files
 from neardup.io.readers.lookup import Read, as_bytes, opened, read_fields, read_row, row_of
 from neardup.io.readers.manifest import damaged
@@ -250,7 +249,7 @@ class StoredTexts:
             return None
         if self._inputs:
             file = replace(file, path=self._among_inputs(file).path)
-        if size_of(file.path) != file.size:
+        if _size_of(file) != file.size:
             raise changed(file, "its size is another")
         return file
 
@@ -319,14 +318,14 @@ class StoredTexts:
 
 def require_recorded(file: Recorded, *, named: bool) -> None:
     """Raise InputError unless a file has the recorded digest, or has none and the caller ``named`` it."""
-    if not file.source.is_local:
+    if file.source.is_remote:
         if not named:
             raise _refused(file, "it is a URL, and a URL in a result is not fetched unasked")
         return
     if file.digest is None and not named:
         raise _refused(file, "the result has no digest to recognise it by")
     try:
-        same = file.digest is None or digest_of_file(file.path) == file.digest
+        same = file.digest is None or file.source.digest() == file.digest
     except FileNotFoundError:
         raise _refused(file, "it is not there") from None
     except OSError as error:
@@ -355,6 +354,13 @@ def _refused(file: Recorded, why: str) -> InputError:
 def _looked(id: Id, read: Read, file: Recorded, row: int | None) -> Looked:
     text = read.text.decode("utf-8", "replace")
     return Looked(id, text, len(read.text), file.path, None if file.format == "text" else row)
+
+
+def _size_of(file: Recorded) -> int | None:
+    try:
+        return file.source.size_now()
+    except OSError:
+        return None
 
 
 def _last_part(name: str) -> str:

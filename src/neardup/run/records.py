@@ -9,7 +9,9 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from neardup import display
+from neardup.display.view import first_words
 from neardup.io.readers.base import Problem
+from neardup.run import views
 from neardup.run.not_judged import no_table
 from neardup.tables import Int64s
 
@@ -76,7 +78,7 @@ class MemberLost:
         return f"{said}, and {display.counted(self.units, self.unit)}. The longest passage lost: “{self.passage}”."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Member:
     """One document of a group; ``pair`` holds the counts it shares with the representative, if they were stored.
 
@@ -96,13 +98,45 @@ class Member:
         """The fate of the document, in one word."""
         return "kept" if self.kept else "removed"
 
+    @property
+    def evidence(self) -> str:
+        """The reason for the fate, with the counts of the pair, on one line."""
+        reason = display.printable(self.reason)
+        return reason if self.pair is None else f"{reason} ({self.pair})"
 
-@dataclass(frozen=True)
+    def row(self) -> views.ShownMember:
+        """Return the member as a row of a table; a representative has no similarity with itself."""
+        value = None if self.representative else self.similarity
+        return views.row_of(self.id, self.fate, value, self.evidence)
+
+    def __repr__(self) -> str:
+        return f"Member({self.id!r} {self.fate}: {self.evidence})"
+
+    def _repr_html_(self) -> str:
+        return views.member(self.row())
+
+
+@dataclass(frozen=True, repr=False)
 class Group:
-    """A group: its id is the id of its representative, which is the first of its members."""
+    """A group: its id is the id of its representative, which is the first of its members.
+
+    ``links`` are the stored pairs (id, id, similarity) among its first members, for the picture in a notebook.
+    """
 
     id: Id
     members: tuple[Member, ...]
+    links: tuple[tuple[Id, Id, float], ...] = field(default=(), compare=False)
+
+    def rows(self) -> list[views.ShownMember]:
+        """Return the members as rows of a table."""
+        return [member.row() for member in self.members]
+
+    def __repr__(self) -> str:
+        removed = sum(not member.kept for member in self.members)
+        return f"Group({self.id!r}, {display.counted(len(self.members), 'document')}, {removed:,} removed)"
+
+    def _repr_html_(self) -> str:
+        return views.group(self.id, self.rows(), [member.id for member in self.members], self.links)
 
 
 @dataclass(frozen=True)
@@ -114,7 +148,7 @@ class NotJudged:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
     """Why one document was kept or removed."""
 
@@ -134,6 +168,15 @@ class Decision:
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
+    def __repr__(self) -> str:
+        aside = self.member or self.not_judged
+        reason = "it is in no group" if aside is None else display.printable(aside.reason)
+        return f"Decision({self.id!r} {'kept' if self.kept else 'removed'}: {reason})"
+
+    def _repr_html_(self) -> str:
+        sentences = self._lines() or [f"{self.id} is in no group."]
+        return views.decision(self.id, "kept" if self.kept else "removed", self.group, self.copy_of, sentences)
+
     def _lines(self) -> list[str]:
         known = self.copy_of is None or (self.member is not None and self.copy_of == self.group)
         copy = [] if known else [f"{self.id} is an exact copy of {self.copy_of}."]
@@ -151,7 +194,7 @@ class Decision:
         return lines
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Looked:
     """A document that was read again: its text, its size in bytes, and its place.
 
@@ -170,6 +213,12 @@ class Looked:
         if self.row is None:
             return self.path
         return f"row {self.row:,} of {self.path or 'the input in memory'}"
+
+    def __repr__(self) -> str:
+        return f"Looked({self.id!r}, {display.counted(self.size, 'byte')}, {first_words(self.text, 40)!r})"
+
+    def _repr_html_(self) -> str:
+        return views.looked(self.id, self.size, self.where, self.text)
 
 
 class Texts(Protocol):

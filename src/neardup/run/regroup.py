@@ -294,6 +294,8 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
     return {
         **run,
         **said,
+        "by": None,
+        "kept_files": None,
         "settings": settings.as_dict(),
         "settings_digest": settings.digest(),
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},

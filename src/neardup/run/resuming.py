@@ -13,7 +13,7 @@ from neardup.errors import InputError
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.digests import digest_of_file
-from neardup.io.readers.sources import Source
+from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers.journal import RunJournal, journal_of
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION
@@ -36,7 +36,7 @@ def open_journal(
     """
     asked = {name: value for name, value in settings.as_dict().items() if name != "threads"}
     about: dict[str, Any] = {
-        "version": version("neardup"),
+        "neardup_version": version("neardup"),
         "format": FORMAT_VERSION,
         "unicode": UNICODE_VERSION,
         "command": action,
@@ -50,8 +50,10 @@ def open_journal(
 
 def _files(documents: Documents) -> dict[str, Any]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
-    found = {source.path: {"size": source.size} for source in sources if not source.is_local}
-    return {**found, **_described(Path(source.path) for source in sources if source.is_local)}
+    refuse_stdin(sources, "--resume goes on with documents")
+    found = {source.path: {"size": source.size} for source in sources if source.file is None}
+    files = dict.fromkeys(source.file for source in sources if source.file is not None)
+    return {**found, **_described(map(Path, files))}
 
 
 def _described(paths: Iterable[Path]) -> dict[str, Any]:

@@ -185,6 +185,8 @@ def _account(
     return {
         **run,
         "action": "dedup",
+        "by": None,
+        "kept_files": None,
         "counts": {**run["counts"], **counts},
         "bytes": {**run["bytes"], "removed_text": removed_text},
         "lost": lost_counts(groups),

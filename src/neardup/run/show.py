@@ -1,9 +1,8 @@
-"""Numbers, summaries and groups as users see them: plain data in, lines of text or HTML out."""
+"""Numbers, summaries and groups as users see them: plain data in, lines of text out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from neardup.display import (
@@ -21,7 +20,7 @@ from neardup.measures import LITERAL, MEASURES
 from neardup.run import lost_text
 
 if TYPE_CHECKING:
-    from neardup.run.records import Group, Member
+    from neardup.run.records import Group
 
 
 NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word document", "office file", "e-book")
@@ -209,35 +208,8 @@ def group_lines(groups: Sequence[Group], total: int) -> Iterator[str]:
     for group in groups:
         width = max(len(printable(member.id)) for member in group.members)
         for member in group.members:
-            yield f"{member.fate:<7}  {printable(member.id):<{width}}  {_evidence(member)}"
+            yield f"{member.fate:<7}  {printable(member.id):<{width}}  {member.evidence}"
         yield ""
     if total > len(groups):
         yield f"... and {counted(total - len(groups), 'more group', 'more groups')}"
         yield ""
-
-
-def _evidence(member: Member) -> str:
-    reason = printable(member.reason)
-    return reason if member.pair is None else f"{reason} ({member.pair})"
-
-
-def html(run: Mapping[str, Any], groups: Sequence[Group], total: int) -> str:
-    """Summary and groups as two small HTML tables; every text is escaped, because ids come from the documents."""
-    facts = "".join(f"<tr><th>{escape(label)}</th><td>{escape(said)}</td></tr>" for label, said in summary(run))
-    warnings = "".join(f"<p><strong>warning:</strong> {escape(text)}</p>" for text in run["warnings"])
-    head = "".join(f"<th>{name}</th>" for name in ("group", "document", "", "similarity", "evidence"))
-    body = "".join(_html_row(group, member) for group in groups for member in group.members)
-    more = f"<p>… and {counted(total - len(groups), 'more group')}</p>" if total > len(groups) else ""
-    listed = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}" if groups else ""
-    return f"<div><table><tbody>{facts}</tbody></table>{warnings}{listed}</div>"
-
-
-def _html_row(group: Group, member: Member) -> str:
-    cells = (
-        str(group.id) if member.representative else "",
-        str(member.id),
-        member.fate,
-        "" if member.representative or member.similarity is None else similarity(member.similarity),
-        _evidence(member),
-    )
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

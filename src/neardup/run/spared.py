@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.display import counted
 from neardup.group.decide import Decisions
+from neardup.join.pair_file import Pairs, batches
 from neardup.measures import MEASURES
 from neardup.settings import Settings
 from neardup.settings.rules import listed
@@ -14,13 +14,14 @@ from neardup.tables import Int64s, column
 
 
 def why_nothing_goes(
-    settings: Settings, decisions: Decisions, pairs: pa.Table, rows: Int64s, first_new: int
+    settings: Settings, decisions: Decisions, pairs: Pairs, rows: Int64s, first_new: int
 ) -> list[str]:
     """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
 
     ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
     """
-    found = int(np.count_nonzero(rows[column(pairs, "b")] >= first_new))  # not those within the reference set
+    # not those within the reference set
+    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in batches(pairs))
     if decisions.none_goes or not found or not decisions.kept.all():
         return []
     directed = MEASURES[settings.search.measure].directed

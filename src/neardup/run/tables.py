@@ -13,7 +13,9 @@ from neardup.errors import InputError
 from neardup.group.decide import Decisions, Streams, same_side
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
 from neardup.io.labels import as_text
+from neardup.io.readers.base import Documents
 from neardup.join.criterion import similarity_of
+from neardup.join.pair_file import Pairs, documents_in
 from neardup.join.rows import Rows
 from neardup.measures import MEASURES
 from neardup.run.represented import Represented
@@ -46,7 +48,7 @@ class Ids:
         self._columns, self._pieces, parts = rows.ids, rows.corpus.pieces, rows.corpus.parts
         self._firsts = np.array([piece.first for piece in self._pieces] or [0], np.int64)
         self._part_first = [rows.part_first(number) for number in range(len(parts))]
-        self._in_memory = [part.documents.format == "arrow" for part in parts]
+        self._in_memory = [_is_numbered(part.documents) for part in parts]
         self._named = [part.id is not None for part in parts]
         kinds = {str(self._type(number)) for number in range(len(parts))}
         self._as_text = len(kinds) > 1
@@ -87,6 +89,11 @@ class Ids:
             return pa.array(numbers)
         sources = pa.array([piece.source for piece in self._pieces], pa.string()).take(pa.array(owner))
         return pc.binary_join_element_wise(sources, pc.cast(pa.array(numbers), pa.string()), "#")
+
+
+def _is_numbered(documents: Documents) -> bool:
+    """Whether the number of a row is its id: in memory, unless the rows have several sources."""
+    return documents.format == "arrow" and len(documents.names) == 1
 
 
 def check_ids(rows: Rows, number: int, name: str) -> str | None:
@@ -165,7 +172,7 @@ def copy_table(rows: Streams, ids: Named) -> pa.Table:
     return pa.table([ids.of(copies), ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
 
 
-def rank_table(rows: Rows, row_rank: Int64s, pairs: pa.Table, ids: Named, more: Int64s) -> pa.Table:
+def rank_table(rows: Rows, row_rank: Int64s, pairs: Pairs, ids: Named, more: Int64s) -> pa.Table:
     """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
 
     ``more`` are rows of decisions; their copies are added. Also the number of its value ``across`` and its
@@ -204,7 +211,7 @@ def _with_attachments(table: pa.Table, numbers: Int64s, carried: Carried) -> pa.
     return table.append_column(ATTACHMENTS, column_for(numbers, carried)) if carried else table
 
 
-def involved(rows: Streams, pairs: pa.Table, more: Int64s | None = None) -> Int64s:
+def involved(rows: Streams, pairs: Pairs, more: Int64s | None = None) -> Int64s:
     """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies.
 
     Also those of the rows ``more``.
@@ -212,8 +219,7 @@ def involved(rows: Streams, pairs: pa.Table, more: Int64s | None = None) -> Int6
     first = np.zeros(len(rows), np.bool_)
     if more is not None:
         first[rows.copy_of[more]] = True
-    for end in ("a", "b"):
-        first[rows.unique[column(pairs, end)]] = True
+    first[rows.unique[documents_in(pairs, len(rows.unique))]] = True
     first[rows.copy_of[new_copies(rows)]] = True
     return np.flatnonzero(first[rows.copy_of])
 

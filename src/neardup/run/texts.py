@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ class _Piece:
         kept = range(start, start + count) if whole else numbers.copy()
         return cls(piece.part, piece.chunk, piece.source, piece.first, kept)
 
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.numbers)
+
     def at(self, rows: Int64s) -> Int64s:
         """The row numbers in the file of ``rows`` of the run."""
         places = rows - self.first
@@ -56,12 +62,31 @@ class _Piece:
 
 
 class InputTexts:
-    """The texts of the input of a run in this process; keeps documents in memory alive."""
+    """The texts of the input of a run in this process; keeps documents in memory alive.
 
-    def __init__(self, corpus: Corpus) -> None:
+    ``dropped`` are the rows of the run that are removed without having been judged, and ``first_new`` is the first
+    row of the new input.
+    """
+
+    def __init__(self, corpus: Corpus, dropped: Int64s, first_new: int) -> None:
+        self.dropped, self.first_new = dropped, first_new
         self._parts = corpus.parts
         self._pieces = tuple(map(_Piece.of, corpus.pieces))
         self._firsts = np.array([piece.first for piece in self._pieces], np.int64)
+
+    @property
+    def documents(self) -> Documents:
+        """The new input."""
+        return self._parts[-1].documents
+
+    def rows_in(self, chunk: int) -> int:
+        """The number of good rows in a chunk of the new input; 0 for one without."""
+        return self._counts.get(chunk, 0)
+
+    @cached_property
+    def _counts(self) -> dict[int, int]:
+        new = len(self._parts) - 1
+        return {piece.chunk: piece.count for piece in self._pieces if piece.part == new}
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Read the chunk of the document."""

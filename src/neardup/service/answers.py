@@ -115,13 +115,33 @@ class ChangesAnswer(BaseModel):
 
 
 class AddedAnswer(BaseModel):
-    """Counts of the documents by outcome."""
+    """Counts of the documents by outcome.
+
+    `repeats` of them repeat a stored one, `linked` of these joined a group, `left_out` were not stored, and
+    `base_only` consist of base text alone. `recall` is promised for `near`, or null without it.
+    """
 
     added: int
     replaced: int
     skipped: int
     left_out: int
+    repeats: int
+    linked: int
+    base_only: int
+    text_bytes: int
+    recall: float | None
     near: list[NearCopyBody]
+
+
+class PendingAnswer(BaseModel):
+    """Documents in no group that were compared; `next` is the `after` of the next request, or null."""
+
+    compared: int
+    repeats: int
+    linked: int
+    recall: float
+    near: list[NearCopyBody]
+    next: int | None
 
 
 class RemovedAnswer(BaseModel):
@@ -139,6 +159,39 @@ class DocumentAnswer(BaseModel):
     tokens: int
     shingles: int
     role: Literal["document", "base"]
+
+
+class ListedBody(BaseModel):
+    """A line of the list of documents; `size` is the bytes of its text, which is null unless asked for."""
+
+    id: str
+    metadata: dict[str, Any]
+    size: int
+    tokens: int
+    shingles: int
+    role: Literal["document", "base"]
+    group: int | None
+    text: str | None
+
+
+class DocumentsAnswer(BaseModel):
+    """Documents in the order in which they were first added; `next` is the `after` of the next page, or null."""
+
+    documents: list[ListedBody]
+    next: int | None
+
+
+class MetadataAnswer(BaseModel):
+    """A document and its metadata after the changes."""
+
+    id: str
+    metadata: dict[str, Any]
+
+
+class BaseTextsAnswer(BaseModel):
+    """The ids of the base texts, in the order in which they were first added."""
+
+    ids: list[str]
 
 
 class PassageBody(BaseModel):
@@ -172,12 +225,16 @@ class HitBody(BaseModel):
 
 
 class NearAnswer(BaseModel):
-    """Hits, best first; `next` is the `after` of the next page."""
+    """Hits, best first; `next` is the `after` of the next page.
+
+    `warnings` are sentences about numbers that surely mean something else.
+    """
 
     recall: float
     found: int | None
     hits: list[HitBody]
     next: str | None
+    warnings: list[str]
 
 
 class SearchAnswer(NearAnswer):
@@ -212,6 +269,7 @@ class ExplainAnswer(BaseModel):
     documents: int
     fingerprints: list[FingerprintBody]
     text: list[str]
+    warnings: list[str]
 
 
 class CauseBody(BaseModel):

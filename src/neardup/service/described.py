@@ -46,7 +46,7 @@ _WITH_BODY = (408, 413, 415)
 
 
 def described(
-    model: type[BaseModel], *statuses: int, body: type[BaseModel] | None = None, token: bool = True
+    model: Any, *statuses: int, body: type[BaseModel] | None = None, token: bool = True
 ) -> dict[str, Any]:
     """Return the arguments of a route: its answers, and its ``statuses`` beyond those of all endpoints.
 

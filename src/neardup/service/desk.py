@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from starlette.responses import Response
 
 from neardup.collection import Collection
+from neardup.collection.contract import too_long
+from neardup.collection.near import RECALL, Near
 from neardup.collection.view import View
 from neardup.errors import LimitError, NeardupError, OutputError
 from neardup.runtime import Deadline
@@ -24,7 +26,9 @@ from neardup.service.workers import Workers
 from neardup.service.writer import Writer
 
 T = TypeVar("T")
+Missing: TypeAlias = Literal["error", "ignore"]
 
+_COUNTS = ("added", "replaced", "skipped", "left_out", "repeats", "linked", "base_only", "text_bytes", "recall")
 _STEP = 0.02
 
 
@@ -104,7 +108,10 @@ class Desk:
         """Add all documents or none; returns their counts when they are on the disk."""
         deadline = self._deadline()
         if new.near is None and new.on_near != "keep":
-            raise RefusedError(422, f"on_near is {new.on_near} without near", "Both, near as a resemblance")
+            raise _without_near("on_near", f"on_near is {new.on_near} without near")
+        if new.near is None and new.recall is not None:
+            raise _without_near("recall", "recall is given without near")
+        near = None if new.near is None else Near(new.near, RECALL if new.recall is None else new.recall)
         collection, documents = self.collection, new.documents
         ids, texts = [each.id for each in documents], [each.text for each in documents]
         metadata = [each.metadata for each in documents]
@@ -121,23 +128,24 @@ class Desk:
             if new.on_duplicate == "error":
                 self._require_new(ids)
             left = deadline.left
-            added = collection.put(
-                entries, new.on_duplicate, near=new.near, on_near=new.on_near, seconds=left, role=new.role
+            added = collection.put_prepared(
+                entries, new.on_duplicate, near=near, on_near=new.on_near, seconds=left, role=new.role
             )
-            counts = {name: getattr(added, name) for name in ("added", "replaced", "skipped", "left_out")}
-            return {**counts, "near": [one.as_dict() for one in added.near]}
+            return {
+                **{name: getattr(added, name) for name in _COUNTS},
+                "near": [one.as_dict() for one in added.near],
+            }
 
         return await self.write(write, deadline)
 
-    async def remove(self, id: str) -> dict[str, int]:
-        """Remove a document."""
+    async def remove(self, ids: Sequence[str], missing: Missing = "error") -> dict[str, int]:
+        """Remove documents, all or none."""
+        return await self.write(lambda: {"removed": self.collection.remove(ids, missing=missing)})
 
-        def write() -> dict[str, int]:
-            if id not in self.collection:
-                raise unknown()
-            return {"removed": self.collection.remove(id)}
-
-        return await self.write(write)
+    async def write_in_time(self, work: Callable[[Deadline], T]) -> T:
+        """Return the result of work that stops at the deadline, which it receives."""
+        deadline = self._deadline()
+        return await self.write(lambda: work(Deadline(deadline.left, too_long)), deadline)
 
     async def write(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes the collection, when the change is on the disk."""
@@ -194,6 +202,10 @@ def _file(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _without_near(field: str, given: str) -> RefusedError:
+    return RefusedError(422, given, "Both, near as a resemblance", fields=((f"body.{field}", "needs near"),))
 
 
 def unknown() -> RefusedError:

@@ -17,6 +17,7 @@ LINKS = {
     "metrics": "/metrics",
     "stats": "/v1/stats",
     "documents": "/v1/documents",
+    "list": "/v1/list",
     "search": "/v1/search",
     "groups": "/v1/groups",
     "changes": "/v1/changes",

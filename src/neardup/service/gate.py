@@ -24,7 +24,7 @@ ALWAYS = OPEN | {"/metrics"}
 ASKING = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/compare", "/v1/near"})
 """Addresses where POST changes nothing."""
 
-_WITH_BODY = frozenset({"POST", "PUT"})
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _OWN_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 _OWN_ORIGIN = re.compile(rf"https?://{_OWN_HOST.pattern}", re.ASCII | re.IGNORECASE)
 # matched as a whole: an address parser may ignore characters behind a bracket

@@ -8,7 +8,10 @@ from typing import Annotated, Any, TypeVar
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
-from neardup.errors import InputError
+from neardup.collection.near import RECALL, Near
+from neardup.collection.pending import group_pending
+from neardup.errors import InputError, UnknownIdError
+from neardup.runtime import Deadline
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
@@ -39,6 +42,12 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
         return await desk.read(lambda: answer(collection.groups(after, limit).as_dict()))
+
+    @app.post("/v1/groups/pending", **described(answers.PendingAnswer, body=models.AskedPending))
+    async def group_those_pending(request: Request) -> Response:
+        """Compare documents that are in no group, and put those that repeat others into groups."""
+        asked = await received(desk, request, models.AskedPending)
+        return answer(await desk.write_in_time(lambda deadline: _grouped(desk, asked, deadline)))
 
     @app.get("/v1/groups/{group}", **described(answers.GroupAnswer, 404))
     async def group(group: Number) -> Response:
@@ -98,10 +107,17 @@ def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
     return {"decision": made.as_dict(), "withdrawn": False}
 
 
+def _grouped(desk: Desk, asked: models.AskedPending, deadline: Deadline) -> dict[str, Any]:
+    near = Near(asked.near, RECALL if asked.recall is None else asked.recall)
+    return group_pending(desk.collection.store, near, asked.after, asked.limit, deadline).as_dict()
+
+
 def _there(desk: Desk, look: Callable[[], T]) -> T:
     """Return the result of ``look``. Raises RefusedError (404) if the thing does not exist."""
     try:
         return look()
+    except UnknownIdError as error:
+        raise refusal_of(error, desk.collection.path) from error
     except InputError as error:
         found = refusal_of(error, desk.collection.path)
         raise RefusedError(404, found.given, found.allowed, code="not_found") from error

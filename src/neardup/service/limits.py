@@ -24,6 +24,8 @@ COMPARED_BYTES = 4 * MEGABYTE
 """Characters of both texts of a comparison, since the time limit cannot interrupt a step of its matching."""
 BATCH = 1000
 """Documents in one request."""
+PENDING = 1000
+"""Documents compared by a request that groups those in no group."""
 
 _DOCUMENTS = "/v1/documents"
 _TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})

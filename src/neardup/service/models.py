@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from neardup.collection.base_texts import Role
 from neardup.collection.ids import LONGEST_ID, id_fault
 from neardup.collection.limits import metadata_fault, text_fault
-from neardup.service.limits import BATCH
+from neardup.collection.search import NearMeasure
+from neardup.service.limits import BATCH, PENDING
+from neardup.settings.rules import required_share
 
 LONGEST_QUERY = 1_000_000
 """Characters of a query, and of a posted text."""
@@ -65,7 +66,12 @@ Text = Annotated[str, AfterValidator(_text)]
 Metadata = Annotated[
     dict[str, Any], AfterValidator(_metadata), Field(description="Any JSON; searched by its fields.")
 ]
-Percentage = Annotated[float, Field(ge=0.0001, le=100)]
+Share = Annotated[
+    float,
+    BeforeValidator(lambda value: required_share("the share", value)),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, {"type": "string"}]}),
+]
+"""A share: 0.8 or "80%"."""
 Limit = Annotated[int | None, Field(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
 OnDuplicate = Literal["error", "replace", "skip"]
 OnNear = Literal["keep", "link", "reject"]
@@ -78,20 +84,62 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class NewContent(Strict):
+class Arriving(Strict):
+    """How new documents arrive; by default they are compared with none."""
+
+    near: Annotated[
+        Share | None,
+        Field(description='Smallest resemblance to a stored document that counts, such as 0.8 or "80%".'),
+    ] = None
+    recall: Annotated[
+        Share | None, Field(description="Least share of the near documents to find; by default 0.99.")
+    ] = None
+    on_near: Annotated[OnNear, Field(description="For a document that repeats a stored one; needs `near`.")] = (
+        "keep"
+    )
+    role: Annotated[Role, Field(description="base: a template, whose text counts in no document.")] = "document"
+
+
+class NewContent(Arriving):
     """A document without its id."""
 
     text: Text
     metadata: Metadata = {}
 
 
-class NewDocument(NewContent):
+class NewDocument(Strict):
     """A document to be added."""
 
     id: Id
+    text: Text
+    metadata: Metadata = {}
 
 
-class NewDocuments(Strict):
+class ChangedMetadata(Strict):
+    """Changes of metadata: null deletes, a record is merged, any other value replaces (RFC 7396)."""
+
+    metadata: Metadata
+
+
+class Removed(Strict):
+    """Documents to be removed, all or none."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=BATCH)]
+    missing: Annotated[
+        Literal["error", "ignore"], Field(description="For an unknown id: error removes nothing.")
+    ] = "error"
+
+
+class AskedPending(Strict):
+    """How documents that are in no group are compared."""
+
+    near: Annotated[Share, Field(description='Smallest resemblance that counts, such as 0.8 or "80%".')] = 0.8
+    recall: Share | None = None
+    after: Annotated[int, Field(ge=0, le=(1 << 63) - 1, description="The `next` of the previous answer.")] = 0
+    limit: Annotated[int, Field(ge=1, le=PENDING, description="Documents to compare at most.")] = 100
+
+
+class NewDocuments(Arriving):
     """Documents to be added, all or none."""
 
     documents: Annotated[list[NewDocument], Field(min_length=1, max_length=BATCH)]
@@ -101,13 +149,6 @@ class NewDocuments(Strict):
             description="For an existing id: error adds nothing, replace stores the new one, skip keeps the old."
         ),
     ] = "error"
-    near: Annotated[
-        float | None, Field(gt=0, le=1, description="Smallest resemblance to a stored document that counts.")
-    ] = None
-    on_near: Annotated[OnNear, Field(description="For a document that repeats a stored one; needs `near`.")] = (
-        "keep"
-    )
-    role: Annotated[Role, Field(description="base: a template, whose text counts in no document.")] = "document"
 
 
 class Judged(Strict):
@@ -144,11 +185,10 @@ class AskedNear(Strict):
     """A text, to find the documents that contain it (containment) or resemble it, by at least `overlap`."""
 
     text: Annotated[str, Field(min_length=1), AfterValidator(_short)]
-    measure: Literal["containment", "resemblance"] = "containment"
-    overlap: Annotated[Percentage | None, Field(description="Per cent; by default any overlap.")] = None
-    probability: Annotated[
-        Percentage | None, Field(description="Recall in per cent; by default nothing is missed.")
-    ] = None
+    measure: NearMeasure = "containment"
+    overlap: Annotated[Share | None, Field(description='Such as 0.8 or "80%"; by default any overlap.')] = None
+    probability: Annotated[Share | None, Field(description="Recall; by default nothing is missed.")] = None
+    where: Annotated[Query | None, Field(description="A query that the documents must fit, too.")] = None
     limit: Limit = None
     after: str | None = None
 
@@ -163,6 +203,9 @@ class Pair(Strict):
 BODIES: tuple[type[BaseModel], ...] = (
     NewDocuments,
     NewContent,
+    ChangedMetadata,
+    Removed,
+    AskedPending,
     Judged,
     Asked,
     AskedPage,
@@ -171,8 +214,3 @@ BODIES: tuple[type[BaseModel], ...] = (
     Pair,
 )
 """All request bodies."""
-
-
-def percent(value: float | None) -> Decimal | None:
-    """Return a percentage as in queries, with at most four decimals."""
-    return None if value is None else Decimal(f"{value:.4f}").normalize()

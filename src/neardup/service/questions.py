@@ -9,17 +9,17 @@ from starlette.responses import Response
 
 from neardup.collection.query import Query as Parsed
 from neardup.collection.query import describe
-from neardup.collection.query.syntax import Fingerprint, Pasted
-from neardup.collection.search import LIMIT, explain, search
+from neardup.collection.search import LIMIT, explain, near_query, search
 from neardup.collection.view import View
 from neardup.collection.why import why_not
 from neardup.comparison import compare as measures
+from neardup.errors import QueryError, SettingError
 from neardup.service import answers, models
 from neardup.service.described import described
 from neardup.service.desk import Desk, answer, unknown
 from neardup.service.limits import COMPARED_BYTES
 from neardup.service.received import received
-from neardup.service.refusals import RefusedError
+from neardup.service.refusals import RefusedError, refusal_of
 from neardup.settings import as_compared
 
 Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
@@ -40,15 +40,13 @@ def add_to(app: FastAPI, desk: Desk) -> None:
     async def near(request: Request) -> Response:
         """Find the stored documents that contain or resemble a text by at least `overlap`."""
         asked = await received(desk, request, models.AskedNear)
-        clause = Fingerprint(
-            Pasted(asked.text),
-            models.percent(asked.overlap),
-            models.percent(asked.probability if asked.overlap is not None else None),
-            symmetric=asked.measure == "resemblance",
-        )
-        if asked.probability is not None and asked.overlap is None:
-            raise RefusedError(422, "probability is given without overlap", "Both")
-        return await _search(desk, Parsed(clause), asked.limit, asked.after, False)
+        try:
+            query = near_query(asked.text, asked.overlap, asked.probability, asked.measure, asked.where)
+        except SettingError as error:
+            raise RefusedError(422, error.given, error.allowed, error.do) from error
+        except QueryError as error:
+            raise refusal_of(error, desk.collection.path) from error
+        return await _search(desk, query, asked.limit, asked.after, False)
 
     @app.post("/v1/compare", **described(answers.CompareAnswer, 404, body=models.Pair))
     async def compare(request: Request) -> Response:
@@ -102,7 +100,8 @@ async def _search(
     if limit is None:
         limit = min(LIMIT, desk.limits.most_hits)
     if limit > desk.limits.most_hits:
-        raise RefusedError(422, f"limit is {limit}", f"At most {desk.limits.most_hits} hits on a page")
+        allowed = f"At most {desk.limits.most_hits} hits on a page"
+        raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
 
     def look(view: View) -> Response:
         most = desk.limits.most_candidates

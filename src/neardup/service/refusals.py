@@ -16,6 +16,7 @@ from neardup.errors import (
     OutputError,
     QueryError,
     SettingError,
+    UnknownIdError,
     message_of,
 )
 
@@ -98,7 +99,11 @@ def refusal_of(error: NeardupError, path: Path) -> RefusedError:
         return RefusedError(503, given, allowed, do, code="timeout")
     if isinstance(error, OutputError):
         return RefusedError(503, given, allowed, do, code="unwritable")
-    if isinstance(error, SettingError | InputError):
+    if isinstance(error, UnknownIdError):
+        return RefusedError(404, given, allowed, do, code="unknown_id")
+    if isinstance(error, SettingError):
+        return RefusedError(400, given, allowed, do, code="setting")
+    if isinstance(error, InputError):
         return RefusedError(400, given, allowed, do)
     if isinstance(error, FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")

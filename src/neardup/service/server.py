@@ -243,7 +243,7 @@ def _write(collection: Collection) -> None:
     ids = first, second = [uuid4().hex, uuid4().hex]
     entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
     for near in (None, _NEAR, Near(_NEAR, recall=1)):
-        collection.put(entries, "replace", near=near, on_near="link" if near else "keep")
+        collection.put_prepared(entries, "replace", near=near, on_near="link" if near else "keep")
     collection.decide(first, second, "same")
     collection.remove(ids)
 

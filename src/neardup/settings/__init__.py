@@ -4,6 +4,7 @@ The command line, the reference page, the validation and their tests are derived
 """
 
 from neardup.settings.fields import Field
+from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
@@ -32,6 +33,7 @@ __all__ = [
     "ReadingSettings",
     "Relations",
     "SearchSettings",
+    "SettingKeywords",
     "Settings",
     "Shingles",
     "SimHashing",

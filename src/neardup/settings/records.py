@@ -30,6 +30,7 @@ from neardup.settings.rules import (
     one_of,
     several,
     share,
+    share_of,
     similarity,
 )
 from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
@@ -64,9 +65,10 @@ class BaseTextSettings:
     ignore_common: float = setting(
         0.0,
         Rule(
-            "a number from 0 to 0.999999, with at most six decimals",
+            "a number from 0 to 0.999999, with at most six decimals, or a percentage such as 5%",
             lambda value: 0 <= value < 1 and value == round(value, 6),
             of_share,
+            share_of,
         ),
         "Leave out shingles that are in more than this share of the different documents, and in at least three: "
         "templates, footers, licences. common.parquet lists them. 0: off.",
@@ -185,7 +187,12 @@ class SearchSettings:
     )
     recall: float = setting(
         0.99,
-        Rule("a number from 0.5 to 0.999999", lambda value: 0.5 <= value <= 0.999999, of_share),
+        Rule(
+            "a number from 0.5 to 0.999999, or a percentage such as 99%",
+            lambda value: 0.5 <= value <= 0.999999,
+            of_share,
+            share_of,
+        ),
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
     memory: float = setting(
@@ -285,7 +292,12 @@ class Keep:
     )
     only_contained: float = setting(
         0.0,
-        Rule("a number from 0 to 1", lambda value: 0 <= value <= 1, of_share),
+        Rule(
+            "a number from 0 to 1, or a percentage such as 90%",
+            lambda value: 0 <= value <= 1,
+            of_share,
+            share_of,
+        ),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
     )
     lose: float = setting(
@@ -328,6 +340,12 @@ class ReadingSettings:
         "auto",
         Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or is_delimiter(value)),
         "Separator of the fields of CSV. auto: comma, in .tsv files tab, unless the first lines show another one.",
+    )
+    pages: str = setting(
+        "all",
+        one_of("all", "main"),
+        "Text of web pages. all: everything that is visible; main: the main content, without menus, footers and "
+        'the like, by trafilatura (pip install "neardup[web]").',
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+from neardup.errors import SettingError
 
 KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
@@ -15,6 +18,7 @@ KEEP_NONE = "none"
 
 _GIGABYTES = {"KB": 1e-6, "MB": 1e-3, "GB": 1.0, "TB": 1e3}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KB|MB|GB|TB)?", re.IGNORECASE | re.ASCII)
+_SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?(%)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -22,13 +26,15 @@ class Rule:
     """The allowed values of a field: ``allowed`` describes them, ``holds`` tests a value of the right type.
 
     ``hint`` suggests the intended value for a refused one, or returns "". ``read`` makes a value of the right type
-    from a text that people write, and returns any other value as it is.
+    from a text that people write, and returns any other value as it is. ``choices`` are the words among the
+    allowed values, for a shell to complete.
     """
 
     allowed: str
     holds: Callable[[Any], bool]
     hint: Callable[[Any], str] = lambda value: ""
     read: Callable[[Any], Any] | None = None
+    choices: tuple[str, ...] = ()
 
     def value(self, given: Any) -> Any:
         """The value that a ``given`` one means."""
@@ -77,7 +83,7 @@ def similarity(low: float, words: str) -> Rule:
     def holds(value: float) -> bool:
         return low < value <= 1 and Fraction(repr(float(value))).denominator <= 1_000_000
 
-    return Rule(f"{words}, with at most six decimals", holds, of_share)
+    return Rule(f"{words}, with at most six decimals, or a percentage such as 80%", holds, of_share, share_of)
 
 
 def share(words: str) -> Rule:
@@ -90,7 +96,37 @@ def share(words: str) -> Rule:
         is_percent = isinstance(value, int | float) and not isinstance(value, bool) and 1 < value <= 100
         return f"Did you mean {value / 100:g}?" if is_percent else ""  # type: ignore[operator]
 
-    return Rule(f"{words}, with at most six decimals", holds, hint)
+    return Rule(f"{words}, with at most six decimals, or a percentage such as 5%", holds, hint, share_of)
+
+
+def share_of(given: Any) -> Any:
+    """Return the share that a text means, and any other value as it is: "80%" and "0.8" are 0.8.
+
+    This is the one parser of shares: for settings, options, parameters of requests and of methods.
+
+    >>> share_of("80%"), share_of("0.8"), share_of(" 33.3333 % "), share_of(0.8), share_of("most")
+    (0.8, 0.8, 0.333333, 0.8, 'most')
+    """
+    found = _SHARE.fullmatch(given.strip()) if isinstance(given, str) else None
+    if found is None:
+        return given
+    return float(Decimal(found[1]) / (100 if found[2] else 1))  # as decimals: 0.29 * 100 is not 29
+
+
+def required_share(name: str, given: Any) -> float:
+    """Return a share above 0 and at most 1, of at most six decimals; text such as "80%" is read.
+
+    Raises SettingError for anything else.
+
+    >>> required_share("overlap", "80%")
+    0.8
+    """
+    value = share_of(given)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= 1 or Fraction(repr(float(value))).denominator > 1_000_000:
+        allowed = "A number above 0, at most 1, of at most 6 decimals, or a percentage such as 80%"
+        raise SettingError(f"{name} is {value!r}", allowed, of_share(value))
+    return float(value)
 
 
 def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
@@ -103,7 +139,9 @@ def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     known = (*names, *further)
     also = {name: alias for alias, name in further.items()}
     words = ", ".join(f"{name} (or {also[name]})" if name in also else name for name in names)
-    return Rule(f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known))
+    return Rule(
+        f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known), choices=known
+    )
 
 
 def listed(value: Any) -> tuple[Any, ...]:

@@ -9,10 +9,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
+from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
@@ -56,7 +57,7 @@ class Settings:
     work: Work = Work()
 
     @classmethod
-    def of(cls, **values: Any) -> Settings:
+    def of(cls, **values: Unpack[SettingKeywords]) -> Settings:
         """Return settings with the given fields set.
 
         ``measure`` may be an alias (``measures.aliases``). Raises one SettingError that names all mistakes.
@@ -67,7 +68,8 @@ class Settings:
         for mistake in mistakes:
             raise mistake
         parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
-        for name, value in values.items():
+        given: Mapping[str, Any] = values
+        for name, value in given.items():
             canonical = aliases().get(value, value) if name == "measure" else value
             parts[FIELDS[name].record][name] = FIELDS[name].canonical(canonical)
         if parts["keep"].get("keep") == KEEP_NONE and parts["grouping"].get("groups") in (None, "principal"):
@@ -207,4 +209,4 @@ def _mistake(name: str, value: Any) -> SettingError | None:
         return None
     if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         value = value[0]  # the command line makes a list of a single one
-    return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(value))
+    return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(field.rule.value(value)))

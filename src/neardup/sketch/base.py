@@ -14,6 +14,7 @@ from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.sketch.inputs import text_arrays, whole_numbers
 from neardup.sketch.provenance import Provenance
+from neardup.sketch.shown import html
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import PUBLIC
 
@@ -43,6 +44,9 @@ class ShingleFamily:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{type(self).__name__}({given})"
+
+    def _repr_html_(self) -> str:
+        return html(type(self).__name__, [], self.provenance().parameters, getattr(self, "slots", 0))
 
     def sets_of(self, texts: Any) -> Iterator[ShingleSets]:
         """Yield the shingle sets of texts, a few megabytes of text at a time."""

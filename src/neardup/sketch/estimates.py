@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 from neardup.intervals import wilson
+from neardup.sketch.shown import of_estimate
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,9 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.value:.3f} (95 % interval {self.low:.3f}–{self.high:.3f}, {self.slots} {self.counted})"
+
+    def _repr_html_(self) -> str:
+        return of_estimate(self.value, self.low, self.high, str(self))
 
     def __format__(self, form: str) -> str:
         return format(self.value, form) if form else str(self)

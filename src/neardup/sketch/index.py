@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.display.view import facts, heading, view
 from neardup.errors import FormatError, InputError
 from neardup.io.readers.signatures import read_table
 from neardup.io.writers.tables import write_table
@@ -75,6 +76,10 @@ class Index:
 
     def __repr__(self) -> str:
         return f"Index({len(self)} signatures, threshold={self.bands.threshold:g}, recall={self.bands.recall:g})"
+
+    def _repr_html_(self) -> str:
+        lines = [("signatures", f"{len(self):,}"), ("family", repr(self.family))]
+        return view(heading("Index"), facts(lines), self.bands.figure())
 
     def insert(self, id: Id, signature: Signature) -> None:
         """Store a signature. Raises InputError if the id is taken, FormatError for one of another family or kind.

@@ -35,6 +35,7 @@ from neardup.sketch.documents import form_of
 from neardup.sketch.estimates import Estimate
 from neardup.sketch.inputs import pair_rows, text_arrays
 from neardup.sketch.provenance import Provenance, require_same, signature_table
+from neardup.sketch.shown import html
 from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode_data import unicode_tables
@@ -166,6 +167,10 @@ class Samples:
         of_ids = ", of ids" * self.of_ids
         return f"Samples({len(self)} documents, {len(self.hashes)} hashes, {self.family!r}{of_ids})"
 
+    def _repr_html_(self) -> str:
+        lines = [("documents", f"{len(self):,}"), ("hashes", f"{len(self.hashes):,}")]
+        return html("Samples", lines, self.provenance.parameters)
+
     def __getitem__(self, number: int) -> Sample:
         if not -len(self) <= number < len(self):
             raise IndexError(f"there are {len(self)} samples, and none has number {number}")
@@ -275,6 +280,11 @@ class Sample:
 
     def __repr__(self) -> str:
         return f"Sample({len(self.hashes)} hashes, {self.family!r}{', of ids' * self.of_ids})"
+
+    def _repr_html_(self) -> str:
+        size = "exactly" if self.is_whole else "about"
+        lines = [("hashes", f"{len(self.hashes):,}"), ("shingles", f"{size} {round(self.size):,}")]
+        return html("Sample", lines, self.provenance.parameters)
 
     def _common(self, other: Sample) -> tuple[int, int, int]:
         _require_comparable(self, other)

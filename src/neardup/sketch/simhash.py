@@ -22,6 +22,7 @@ from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketch.documents import simhash_rows
 from neardup.sketch.inputs import pair_rows, slots_array, text_arrays
 from neardup.sketch.provenance import Provenance, signature_table
+from neardup.sketch.shown import html
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.codepoints import codepoints_of
 from neardup.text.keys import PUBLIC
@@ -62,6 +63,9 @@ class SimHash:
 
     def __repr__(self) -> str:
         return f"SimHash(bits={self.bits}, features={self.features!r})"
+
+    def _repr_html_(self) -> str:
+        return html(type(self).__name__, [], self.provenance().parameters)
 
     def sketch(self, texts: Any) -> UInt64s:
         """Return fingerprints of n texts: uint64[n], or uint64[n, 2] (low bits first) with 128 bits.

@@ -14,6 +14,7 @@ from neardup.sketch.base import Ids, ShingleFamily
 from neardup.sketch.estimates import Estimate, estimate
 from neardup.sketch.inputs import pair_rows, slots_array, whole_numbers
 from neardup.sketch.provenance import Provenance, require_same, signature_table
+from neardup.sketch.shown import html
 from neardup.tables import Floats, Int64s, UInt64s
 
 SignatureT = TypeVar("SignatureT", bound="Signature")
@@ -164,6 +165,10 @@ class Signature:
     def __repr__(self) -> str:
         return f"Signature({len(self.values)} slots, {self.family!r}{', of ids' * self.of_ids})"
 
+    def _repr_html_(self) -> str:
+        made = [("of", "the empty set" if self.is_empty else "a set of ids" if self.of_ids else "a text")]
+        return html(type(self).__name__, made, _named(self.provenance), self.family.slots)
+
     @property
     def _content(self) -> tuple[Any, bytes]:
         """What equal signatures have in common."""
@@ -173,6 +178,11 @@ class Signature:
         """Return the other signature. Raises an error that names both unless it is comparable with this one."""
         require_same(self, other)
         return other
+
+
+def _named(made: Provenance) -> dict[str, Any]:
+    """Return the family and its parameters, without the kind of its sets."""
+    return {"family": made.family, **{name: value for name, value in made.parameters.items() if name != "of"}}
 
 
 __all__ = ["PlainSlotFamily", "Signature", "SlotFamily"]

@@ -19,6 +19,7 @@ from neardup.sketch.foreign import Datasketch, taken_over
 from neardup.sketch.minhash import MinHash
 from neardup.sketch.provenance import KEY, Provenance, require_same, signature_column
 from neardup.sketch.sampled import BottomK, SampledShingles, Samples
+from neardup.sketch.shown import html
 from neardup.sketch.simhash import SimHash
 from neardup.sketch.slots import SlotFamily
 from neardup.sketch.textbook import BBit, ModP, MultiplyShift
@@ -50,6 +51,10 @@ class Signatures:
 
     def __repr__(self) -> str:
         return f"Signatures({len(self)} documents, {self.family!r}{', of ids' * self.of_ids})"
+
+    def _repr_html_(self) -> str:
+        slots = 0 if isinstance(self.values, Samples) else getattr(self.family, "slots", 0)
+        return html("Signatures", [("documents", f"{len(self):,}")], self.provenance.parameters, slots)
 
     @property
     def provenance(self) -> Provenance:

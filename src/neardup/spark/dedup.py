@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from neardup.errors import InputError, SettingError
 from neardup.join.method import choose, is_close, reconsider, surely_exact
 from neardup.lsh.bands import plan
-from neardup.settings import Settings
+from neardup.settings import SettingKeywords, Settings
 from neardup.spark.buckets import candidates
 from neardup.spark.components import components
 from neardup.spark.decided import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
@@ -34,7 +34,7 @@ def dedup(
     id: str,
     against: DataFrame | None = None,
     work: str | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingKeywords],
 ) -> Deduplicated:
     """Find near-duplicates among the rows of ``df`` on its Spark session, prove each pair, and group them.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from neardup.errors import SettingError
@@ -10,13 +11,14 @@ from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings
 
 _ABSENT = (
-    *("within", "across", "ignore_common", "count", "sources", "kinds", "audit", "encoding", "delimiter"),
+    *("within", "across", "ignore_common", "count", "sources", "kinds", "audit"),
+    *("encoding", "delimiter", "pages"),
     *("mask", "ignore_numbers", "stop_words"),
 )
 """Settings that only a run on one machine has."""
 
 
-def checked(values: dict[str, Any]) -> Settings:
+def checked(values: Mapping[str, Any]) -> Settings:
     """Return the settings of a run on Spark. Raises SettingError that names all that cannot be followed."""
     settings = Settings.of(**values)
     plain = Settings()

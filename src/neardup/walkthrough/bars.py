@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from neardup.display import counted, similarity
+from neardup.display.curves import ErrorBar, error_bars
+from neardup.display.svg import Picture
 from neardup.walkthrough.tables import Drawing, Section
 
 if TYPE_CHECKING:
@@ -61,15 +64,27 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
             lines.append(f"  {name:>{column}}  {bar(found, pair.resemblance, plot, top)}  {numbers}")
     left = len(explained.pairs) - SHOWN_PAIRS
     hint = " (try 50,100,200,400)" if len(explained.drawn) == 1 else ""
+    rule = f"Four times as many slots make the interval about half as wide{hint}."
+    more = (f"The {SHOWN_PAIRS} most similar pairs; {counted(left, 'more pair')} not drawn.",) if left > 0 else ()
     return Section(
         "Error bars",
-        (
-            "[---o---] is the estimate o with its 95 % interval, | the exact value, * both in one place. Four "
-            f"times as many slots make the interval about half as wide{hint}.",
-        ),
-        (Drawing(tuple(lines)),),
-        (f"The {SHOWN_PAIRS} most similar pairs; {counted(left, 'more pair')} not drawn.",) if left > 0 else (),
+        ("[---o---] is the estimate o with its 95 % interval, | the exact value, * both in one place. " + rule,),
+        (Drawing(tuple(lines), tuple(_pictures(explained, sorted(order[:SHOWN_PAIRS]), names))),),
+        more,
+        (rule,),
     )
+
+
+def _pictures(explained: ExplanationRecord, shown: list[int], names: list[str]) -> Iterator[Picture]:
+    """Yield the same bars as pictures, one for each pair."""
+    for i in shown:
+        pair = explained.pairs[i]
+        letters = " and ".join(explained.documents[position].label for position in (pair.a, pair.b))
+        bars = []
+        for name, drawn in zip(names, explained.drawn, strict=True):
+            found, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
+            bars.append(ErrorBar(label, found.value, found.low, found.high, pair.resemblance))
+        yield error_bars(bars, f"Estimates for {letters}, exact {similarity(pair.resemblance)}", f"{letters}.")
 
 
 def _axis(width: int, top: float) -> str:

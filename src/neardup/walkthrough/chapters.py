@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from neardup.display import counted, number, printable, similarity, tail
+from neardup.display import counted, number, printable, shortened, similarity, tail
+from neardup.display.page import whole_page
+from neardup.display.style import page_style
+from neardup.display.view import view
 from neardup.walkthrough.bars import bar_section
 from neardup.walkthrough.tables import Section, ShownTable
 
 if TYPE_CHECKING:
     from neardup.walkthrough.record import Bands, DrawnHashes, Exact, ExplanationRecord
 
+GENERATOR = "neardup explain"
+TITLE = "From shingles to estimates"
 NARROWEST = 72
 WIDE = 1000
 """The width assumed for a notebook: enough for all columns that are kept."""
@@ -34,8 +39,16 @@ def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
 
 
 def html(explained: ExplanationRecord) -> str:
-    """Return all sections as HTML; all text is escaped."""
-    return f"<div>{''.join(section.html() for section in sections(explained, WIDE))}</div>"
+    """Return all sections as HTML for a notebook; all text is escaped."""
+    return view(*(section.html() for section in sections(explained, WIDE)))
+
+
+def page(explained: ExplanationRecord) -> str:
+    """Return a self-contained page of all sections, light or dark as the system is; all text is escaped."""
+    body = "\n".join(section.html(inline=False, level=2) for section in sections(explained, WIDE))
+    names = ", ".join(shortened(printable(document.name), 40) for document in explained.documents)
+    main = f"<main><h1>{TITLE}</h1>\n{body}</main>"
+    return whole_page(f"{TITLE}: {names}", main, page_style(), GENERATOR, "neardup view")
 
 
 def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:

@@ -50,6 +50,10 @@ class Explanation(ExplanationRecord):
     def __str__(self) -> str:
         return self.text()
 
+    def html(self) -> str:
+        """Return a self-contained page of all tables, with the error bars as pictures, and no script."""
+        return chapters.page(self)
+
     def _repr_html_(self) -> str:
         return chapters.html(self)
 

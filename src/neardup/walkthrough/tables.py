@@ -8,6 +8,8 @@ from html import escape
 from textwrap import wrap
 
 from neardup.display import columns, shortened
+from neardup.display.svg import Picture
+from neardup.display.view import table
 
 GAP = 2
 
@@ -32,11 +34,10 @@ class ShownTable:
             placed = (self._placed(i, cell, widths[i]) for i, cell in enumerate(cells))
             yield (" " * GAP + (" " * GAP).join(placed)).rstrip()
 
-    def html(self) -> str:
-        """Return an HTML table; every cell is escaped."""
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.head)
-        body = "".join("<tr>" + "".join(map(self._cell, range(len(row)), row)) + "</tr>" for row in self.rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    def html(self, inline: bool) -> str:
+        """Return an HTML table; every cell is escaped. ``inline``: see ``display.view.table``."""
+        numbers = frozenset(range(len(self.head))) - self.left
+        return table(self.head, self.rows, numbers, inline=inline)
 
     def _placed(self, column: int, cell: str, width: int) -> str:
         if column in self.left:
@@ -44,34 +45,34 @@ class ShownTable:
             return cell + " " * (width - columns(cell))
         return " " * (width - columns(cell)) + cell
 
-    def _cell(self, column: int, cell: str) -> str:
-        side = "left" if column in self.left else "right"
-        return f'<td style="text-align: {side}">{escape(cell)}</td>'
-
 
 @dataclass(frozen=True)
 class Drawing:
-    """Preformatted lines whose characters align vertically."""
+    """Preformatted lines whose characters align vertically, and the ``pictures`` that HTML has instead."""
 
     lines: tuple[str, ...]
+    pictures: tuple[Picture, ...] = ()
 
     def text(self, width: int) -> Iterator[str]:
         """Yield the lines unchanged; they were drawn for a fixed width."""
         yield from self.lines
 
-    def html(self) -> str:
-        """Return the lines in a monospaced font, escaped."""
+    def html(self, inline: bool) -> str:
+        """Return the pictures as figures; without any, the lines in a monospaced font, escaped."""
+        if self.pictures:
+            return "".join(picture.figure() for picture in self.pictures)
         return f"<pre>{escape(chr(10).join(self.lines))}</pre>"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A title, the sentences ``says``, tables and drawings, and ``notes``."""
+    """A title, the sentences ``says``, tables and drawings, and ``notes``; ``beside``: the sentences in HTML."""
 
     title: str
     says: tuple[str, ...] = ()
     parts: tuple[ShownTable | Drawing, ...] = ()
     notes: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def text(self, width: int) -> Iterator[str]:
         """Yield the section as lines, with blank lines between its parts."""
@@ -85,10 +86,13 @@ class Section:
             yield ""
             yield from folded(self.notes, width)
 
-    def html(self) -> str:
-        """Return the section as HTML; all text is escaped."""
-        before, after = ("".join(f"<p>{escape(text)}</p>" for text in texts) for texts in (self.says, self.notes))
-        return f"<h4>{escape(self.title)}</h4>{before}{''.join(part.html() for part in self.parts)}{after}"
+    def html(self, inline: bool = True, level: int = 4) -> str:
+        """Return the section as HTML with a heading of this level; all text is escaped."""
+        before, after = (
+            "".join(f"<p>{escape(text)}</p>" for text in texts) for texts in (self.beside or self.says, self.notes)
+        )
+        parts = "".join(part.html(inline) for part in self.parts)
+        return f"<h{level}>{escape(self.title)}</h{level}>{before}{parts}{after}"
 
 
 def folded(texts: Sequence[str], width: int) -> Iterator[str]:

@@ -280,7 +280,7 @@ def test_pages_of_groups_and_changes(made: Collection) -> None:
     assert first.as_dict()["groups"][0]["members"][1]["resemblance"] == 1
 
 
-@pytest.mark.parametrize("near", [0, -1, 1.1, True, "0.8", float("nan"), 1 / 3])
+@pytest.mark.parametrize("near", [0, -1, 1.1, True, "80", "most", float("nan"), 1 / 3])
 def test_a_resemblance_that_is_none_is_refused(made: Collection, near: Any) -> None:
     with pytest.raises(SettingError, match="threshold of near"):
         made.add(["text"], near=near)

@@ -27,7 +27,7 @@ TEXTS = ["the harbour office is closed on Friday", "pay by Friday", "receipts fo
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "mail.neardup"
     with Collection(path) as made:
-        made.put(made.prepare(["a"], TEXTS[:1], [{}]))
+        made.put_prepared(made.prepare(["a"], TEXTS[:1], [{}]))
     return path
 
 
@@ -52,9 +52,9 @@ def test_a_file_is_not_open_under_two_names(path: Path, tmp_path: Path) -> None:
         assert opened_elsewhere(linked).startswith(f"refused {linked} is open under another name")
         assert opened_elsewhere(path) == opened_elsewhere(symbolic) == "opened 1"
         with Collection(symbolic) as second:
-            second.put(second.prepare(["b"], TEXTS[1:2], [{}]))
+            second.put_prepared(second.prepare(["b"], TEXTS[1:2], [{}]))
         assert len(first) == 2
-        first.put(first.prepare(["c"], TEXTS[2:3], [{}]))
+        first.put_prepared(first.prepare(["c"], TEXTS[2:3], [{}]))
         assert opened_elsewhere(path) == "opened 3"
     with Collection(linked) as alone:
         assert list(alone) == ["a", "b", "c"]
@@ -66,7 +66,7 @@ def killed(path: Path, folder: Path, ids: str = "bc") -> tuple[Path, Path]:
     folder.mkdir()
     with Collection(path) as collection:
         for id in ids:
-            collection.put(collection.prepare([id], [f"{TEXTS[1]} {id}"], [{}]))
+            collection.put_prepared(collection.prepare([id], [f"{TEXTS[1]} {id}"], [{}]))
         file, log = folder / "mail.neardup", folder / "mail.neardup-wal"
         shutil.copy(path, file)
         shutil.copy(f"{path}-wal", log)
@@ -83,13 +83,13 @@ def test_the_log_of_a_killed_process_is_applied(path: Path, tmp_path: Path) -> N
 def test_a_file_into_which_its_log_was_copied_in_part_is_opened(path: Path, tmp_path: Path) -> None:
     (tmp_path / "killed").mkdir()
     with Collection(path) as collection:
-        collection.put(collection.prepare(["b"], TEXTS[1:2], [{}]))
+        collection.put_prepared(collection.prepare(["b"], TEXTS[1:2], [{}]))
         with closing(sqlite3.connect(path)) as reader, collection.view():  # behind this view nothing is copied
             collection.store.numbers(["a"])
             with closing(sqlite3.connect(path)) as writer:
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
             reader.execute("SELECT 1")
-        collection.put(collection.prepare(["c"], TEXTS[2:3], [{}]))
+        collection.put_prepared(collection.prepare(["c"], TEXTS[2:3], [{}]))
         for name in ("mail.neardup", "mail.neardup-wal"):
             shutil.copy(tmp_path / name, tmp_path / "killed" / name)
     with Collection(tmp_path / "killed" / "mail.neardup") as again:
@@ -101,7 +101,7 @@ def test_a_file_that_was_compacted_when_its_process_was_killed_is_opened(path: P
     (tmp_path / "killed").mkdir()
     with Collection(path) as collection:
         collection.remove("a")
-        collection.put(collection.prepare(["b"], TEXTS[1:2], [{}]))
+        collection.put_prepared(collection.prepare(["b"], TEXTS[1:2], [{}]))
         with closing(sqlite3.connect(path)) as other:
             other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             other.execute("VACUUM")
@@ -115,12 +115,12 @@ def test_a_file_that_was_compacted_when_its_process_was_killed_is_opened(path: P
 def an_older_copy(path: Path, made: Path) -> None:
     shutil.copy(path, made)
     with Collection(path) as collection:
-        collection.put(collection.prepare(["between"], TEXTS[3:], [{}]))
+        collection.put_prepared(collection.prepare(["between"], TEXTS[3:], [{}]))
 
 
 def a_newer_copy(path: Path, made: Path) -> None:
     with Collection(path) as collection:
-        collection.put(collection.prepare(["new"], TEXTS[3:], [{}]))
+        collection.put_prepared(collection.prepare(["new"], TEXTS[3:], [{}]))
     shutil.copy(path, made)
 
 
@@ -133,14 +133,14 @@ def a_copy_with_other_pages(path: Path, made: Path) -> None:
 
 def another_collection(path: Path, made: Path) -> None:
     with Collection(made) as other:
-        other.put(other.prepare(["other"], TEXTS[3:], [{}]))
+        other.put_prepared(other.prepare(["other"], TEXTS[3:], [{}]))
 
 
 def another_history(path: Path, made: Path) -> None:
     """As many transactions as the other one, and the same number of documents."""
     shutil.copy(path, made)
     with Collection(made) as other:
-        other.put(other.prepare(["x"], TEXTS[3:], [{}]))
+        other.put_prepared(other.prepare(["x"], TEXTS[3:], [{}]))
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_a_log_without_a_whole_transaction_is_no_obstacle(path: Path, tmp_path: 
 def test_a_second_collection_in_a_process_takes_no_lock_from_the_first(path: Path, tmp_path: Path) -> None:
     """To close any descriptor of a file takes away the locks of the process; others would then remove the log."""
     with Collection(path) as first:
-        first.put(first.prepare(["b"], TEXTS[1:2], [{}]))
+        first.put_prepared(first.prepare(["b"], TEXTS[1:2], [{}]))
         Collection(path).close()
         assert opened_elsewhere(path) == "opened 2"  # it is not the last one out, and leaves the log
-        first.put(first.prepare(["c"], TEXTS[2:3], [{}]))
+        first.put_prepared(first.prepare(["c"], TEXTS[2:3], [{}]))
         assert opened_elsewhere(path) == "opened 3"
     with Collection(path) as again:
         assert list(again) == ["a", "b", "c"]

@@ -172,7 +172,7 @@ def test_the_first_base_text_changes_the_version_of_the_file(path: Path) -> None
         made.add(table(LETTERS))
         assert version() == schema.FORMAT_VERSION
         with made.together():
-            made.put(made.prepare(["form"], [FORM], [{}]), role="base")
+            made.put_prepared(made.prepare(["form"], [FORM], [{}]), role="base")
         assert version() == schema.WITH_BASE_TEXTS
         made.remove("form")
         assert version() == schema.WITH_BASE_TEXTS

@@ -86,7 +86,7 @@ def numbered(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     made = Collection(tmp_path_factory.mktemp("numbered") / "x.neardup")
     names = [str(k) for k in range(500)]
     metadata = [{"n": k, "tags": [str(k % 7), str(k % 11)]} for k in range(500)]
-    made.put(made.prepare(names, ["one two three"] * 500, metadata))
+    made.put_prepared(made.prepare(names, ["one two three"] * 500, metadata))
     return made
 
 

@@ -9,6 +9,8 @@ from email.message import EmailMessage
 import pytest
 
 from neardup.errors import InputError
+from neardup.io.containers import limits as containers
+from neardup.io.containers.codecs import XZ_BYTES
 from neardup.io.formats import SUFFIXES, extract, format_of, limits, packages
 from neardup.io.readers.limits import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
 from support.made_files import (
@@ -256,15 +258,31 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     assert unpacked == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times the stored bytes"
     assert rows == {
         "size of a file": f"{limits.FILE_BYTES >> 20} MB",
-        "a part of a DOCX, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
-        "text of a PDF or DOCX": f"{limits.TEXT_CHARACTERS // 10**6} million characters",
+        "a part of a DOCX, or all parts of another office file, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
+        "text of a PDF or an office file": f"{limits.TEXT_CHARACTERS // 10**6} million characters",
         "pages of a PDF": f"{limits.PAGES:,}".replace(",", " "),
         "nested parts of a mail": f"{limits.NESTED_PARTS}",
         "attachments of a mail": f"{limits.ATTACHMENTS:,}".replace(",", " "),
         "memory of the process": f"{limits.MEMORY_BYTES >> 30} GB",
         "time for one file": f"{limits.SECONDS:g} s",
+        "all files of an archive, unpacked": f"{containers.UNPACKED_BYTES >> 30} GB, "
+        f"or {containers.UNPACKED_RATIO} times the stored bytes",
+        "files of an archive, messages of a mailbox": f"{containers.MEMBERS:,}".replace(",", " "),
+        "a message of a mailbox": f"{containers.MESSAGE_BYTES >> 20} MB",
+        "the list of files of a zip archive": f"{containers.DIRECTORY_BYTES >> 20} MB",
+        "a header of a tar archive": f"{containers.HEADER_BYTES >> 20} MB",
+        "memory that an xz file asks for": f"{XZ_BYTES >> 30} GB",
     }
 
 
 def test_versions_of_the_packages() -> None:
-    assert sorted(packages()) == ["charset-normalizer", "olefile", "pypdfium2"]
+    readers = [
+        "charset-normalizer",
+        "markitdown",
+        "olefile",
+        "openpyxl",
+        "pypdfium2",
+        "python-pptx",
+        "trafilatura",
+    ]
+    assert sorted(packages()) == readers

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.io.formats import Extractor, extract, limits, refusals, refuse_size, word
+from neardup.io.formats import Extractor, extract, limits, packed, refusals, refuse_size
 from support.made_files import (
     docx,
     docx_of,
@@ -84,7 +84,7 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(
 
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1])
 def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word, "UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr(packed, "UNPACKED_BYTES", 1 << 20)
     part = docx_of("x")
     bomb = docx(b"<a>" + b" " * (size - 7) + b"</a>")
     assert len(bomb) < 10_000

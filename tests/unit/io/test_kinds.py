@@ -165,7 +165,8 @@ def test_what_holds_no_text_is_refused_with_what_to_do() -> None:
         refuse_kind(zip_of({"a.txt": "a"}), "a")
     assert refused.value.kind == "zip"
     assert str(refused.value) == (
-        "It is not text (zip). Allowed: Text, HTML, PDF, DOCX or a mail. Try: Unpack it to compare its contents."
+        "It is not text (zip). Allowed: Text, HTML, PDF, an office file or a mail. "
+        "Try: Name the archive itself with its suffix, or unpack it."
     )
 
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import dataset
 
 from neardup.errors import InputError
 from neardup.io.readers import Documents, choose_columns, open_documents
@@ -24,20 +26,6 @@ def capsule_only(data: Any) -> Any:
     return Only()
 
 
-class HuggingFace:
-    """A dataset without an Arrow capsule: a table and, once filtered, a list of indices."""
-
-    def __init__(self, table: pa.Table, indices: list[int] | None = None) -> None:
-        self.data = type("Data", (), {"table": table})()
-        self._indices = indices
-
-    def with_format(self, format: str) -> HuggingFace:
-        return self
-
-    def __getitem__(self, key: slice) -> pa.Table:
-        return self.data.table.take(self._indices)
-
-
 TABLES = {
     "table": TABLE,
     "reader": lambda: TABLE.to_reader(max_chunksize=77),
@@ -46,7 +34,12 @@ TABLES = {
     "polars": pl.DataFrame(TABLE),
     "batches": lambda: iter(TABLE.to_batches(max_chunksize=50)),
     "one batch": TABLE.combine_chunks().to_batches()[0],
-    "hugging face": HuggingFace(TABLE),
+    "records": TABLE.to_pylist(),
+    "generator of records": lambda: iter(TABLE.to_pylist()),
+    "columns": TABLE.to_pydict(),
+    "lazy": pl.LazyFrame(TABLE),
+    "scanner": lambda: dataset.dataset(TABLE).scanner(),
+    "data set": dataset.dataset(TABLE),
 }
 
 
@@ -76,6 +69,10 @@ COLUMNS = {
     "pandas": pd.Series(TEXTS),
     "polars": pl.Series(TEXTS),
     "categorical": pl.Series(TEXTS, dtype=pl.Categorical),
+    "pandas objects": pd.Series(TEXTS, dtype=object, index=[7] * len(TEXTS)),
+    "array of numpy": np.array(TEXTS),
+    "array of objects": np.array(TEXTS, object),
+    "array of strings": np.array(TEXTS, np.dtypes.StringDType()),
 }
 
 
@@ -90,13 +87,22 @@ def test_columns_of_texts(name: str) -> None:
     assert documents.names == ("input",)
 
 
-def test_a_filtered_hugging_face_dataset() -> None:
-    got, _, _ = read_all(open_documents(HuggingFace(TABLE, [3, 1])), ["id"])
-    assert got == [{"id": 3}, {"id": 1}]
+NULLS = {
+    "dictionary": pa.array(["a", None, ""]).dictionary_encode(),
+    "list": ["a", None, ""],
+    "not a number": ["a", float("nan"), ""],
+    "not available": ["a", pd.NA, ""],
+    "array": np.array(["a", None, ""], object),
+    "generator": lambda: iter(["a", None, ""]),
+    "pandas": pd.Series(["a", None, ""], dtype=object),
+    "records": [{"text": "a"}, {"other": 1}, {"text": ""}],
+}
 
 
-def test_nulls_stay() -> None:
-    got, _, _ = read_all(open_documents(pa.array(["a", None, ""]).dictionary_encode()), ["text"])
+@pytest.mark.parametrize("name", NULLS)
+def test_nulls_stay(name: str) -> None:
+    data = NULLS[name]() if callable(NULLS[name]) else NULLS[name]
+    got, _, _ = read_all(open_documents(data), ["text"])
     assert [row["text"] for row in got] == [b"a", None, b""]
 
 
@@ -144,16 +150,25 @@ def broken() -> Iterator[object]:
     ("data", "message"),
     [
         (["a", 5], "int at position 1"),
-        (["a", None], "NoneType at position 1"),
+        ([{"text": "a"}, "b"], "str at position 1, after dict"),
+        ([{"text": "a"}, {5: "b"}], "key 5"),
         (broken(), "int at position 1"),
         ([b"a"], "bytes at position 0"),
         (5, "from int"),
         (None, "from NoneType"),
-        ({"text": ["a"]}, "from dict"),
+        ({"text": "a"}, 'holds str under "text"'),
+        ({"text": ["a"], "n": [1, 2]}, "different lengths"),
+        (np.array([1, 2]), r"The array is int64\[2\]"),
+        (np.array([["a"]]), r"The array is <U1\[1, 1\]"),
+        (np.array(["a", 5], object), "int at position 1"),
         (pa.array([1, 2]), "neither a table nor a column of strings"),
         (pd.Series([1, 2]), "neither a table nor a column of strings"),
         (pa.table([["a"], ["b"]], names=["t", "t"]), "more than once"),
+        (pd.DataFrame([["a", "b"]], columns=["t", "t"]), "more than once"),
         (iter([pa.record_batch({"a": ["x"]}), pa.record_batch({"b": ["x"]})]), "do not fit"),
+        (iter([pa.record_batch({"a": ["x"]}), "b"]), "str after record batches"),
+        (iter([{"text": "a"}, 5]), "int at position 1, after dict"),
+        (iter([{"text": lambda: 0}]), "must wait on disk"),
     ],
 )
 def test_what_holds_no_documents(data: object, message: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from neardup.comparison.compare import compare
-from neardup.comparison.show.page import policy_for
+from neardup.display.page import policy_for
 from neardup.io.writers.page import OutputPage
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import environment, self_contained, style
@@ -90,7 +90,7 @@ def test_the_histogram_has_its_numbers_as_a_table_and_needs_no_style() -> None:
     page = str(histogram(edges, counts, line=0.8, measure="resemblance"))
     found = require_plain(page)
     bars = [attributes for tag, attributes in found.elements if tag == "rect"]
-    assert [bar["class"] for bar in bars] == ["bar below", "bar"]
+    assert [bar["class"] for bar in bars] == ["below", "bar"]
     assert all(float(bar["height"] or 0) >= 2 for bar in bars)
     assert "threshold 0.8" in found.text
     assert "1,000,000" in found.text

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.display.bins import bars
 from neardup.measures import MEASURES
 from neardup.review.desk.index import ResultIndex
 from neardup.review.report.chosen import SHOWN
 from neardup.review.report.groups import group_figures
-from neardup.review.report.links import bars, pair_figures
+from neardup.review.report.links import pair_figures
 from neardup.review.report.lists import GroupLists
 from neardup.review.report.page import report_page
 from neardup.review.report.reading import TextReading

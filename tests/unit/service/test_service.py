@@ -18,8 +18,14 @@ NEAR = BASE.replace("word30", "other")
 OTHER = " ".join(f"else{number}" for number in range(40))
 
 
-def done(added: int, replaced: int, skipped: int) -> dict[str, Any]:
-    return {"added": added, "replaced": replaced, "skipped": skipped, "left_out": 0, "near": []}
+def done(added: int, replaced: int, skipped: int, text: str = "") -> dict[str, Any]:
+    counts = {"added": added, "replaced": replaced, "skipped": skipped, "text_bytes": len(text.encode())}
+    return {
+        **counts,
+        **dict.fromkeys(("left_out", "repeats", "linked", "base_only"), 0),
+        "recall": None,
+        "near": [],
+    }
 
 
 HOSTILE = [
@@ -76,7 +82,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def test_what_was_added_is_there(service: Service) -> None:
     documents = [{"id": "a", "text": BASE}, {"id": "b", "text": "é", "metadata": {"to": ["x", {"y": None}]}}]
     added = service("POST", "/v1/documents", {"documents": documents})
-    assert (added.status, added.json) == (201, done(2, 0, 0))
+    assert (added.status, added.json) == (201, done(2, 0, 0, BASE + "é"))
     known = {"tokens": 1, "shingles": 1, "role": "document"}
     assert service("GET", "/v1/documents/b").json == {**documents[1], **known}
     assert service("GET", "/v1/stats").json["documents"] == 2
@@ -92,7 +98,7 @@ def test_an_id_that_is_there(service: Service) -> None:
     assert service("POST", "/v1/documents", {**again, "on_duplicate": "skip"}).json["skipped"] == 1
     assert service("GET", "/v1/documents/a").json["text"] == BASE
     replaced = service("POST", "/v1/documents", {**again, "on_duplicate": "replace"})
-    assert replaced.json == done(0, 2, 0)
+    assert replaced.json == done(0, 2, 0, "x" + OTHER)
     assert service("GET", "/v1/documents/a").json["text"] == OTHER
     twice = {"documents": [{"id": "q", "text": "x"}, {"id": "q", "text": "y"}]}
     assert service("POST", "/v1/documents", twice).status == 409
@@ -100,7 +106,7 @@ def test_an_id_that_is_there(service: Service) -> None:
 
 def test_put_adds_or_replaces(service: Service) -> None:
     assert service("PUT", "/v1/documents/a", {"text": BASE}).json["added"] == 1
-    assert service("PUT", "/v1/documents/a", {"text": OTHER}).json == done(0, 1, 0)
+    assert service("PUT", "/v1/documents/a", {"text": OTHER}).json == done(0, 1, 0, OTHER)
     assert service("GET", "/v1/documents/a").json["text"] == OTHER
 
 
@@ -203,12 +209,12 @@ def test_a_long_text_is_asked_about_in_a_body(filled: Service) -> None:
 
 
 def test_nearest_to_a_text(filled: Service) -> None:
-    asked = {"text": BASE[:200], "overlap": 50, "probability": 99.5}
+    asked = {"text": BASE[:200], "overlap": "50%", "probability": 0.995}
     found = filled("POST", "/v1/near", asked).json
     assert {hit["id"]: hit["containment_a"] for hit in found["hits"]}["a"] == 1.0
     assert "query" not in found
     assert found["recall"] >= 0.995
-    like = filled("POST", "/v1/near", {"text": NEAR, "measure": "resemblance", "overlap": 100}).json
+    like = filled("POST", "/v1/near", {"text": NEAR, "measure": "resemblance", "overlap": 1}).json
     assert [hit["id"] for hit in like["hits"]] == ["b", "d"]
     page = filled("POST", "/v1/near", {"text": BASE, "limit": 1}).json
     rest = filled("POST", "/v1/near", {"text": BASE, "after": page["next"]}).json
@@ -221,10 +227,13 @@ def test_nearest_to_a_text(filled: Service) -> None:
         {"text": ""},
         {"text": "a b " * 250_001},
         {"text": "a b", "overlap": 0},
-        {"text": "a b", "overlap": 101},
+        {"text": "a b", "overlap": 50},
+        {"text": "a b", "overlap": "101%"},
         {"text": "a b", "overlap": 1e-9},
         {"text": "a b", "overlap": "50"},
-        {"text": "a b", "probability": 80},
+        {"text": "a b", "overlap": True},
+        {"text": "a b", "probability": 0.8},
+        {"text": "a b", "where": ""},
         {"text": "a b", "measure": "lcs"},
         {"text": "a b", "limit": 0},
         {"text": "a b", "limit": 1001},
@@ -277,7 +286,7 @@ def test_a_token_of_another_search_is_refused(filled: Service) -> None:
         ("GET", "/redoc", 404),
         ("GET", "/v1/search/", 404),
         ("GET", "/v1/search", 422),
-        ("PATCH", "/v1/stats", 405),
+        ("PATCH", "/v1/stats", 415),
         ("DELETE", "/v1/search", 405),
         ("TRACE", "/health", 405),
         ("GET", "/v1/search?q=a&limit=x", 422),

@@ -67,7 +67,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
     collection = Collection(tmp_path / "mail.neardup")
     once_warm(collection)
     ids = [f"d{number}" for number in range(50)]
-    collection.put(collection.prepare(ids, [TEXT] * 50, [{}] * 50))
+    collection.put_prepared(collection.prepare(ids, [TEXT] * 50, [{}] * 50))
     desk = Desk(collection, Limits.of(threads=1, seconds=SECONDS))
     app = make_app(desk, Tokens())
     ready = threading.Event()

@@ -148,7 +148,7 @@ def test_a_file_that_becomes_read_only(service: Service) -> None:
 def test_a_file_that_was_opened_for_reading_only(tmp_path: Path) -> None:
     path = tmp_path / "mail.neardup"
     with Collection(path, scale=4) as collection:
-        collection.put(collection.prepare(list(TEXTS), list(TEXTS.values()), [{}] * len(TEXTS)))
+        collection.put_prepared(collection.prepare(list(TEXTS), list(TEXTS.values()), [{}] * len(TEXTS)))
     from neardup.service.app import make_app
     from neardup.service.desk import Desk
     from neardup.service.limits import Limits

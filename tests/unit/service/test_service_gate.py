@@ -50,8 +50,9 @@ def operations(service: Service) -> list[tuple[str, str]]:
 
 def test_every_endpoint_asks_for_the_right_that_openapi_tells(guarded: Service) -> None:
     described = guarded("GET", "/openapi.json").json["paths"]
-    changing = {("POST", "/v1/documents"), ("POST", "/v1/decisions")} | {
-        (method, path) for method in ("PUT", "DELETE") for path in ("/v1/documents", "/v1/documents/{id}")
+    posted = ("/v1/documents", "/v1/decisions", "/v1/remove", "/v1/groups/pending")
+    changing = {("POST", path) for path in posted} | {
+        (method, path) for method in ("PUT", "PATCH", "DELETE") for path in ("/v1/documents", "/v1/documents/{id}")
     }
     assert len(operations(guarded)) > 15
     for method, path in operations(guarded):
@@ -350,7 +351,8 @@ def test_thousands_of_malformed_requests(tmp_path: Path) -> None:
                 held = blocks()
         assert {400, 404, 405, 415, 422} <= statuses
         assert held
-        assert blocks() - held < MALFORMED // 2
+        # less than two a request: the metrics of a route and a status are made at its first answer
+        assert blocks() - held < MALFORMED
         assert service.desk._workers.waiting == service.desk._writer.waiting == service.app._app._room.taken == 0
         assert service("GET", "/v1/documents/keep").status == 200
         assert service.desk.collection.check() == []

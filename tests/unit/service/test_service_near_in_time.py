@@ -49,9 +49,9 @@ def test_wherever_the_time_ends_nothing_is_left(tmp_path: Path, near: Near, on_n
     with Collection(tmp_path / "x", scale=2) as collection, Collection(tmp_path / "whole", scale=2) as whole:
         for one in (collection, whole):
             old = texts(0, 8)
-            one.put(one.prepare(list(old), list(old.values()), [{}] * len(old)), near=0.6, on_near="link")
+            one.put_prepared(one.prepare(list(old), list(old.values()), [{}] * len(old)), near=0.6, on_near="link")
         entries = collection.prepare(list(new), list(new.values()), [{}] * len(new))
-        whole.put(entries, "replace", near=near, on_near=on_near)
+        whole.put_prepared(entries, "replace", near=near, on_near=on_near)
         before, looks = state(collection), 0
         for allowed in count():
             asked = iter([0.0] * (allowed + 1))  # the first look is at the beginning, to know the end
@@ -129,7 +129,11 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
             writer._queue.put(Job(lambda: all_wait.wait(SOON), Deadline(SOON)))
             while writer.waiting:
                 await asyncio.sleep(0)
-            works = (lambda: collection.put(entries[0]), in_time, lambda: collection.put(entries[2]))
+            works = (
+                lambda: collection.put_prepared(entries[0]),
+                in_time,
+                lambda: collection.put_prepared(entries[2]),
+            )
             writes = [asyncio.create_task(service.desk.write(work, Deadline(SOON))) for work in works]
             while writer.waiting < len(works):
                 await asyncio.sleep(0)

@@ -127,16 +127,19 @@ def test_the_notebook_shows_tables_and_escapes_what_comes_from_documents(unit: s
     tags = Tags()
     tags.feed(shown)
     assert tags.open == []
-    assert tags.seen == {"div", "h4", "p", "table", "thead", "tbody", "tr", "th", "td", "pre"}
+    drawn = {"figure", "svg", "title", "desc", "path", "circle", "text", "figcaption"}
+    assert tags.seen == {"div", "style", "h4", "p", "table", "thead", "tbody", "tr", "th", "td", *drawn}
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert shown.isprintable() or all(line.isprintable() for line in shown.split("\n"))
 
 
 def test_the_notebook_has_the_published_numbers() -> None:
     shown = nd.explain(EXAMPLE)._repr_html_()
-    row = "".join(f'<td style="text-align: right">{cell}</td>' for cell in ("h1", "1 (row 15)", "0 (row 2)"))
+    side = 'class="number" style="text-align:right"'
+    row = "".join(f"<td {side}>{cell}</td>" for cell in ("h1", "1 (row 15)", "0 (row 2)"))
     assert row in shown
     assert "&gt;" not in shown
+    assert "0.250 (0.045–0.699)" in shown
     assert "(4·x + 9) mod 17" in shown
 
 

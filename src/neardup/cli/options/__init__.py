@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from neardup.cli.option import Option, options_of
+from neardup.cli.options.on_agents import McpOptions
 from neardup.cli.options.on_collections import (
     AddOptions,
+    BackupOptions,
     CheckOptions,
     CompactOptions,
     DecideOptions,
     GroupsOptions,
     InfoOptions,
+    ListOptions,
     RemoveOptions,
     SearchOptions,
     ServeOptions,
@@ -27,6 +30,7 @@ from neardup.cli.options.on_files import (
     ExportOptions,
     GroupOptions,
     ImportOptions,
+    LookOptions,
     PlanOptions,
     ReportOptions,
     ReviewOptions,
@@ -51,13 +55,17 @@ RECORDS: Mapping[str, type] = {
     "explain": ExplainOptions,
     "add": AddOptions,
     "remove": RemoveOptions,
+    "list": ListOptions,
     "search": SearchOptions,
     "groups": GroupsOptions,
     "decide": DecideOptions,
     "serve": ServeOptions,
+    "mcp": McpOptions,
     "info": InfoOptions,
     "check": CheckOptions,
     "compact": CompactOptions,
+    "backup": BackupOptions,
+    "look": LookOptions,
     "demo": DemoOptions,
     "warm": WarmOptions,
 }

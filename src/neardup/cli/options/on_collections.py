@@ -26,6 +26,7 @@ class AddOptions:
     id: str | None = shared.ID.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     metadata: list[str] = option(
         "--meta", (), "Column to store with each document and to search by. May be repeated.", "COLUMN"
     )
@@ -34,7 +35,7 @@ class AddOptions:
         "--role", "document", "document, or base: base texts, such as templates, count in no document.", "NAME"
     )
     near: float | None = option(
-        "--near", None, "Report which stored document each one repeats, from this resemblance on.", "NUMBER"
+        "--near", None, "Report which stored document each one repeats, from this resemblance on.", *shared.SHARE
     )
     on_near: str | None = option(
         "--on-near",
@@ -42,12 +43,14 @@ class AddOptions:
         "Treatment of a document that repeats another: keep (the default), link (into a group with it) or reject.",
         "NAME",
     )
-    skip_near: float | None = option("--skip-near", None, "The same as --near with --on-near reject.", "NUMBER")
+    skip_near: float | None = option(
+        "--skip-near", None, "The same as --near with --on-near reject.", *shared.SHARE
+    )
     near_recall: float | None = option(
         "--recall",
         None,
         "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
-        "NUMBER",
+        *shared.SHARE,
     )
     problems: Path | None = option(
         "--problems",
@@ -103,10 +106,46 @@ class GroupsOptions:
     """The options of ``neardup groups``."""
 
     path: Path = shared.COLLECTION.field()
+    complete: bool = option(
+        "--complete",
+        False,
+        "First compare the documents that are in no group, and put those that repeat another into groups.",
+    )
+    near: float = option("--near", 0.8, "With --complete: least resemblance to repeat a document.", *shared.SHARE)
+    near_recall: float | None = option(
+        "--recall",
+        None,
+        "With --complete: least share of the near documents to find; 1: all. Default: 0.99.",
+        *shared.SHARE,
+    )
     limit: int = option("--limit", 100, "Groups on a page, from 1 to 10,000.", "NUMBER")
     after: int | None = option(
         "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
     )
+    wait: float = shared.WAIT.field()
+    json: bool = shared.JSON.field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """The options of ``neardup list``."""
+
+    path: Path = shared.COLLECTION.field()
+    limit: int = option("--limit", 100, "Documents on a page, from 1 to 10,000.", "NUMBER")
+    after: int | None = option(
+        "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
+    )
+    json: bool = shared.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackupOptions:
+    """The options of ``neardup backup``."""
+
+    path: Path = shared.COLLECTION.field()
+    file: Path = argument("FILE", "The copy, a new file.")
+    wait: float = shared.WAIT.field()
     json: bool = shared.JSON.field()
 
 

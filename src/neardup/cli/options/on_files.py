@@ -31,7 +31,11 @@ class DedupOptions:
     """The options of ``neardup dedup``; ``explicit`` has the names of the given ones."""
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
-    out: Path | None = shared.OUT.field()
+    out: Path | None = replace(
+        shared.OUT,
+        help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
+        "reports to standard error. Required unless --dry-run is given.",
+    ).field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
@@ -70,6 +74,14 @@ class DedupOptions:
         "With fingerprints in --against: add the new documents to this folder of fingerprints as another part.",
         "FP",
     )
+    by: str | None = shared.BY_COLUMN.field()
+    shard_size: str | None = option(
+        "--shard-size",
+        None,
+        "Write the kept rows into numbered files of about this size, such as 500MB. By default each data file of "
+        "the input has its own file in kept, with the same name.",
+        "SIZE",
+    )
     annotate: bool = option(
         "--annotate",
         False,
@@ -103,7 +115,10 @@ class GroupOptions:
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
-    against: list[str] = shared.AGAINST.field()
+    against: list[str] = replace(
+        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+    ).field()
+    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(
         "--from",
@@ -112,6 +127,7 @@ class GroupOptions:
         "with -o, --threshold, --dry-run, --json and --overwrite.",
         "DIR",
     )
+    by: str | None = shared.BY_COLUMN.field()
     store_texts: bool = shared.STORE_TEXTS.field()
     resume: bool = shared.RESUME.field()
     predict: bool = shared.PREDICT.field()
@@ -119,6 +135,17 @@ class GroupOptions:
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookOptions:
+    """The options of ``neardup PATH``."""
+
+    inputs: list[str] = shared.INPUTS.field()
+    text: str | None = shared.TEXT.field()
+    id: str | None = shared.ID.field()
+    settings: SettingOptions = all_settings()
+    json: bool = shared.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +163,7 @@ class CompareOptions:
     text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     literal: bool = shared.LITERAL.field()
     length: int = setting("length")
     unit: str = setting("unit")
@@ -207,7 +235,8 @@ class ExportOptions:
         "--what",
         "groups",
         "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
-        "author and time. tags: the documents with tags.",
+        "author and time. tags: the documents with tags. documents: the documents of a collection, as jsonl or "
+        "parquet.",
         "NAME",
     )
     form: str | None = option(
@@ -253,6 +282,7 @@ class PlanOptions:
     ignore: list[str] = shared.IGNORE.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
+    pages: str = setting("pages")
     threads: int = setting("threads")
     svg: Path | None = option("--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg")
     simhash: bool = option("--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.")
@@ -299,6 +329,8 @@ class ExplainOptions:
         "A:B",
     )
     band_rows: int | None = option("--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER")
+    html: Path | None = option("--html", None, "Write an HTML page instead of printing the tables.", "FILE")
+    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
     json: bool = shared.JSON.field()
 
 

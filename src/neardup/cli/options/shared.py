@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neardup.cli.option import REQUIRED, Declared
+from neardup.settings.rules import share_of
+
+SHARE = ("NUMBER", share_of)
+"""Metavariable and reader of an option that asks for a share: 0.8 or 80%."""
 
 INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN")
 INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
@@ -56,6 +60,13 @@ KEY = Declared(
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
 OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
+BY_COLUMN = Declared(
+    ("--by",),
+    None,
+    "As one run for each value of this column, such as a language: compare only within a value (--within), and "
+    "count by value. Kept rows of a single file go to kept/COLUMN=VALUE.",
+    "COLUMN",
+)
 STORE_TEXTS = Declared(
     ("--store-texts",),
     False,

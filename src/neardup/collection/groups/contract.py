@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
+from neardup.tables import Int64s
+
 Verdict: TypeAlias = Literal["same", "different"]
 
 
@@ -70,6 +72,9 @@ class GroupLookups(Protocol):
 
     def members(self, group: int, after: int = 0, limit: int | None = None) -> list[MemberRow]:
         """The members of a group with a number above ``after``, ascending; the first ``limit``."""
+
+    def grouped(self) -> Int64s:
+        """All documents that are in a group, ascending (int64)."""
 
     def size(self, group: int) -> int:
         """The number of members of a group."""

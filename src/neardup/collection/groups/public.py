@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from neardup.collection.added import GroupedPending
 from neardup.collection.contract import Store
 from neardup.collection.groups.contract import DecisionRow, Verdict
-from neardup.collection.groups.grouping import Grouping
+from neardup.collection.groups.grouping import THRESHOLD, Grouping
 from neardup.collection.groups.journal import now
 from neardup.collection.groups.reading import change_of, decisions_of, group_of_row, members_of
 from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
 from neardup.collection.groups.ties import Ties
 from neardup.collection.ids import unknown, usable_id
+from neardup.collection.near import Near
+from neardup.collection.pending import group_pending
 from neardup.collection.sets import Sets
 from neardup.errors import InputError, SettingError
+from neardup.runtime import Progress
 
 MOST = 10_000
 """The most rows of a page."""
@@ -31,7 +35,7 @@ class GroupsAndDecisions:
 
         Ids grow, so groups formed meanwhile come at the end.
         """
-        begin, limit = _place(after or 0), _limit(limit)
+        begin, limit = place(after or 0), limited(limit)
         with self.store.reading():
             rows = self.store.groups.page(begin, limit + 1)
             groups = tuple(group_of_row(self.store, row) for row in rows[:limit])
@@ -40,7 +44,7 @@ class GroupsAndDecisions:
     def group(self, group: int) -> StoredGroup:
         """Return the group of this id. Raises InputError if it does not exist, or no longer exists."""
         with self.store.reading():
-            row = self.store.groups.rows([_place(group)]).get(group)
+            row = self.store.groups.rows([place(group)]).get(group)
             if row is None:
                 raise InputError(f"There is no group {group}", "The id of a group", "See groups() and changes()")
             return group_of_row(self.store, row)
@@ -54,11 +58,11 @@ class GroupsAndDecisions:
     def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         with self.store.reading():
-            row = self.store.groups.rows([_place(group)]).get(group)
+            row = self.store.groups.rows([place(group)]).get(group)
             if row is None:
                 return self.group(group).members
             begin = 0 if after is None else self._number(after)
-            return tuple(members_of(self.store, row, self.store.groups.members(group, begin, _limit(limit))))
+            return tuple(members_of(self.store, row, self.store.groups.members(group, begin, limited(limit))))
 
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
@@ -110,12 +114,39 @@ class GroupsAndDecisions:
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return decisions_of(self.store, self.store.groups.decided(_place(after), _limit(limit)))
+            return decisions_of(self.store, self.store.groups.decided(place(after), limited(limit)))
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return tuple(map(change_of, self.store.groups.changes(_place(after), _limit(limit))))
+            return tuple(map(change_of, self.store.groups.changes(place(after), limited(limit))))
+
+    def group_pending(
+        self,
+        near: float | str | Near = THRESHOLD,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> GroupedPending:
+        """Put documents that are in no group into groups, as ``add`` does with ``near`` and on_near="link".
+
+        They are compared in the order in which they were first added, each with those before it. If all documents
+        were added without ``near``, the groups are those that ``near`` would have made; existing groups keep their
+        ids, representatives and members. Documents in no group are compared again by the next call. At most
+        ``limit`` are compared; ``after`` is the ``next`` of the previous call. Every 2,000 are committed together.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office is closed", "The harbour office is closed!"])
+        ...     done = mails.group_pending("80%")
+        ...     done.linked, [member.id for member in mails.group_of("#2").members]
+        (1, ['#1', '#2'])
+        """
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+            raise SettingError(f"limit is {limit!r}", "A whole number from 1 on, or None for all documents")
+        return group_pending(self.store, Near.of(near), place(after or 0), limit, progress=progress)
 
     def _number(self, id: str | int) -> int:
         name = usable_id(id)
@@ -162,13 +193,15 @@ class GroupsAndDecisions:
         return [f"{one.a[:80]!r} and {one.b[:80]!r} are {verdict}" for one in found]
 
 
-def _place(number: Any) -> int:
+def place(number: Any) -> int:
+    """Return the number that a page begins after. Raises InputError for anything else."""
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 63:
         raise InputError(f"{number!r} is not a place in a list", "A whole number from 0 on")
     return number
 
 
-def _limit(limit: Any) -> int:
+def limited(limit: Any) -> int:
+    """Return the number of rows of a page. Raises SettingError unless it is a whole number from 1 to 10,000."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST:
         raise SettingError(f"limit is {limit!r}", f"A whole number from 1 to {MOST:,}")
     return limit
@@ -181,4 +214,4 @@ def _told(name: str, text: Any) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-__all__ = ["GroupsAndDecisions"]
+__all__ = ["GroupsAndDecisions", "limited", "place"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from neardup.collection import shown
 from neardup.collection.groups.contract import Verdict
+from neardup.display import counted, similarity
+from neardup.display.view import name_of
 
 Held = Literal["representative", "resemblance", "decision"]
 
@@ -35,7 +38,7 @@ class StoredMember:
         return {**asdict(self), "resemblance": self.resemblance}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StoredGroup:
     """A group: its permanent id, its representative, its threshold and its number of members.
 
@@ -49,17 +52,31 @@ class StoredGroup:
     size: int
     members: tuple[StoredMember, ...]
 
+    def __repr__(self) -> str:
+        return f"StoredGroup({self.id}, {self.size:,} documents, represented by {self.representative[:60]!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name_of(member.id), similarity(member.resemblance), member.held_by) for member in self.members]
+        return shown.listed(("document", "resemblance", "held by"), rows, frozenset((1,)), f"Group {self.id}")
+
     def as_dict(self) -> dict[str, Any]:
         """Return the group as plain data."""
         return {**asdict(self), "members": [member.as_dict() for member in self.members]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupPage:
     """Some groups by ascending id, and the ``after`` of the next page; None on the last page."""
 
     groups: tuple[StoredGroup, ...]
     next: int | None
+
+    def __repr__(self) -> str:
+        return f"GroupPage({counted(len(self.groups), 'group')}, next={self.next})"
+
+    def _repr_html_(self) -> str:
+        rows = [(str(group.id), name_of(group.representative), f"{group.size:,}") for group in self.groups]
+        return shown.listed(("group", "representative", "documents"), rows, frozenset((0, 2)), "Groups")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from neardup import display
+from neardup.collection.query.doubts import doubts
 from neardup.collection.query.plan import (
     AllStep,
     AnyStep,
@@ -43,6 +44,7 @@ def as_dict(plan: QueryPlan) -> dict[str, Any]:
         "documents": plan.total,
         "fingerprints": [_data(step) for step in plan.fingerprints],
         "text": describe(plan),
+        "warnings": list(doubts(plan)),
     }
 
 

@@ -57,7 +57,7 @@ _CODE_POINT = re.compile(r"u\{([0-9A-Fa-f]{1,6})\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN = re.compile(r'[^"\\]*')
 _SPACED = tuple(operator for operator in syntax.OPERATORS if operator != ":")
-PERCENTAGE = "A percentage is a number above 0 and up to 100 with at most four decimals, without a % sign"
+PERCENTAGE = "A percentage is a number above 0 and up to 100 with at most four decimals, with or without a % sign"
 
 
 def parse(text: str) -> Query:

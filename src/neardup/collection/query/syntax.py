@@ -27,7 +27,7 @@ ENDS_VALUE = frozenset('()"=<>')
 ENDS_ID = frozenset('()"')
 TYPOGRAPHIC = frozenset("“”„‟‘’‚«»")
 
-_PERCENTAGE = re.compile(r"\d{1,3}(?:\.\d{1,4})?", re.ASCII)
+_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)%?", re.ASCII)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -166,10 +166,11 @@ def readings(word: str) -> tuple[IdReading, ...]:
 def percentage(text: str) -> Decimal | None:
     """A number above 0 and up to 100, with at most four decimals, in its shortest form; None for other text.
 
-    >>> percentage("20.50"), percentage("0"), percentage("101")
-    (Decimal('20.5'), None, None)
+    >>> percentage("20.50"), percentage("20%"), percentage("0"), percentage("101")
+    (Decimal('20.5'), Decimal('20'), None, None)
     """
-    value = Decimal(text).normalize() if _PERCENTAGE.fullmatch(text) else Decimal(0)
+    found = _PERCENTAGE.fullmatch(text)
+    value = Decimal(found[1]).normalize() if found else Decimal(0)
     return value if 0 < value <= 100 else None
 
 

@@ -178,11 +178,12 @@ def _opened(path: str, clause: Fingerprint, query: Query, open_file: Open | None
 
 
 def _error(clause: Fingerprint, query: Query, what: str, allowed: str, do: str = "") -> QueryError:
-    return QueryError(what, allowed, do, query=query.text, position=clause.span[0])
+    typed = clause.span[1] > 0  # a clause that a program made has no place in the query
+    return QueryError(what, allowed, do, query=query.text if typed else "", position=clause.span[0])
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
+    return text.removesuffix("%").replace(".", "", 1).isdecimal()
 
 
 def _shown(id: str) -> str:

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
 from neardup.collection.store.failures import damaged
 from neardup.collection.store.schema import seal
+from neardup.tables import Int64s
 
 _LISTED = "(SELECT value FROM json_each(?))"
 _GROUP = "SELECT number, representative, threshold, seal FROM groups"
@@ -47,6 +50,10 @@ class GroupTables:
         statement = f"{_MEMBER} WHERE group_number = ? AND document > ? ORDER BY document LIMIT ?"
         found = self._sealed(statement, group, after, -1 if limit is None else limit)
         return [MemberRow(*row) for row in found]
+
+    def grouped(self) -> Int64s:
+        """All documents in groups."""
+        return np.array([one for (one,) in self._run("SELECT document FROM members ORDER BY document")], np.int64)
 
     def size(self, group: int) -> int:
         """The number of members."""

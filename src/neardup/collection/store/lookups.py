@@ -29,7 +29,7 @@ _PROBE = 30
 TOTALS = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
 
 _PARAMETERS = 500
-_ROW = "SELECT number, id, size, tokens, shingles, metadata, signature, seal FROM documents"
+ROW = "SELECT number, id, size, tokens, shingles, metadata, signature, seal FROM documents"
 _LISTED = "(SELECT value FROM json_each(?))"
 _MATCHING = "SELECT rowid FROM terms WHERE terms MATCH ?"
 _FIRST = "SELECT rowid FROM terms WHERE terms MATCH asked.value ORDER BY rowid LIMIT ?"
@@ -237,7 +237,7 @@ class StoreLookups:
 
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each verified by its seal."""
-        rows = self._all(f"{_ROW} WHERE number IN {_LISTED}", listed(numbers))
+        rows = self._all(f"{ROW} WHERE number IN {_LISTED}", listed(numbers))
         for *row, signature, stored in rows:
             if seal(row, signature) != stored:
                 raise self._damaged(f"the row of document {row[1]!r} was changed")

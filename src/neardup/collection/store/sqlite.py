@@ -14,6 +14,7 @@ from typing import Any
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
+from neardup.collection.store.backing import back_up
 from neardup.collection.store.failures import busy, damaged, explained, well_formed
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.holding import hold
@@ -169,6 +170,13 @@ class SqliteStore(StoreLookups):
                 if os.access(self._path, os.W_OK):  # else the file is not writable at all
                     raise
         return []
+
+    def backup(self, path: Path) -> None:
+        """Copy the present state into a new file; within a ``reading`` block, the state that it sees."""
+        if getattr(self._local, "writer", None) is not None:
+            raise OutputError("A transaction is under way in this thread", "A backup after it", "End it first")
+        with self.reading():
+            back_up(self._connection(), self._path, path)
 
     def compact(self) -> None:
         """Merge the full-text index and the posting lists, release free pages, empty the log."""

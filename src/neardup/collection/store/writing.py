@@ -15,7 +15,7 @@ from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
 from neardup.collection.store.groups import GroupTablesWriting
 from neardup.collection.store.inserting import insert
-from neardup.collection.store.lookups import TOTALS
+from neardup.collection.store.lookups import ROW, TOTALS
 from neardup.collection.store.merging import SegmentWriting, postings_of
 from neardup.collection.store.schema import has_base_texts, make_base_texts, seal
 from neardup.collection.store.segments import MOST_NUMBER
@@ -95,6 +95,24 @@ class SqliteWriting:
             self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
         self._changes -= _counts(entries)
 
+    def set_metadata(self, number: int, metadata: Mapping[str, Any]) -> None:
+        """Replace the metadata of a stored document: its row, and the facts that differ."""
+        found = self._connection.execute(f"{ROW} WHERE number = ?", (number,)).fetchone()
+        if found is None:
+            raise MissingError(f"Document number {number} is missing")
+        *row, signature, stored = found
+        if seal(row, signature) != stored:
+            raise MissingError(f"The row of document number {number} was changed")
+        before = {(self._key(key), value, number) for key, value in facts(json.loads(row[-1]))}
+        after = {(self._key(key), value, number) for key, value in facts(metadata)}
+        gone = _apart(before, after)
+        self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", gone)
+        insert(self._connection, "facts", 3, sorted(_apart(after, before), key=repr))
+        row[-1] = _json(metadata)
+        self._connection.execute(
+            "UPDATE documents SET metadata = ?, seal = ? WHERE number = ?", (row[-1], seal(row, signature), number)
+        )
+
     def mark_base(self, numbers: Int64s) -> None:
         """Make stored documents base texts; the first one makes their table."""
         if len(numbers) and not has_base_texts(self._connection):
@@ -157,6 +175,11 @@ class SqliteWriting:
                 known = (cursor.lastrowid,)
             number = self._keys[name] = known[0]
         return number
+
+
+def _apart(facts: set[tuple[int, Any, int]], others: set[tuple[int, Any, int]]) -> list[tuple[int, Any, int]]:
+    """The facts that are not among the others; 1 and 1.0 are one fact, as they are in the table."""
+    return [fact for fact in facts if fact not in others]
 
 
 def _rows(entries: Entries, named: list[int]) -> Iterator[tuple[Any, ...]]:

@@ -7,14 +7,14 @@ script, and its policy allows none; the policy names its only style sheet by has
 from __future__ import annotations
 
 import hashlib
-from base64 import b64encode
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from neardup.comparison.show.body import ComparisonBody, named
 from neardup.display import printable
+from neardup.display.page import whole_page
+from neardup.display.style import notebook_style, page_style
 
 if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
@@ -24,43 +24,22 @@ NOTEBOOK_CHARACTERS = 400_000
 """Limit for both texts together: a notebook file stores every output, and some show none above 10 MB."""
 
 
-@cache
 def style_sheet() -> str:
-    """Return the style of comparisons; everything in it is inside ``.neardup``."""
+    """Return the style of pages with comparisons; everything in it is inside ``.neardup``."""
+    return page_style(_rules())
+
+
+@cache
+def _rules() -> str:
     return files("neardup.comparison.show").joinpath("style.css").read_text(encoding="utf-8")
-
-
-def policy_for(style: str) -> str:
-    """Return the content security policy of a self-contained page: nothing but this style."""
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def as_page(found: ComparisonRecord, names: tuple[str, str], *, full: bool) -> str:
     """Return a whole HTML document; ``names`` of A and B. With ``full``, long equal stretches are unfolded."""
-    style = style_sheet()
     title = f"{printable(names[0])} compared with {printable(names[1])}"
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_for(style))}">',
-            f'<meta name="generator" content="{GENERATOR}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{style}</style>",
-            "</head>",
-            '<body class="neardup">',
-            f"<h1>{named(names[0])} compared with {named(names[1])}</h1>",
-            *ComparisonBody(found, names, full, prefix="", level=2).parts(),
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    body = ComparisonBody(found, names, full, prefix="", level=2).parts()
+    heading = f"<h1>{named(names[0])} compared with {named(names[1])}</h1>"
+    return whole_page(title, "\n".join((heading, *body)), style_sheet(), GENERATOR)
 
 
 def as_fragment(found: ComparisonRecord) -> str:
@@ -71,4 +50,4 @@ def as_fragment(found: ComparisonRecord) -> str:
     body = ComparisonBody(found, ("A", "B"), full=False, prefix=f"n{both.hexdigest()[:8]}-", level=4)
     small = len(found.a.text) + len(found.b.text) <= NOTEBOOK_CHARACTERS
     parts = body.parts() if small else body.parts_without_texts()
-    return f'<div class="neardup"><style>{style_sheet()}</style>{"".join(parts)}</div>'
+    return f'<div class="neardup"><style>{notebook_style(_rules())}</style>{"".join(parts)}</div>'

@@ -25,7 +25,6 @@ from neardup.io.formats.detection import Charset
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Column, Documents, Format, NativeRows, ReadRows, RowNumbers, Sink
 from neardup.io.readers.columns import Chosen
-from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.discover import Discovered, find_files
 from neardup.io.readers.findings import Aside, Findings
 from neardup.io.readers.folder import TextDocuments
@@ -274,13 +273,13 @@ class _Part:
         if self._inputs:
             source = replace(source, path=self._moved(source))
         digest = self._digests.get(number)
-        if not source.is_local or (digest is None and self.saved.manifest.input.format != "text"):
+        if source.file is None or (digest is None and self.saved.manifest.input.format != "text"):
             return source
         try:
             if self.saved.manifest.input.format == "text":
-                same = os.stat(source.path).st_size == source.size
+                same = source.size_now() == source.size
             else:
-                same = digest_of_file(source.path) == digest
+                same = source.digest() == digest
         except FileNotFoundError:
             raise UnreachableError(
                 f"{printable(source.path)} of the part {self.saved.folder} is not there",

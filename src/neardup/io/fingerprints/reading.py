@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import printable
 from neardup.errors import FormatError, InputError
-from neardup.io.attachments import ATTACHMENTS, carried_by
 from neardup.io.fingerprints.keys import name_of
+from neardup.io.fingerprints.layout import chunk_of
 from neardup.io.fingerprints.records import (
     CHUNKS,
     COLUMNS,
@@ -189,35 +188,10 @@ class SavedFingerprints:
     def _chunk(
         self, described: dict[str, Any], batch: Any, sketch: Any, columns: Any, problems: list[Problem]
     ) -> SavedChunk:
-        names = () if columns is None else columns.schema.names
-        slots, words = self.sizes
-        seals = np.column_stack([_numbers(batch.column(name)) for name in ("key_a", "key_b")])
-        carried = carried_by(columns.column(ATTACHMENTS)) if ATTACHMENTS in names else {}
-        hashes = [
-            _numbers(batch.column(name)) if name in batch.schema.names else np.empty(0, np.uint64)
-            for name in ("within", "across")
-        ]
-        return SavedChunk(
-            index=described["index"],
-            source=described["source"],
-            row_numbers=_numbers(batch.column("row")),
-            problems=problems,
-            attachments=carried,
-            units=_numbers(batch.column("units")),
-            bytes=_numbers(batch.column("bytes")),
-            keys=seals.astype(np.uint64),
-            signatures=_by_row(sketch, 0, slots, np.uint32),
-            simhashes=_by_row(sketch, slots, words, np.uint64),
-            invalid=described["invalid"],
-            nulls=described["nulls"],
-            ids=columns.column("id") if "id" in names else None,
-            extra={
-                name.removeprefix("extra:"): columns.column(name) for name in names if name.startswith("extra:")
-            },
-            related=(hashes[0], hashes[1]),
-            remaining=_numbers(batch.column("remaining")) if "remaining" in batch.schema.names else None,
-            cleaned=np.array(described.get("cleaned", ()), np.int64).reshape(-1, 2),
-        )
+        found = {
+            name: one for part in (batch, sketch, columns) if part is not None for name, one in _columns(part)
+        }
+        return chunk_of(described, found, problems)
 
     def _problems(self) -> dict[int, list[Problem]]:
         found: dict[int, list[Problem]] = {}
@@ -283,15 +257,8 @@ class SavedFingerprints:
             raise self.unusable(f"{name} has other columns")
 
 
-def _numbers(column: pa.Array) -> Any:
-    return column.to_numpy(zero_copy_only=False)
-
-
-def _by_row(sketch: Any, first: int, count: int, kind: Any) -> Any:
-    found = np.empty((sketch.num_rows, count), kind)
-    for place in range(count):
-        found[:, place] = _numbers(sketch.column(first + place))
-    return found
+def _columns(batch: Any) -> Iterator[tuple[str, pa.Array]]:
+    return zip(batch.schema.names, batch.columns, strict=True)
 
 
 def _plain(value: Any) -> Any:

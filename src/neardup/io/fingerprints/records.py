@@ -109,7 +109,7 @@ class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ``key`` names the key under which documents were compared; ``seal`` is a keyed digest of all the rest.
     """
 
-    neardup: str
+    neardup_version: str
     format: int
     fingerprint: int
     unicode: str
@@ -146,8 +146,8 @@ class SavedChunk:
     ids: pa.Array | None
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
-    remaining: Int64s | None = None
-    cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    remaining: Int64s | None = field(default=None, kw_only=True)
+    cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64), kw_only=True)
 
 
 BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])

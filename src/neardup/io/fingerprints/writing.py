@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from neardup.errors import OutputError
-from neardup.io.attachments import ATTACHMENTS, column_of
+from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.fingerprints.keys import name_of, seal_of
+from neardup.io.fingerprints.layout import further_columns, row_columns, sketch_columns
 from neardup.io.fingerprints.records import (
     BAND_SCHEMA,
     BANDS,
@@ -72,8 +72,7 @@ class FingerprintFolder(Output):
         self._settings, self._secret, self._sizes = settings, secret, sizes
         self._access = EVERYBODY
         self._chunks: dict[str, list[Any]] = {name: [] for name in chunk_schema(settings).names}
-        self._ids: list[pa.Array] = []
-        self._extra: dict[str, list[pa.Array]] = {}
+        self._further: dict[str, list[pa.Array]] = {}
         self._attachments: list[pa.Array] = []
         self._problems: list[bytes] = []
         self._sealed: dict[str, SavedFile] = {}
@@ -101,29 +100,17 @@ class FingerprintFolder(Output):
             raise self.failed(error) from error
 
     def _add(self, chunk: SavedChunk) -> None:
-        names = (("within", chunk.related[0]), ("across", chunk.related[1]))
-        within = [pa.array(hashes) for name, hashes in names if name in self._rows.schema.names]
-        columns = [pa.array(values) for values in (chunk.row_numbers, chunk.units, chunk.bytes)]
-        seals = [pa.array(np.ascontiguousarray(chunk.keys[:, place])) for place in (0, 1)]
-        remaining = [] if chunk.remaining is None else [pa.array(chunk.remaining)]
-        self._rows.write([*columns, *seals, *within, *remaining])
-        without = (chunk.units if chunk.remaining is None else chunk.remaining) == 0
-        tables = []
-        for values in (chunk.signatures, chunk.simhashes):
-            by_column = np.ascontiguousarray(values.T)
-            by_column[:, without] = 0  # memory that was never written
-            tables += [pa.array(column) for column in by_column]
-        self._sketches.write(tables)
+        for growing, columns in ((self._rows, row_columns(chunk)), (self._sketches, sketch_columns(chunk))):
+            # a chunk without rows has no hashes within and across
+            growing.write([columns.get(name, pa.array([], pa.uint64())) for name in growing.schema.names])
         number = len(self._chunks["index"])
         described = (chunk.index, chunk.source, len(chunk.units), chunk.invalid, chunk.nulls)
         for name, value in zip(self._chunks, (*described, chunk.cleaned.ravel().tolist()), strict=False):
             self._chunks[name].append(value)
-        if chunk.ids is not None:
-            self._ids.append(chunk.ids)
-        for name, found in chunk.extra.items():
-            self._extra.setdefault(name, []).append(found)
-        carried = (chunk.attachments.get(place, ()) for place in range(len(chunk.units)))
-        self._attachments.append(column_of(list(carried)))
+        further = further_columns(chunk)
+        self._attachments.append(further.pop(ATTACHMENTS, pa.nulls(len(chunk.units), ATTACHMENTS_TYPE)))
+        for name, found in further.items():
+            self._further.setdefault(name, []).append(found)
         self._problems += [msgspec.json.encode((number, problem)) for problem in chunk.problems]
 
     def slots(self, first: int, count: int) -> Iterator[UInt32s]:
@@ -163,9 +150,7 @@ class FingerprintFolder(Output):
         if BANDS not in self._sealed:
             self.write_sorted((), ())
         files = self._sealed
-        columns = {f"extra:{name}": join_ids(arrays) for name, arrays in self._extra.items()}
-        if self._ids:
-            columns["id"] = join_ids(self._ids)
+        columns = {name: join_ids(arrays) for name, arrays in self._further.items()}
         if any(len(found) - found.null_count for found in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
         files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, chunk_schema(self._settings)))
@@ -176,7 +161,7 @@ class FingerprintFolder(Output):
         files[PROBLEMS] = _described(self.place.new / PROBLEMS)
         counts = SavedCounts(len(self._chunks["index"]), sum(self._chunks["rows"]), len(self._problems))
         manifest = SavedManifest(
-            neardup=version("neardup"),
+            neardup_version=version("neardup"),
             format=FORMAT,
             fingerprint=FORMAT_VERSION,
             unicode=UNICODE_VERSION,

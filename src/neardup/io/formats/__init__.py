@@ -1,4 +1,4 @@
-"""Extract the text of documents: PDF, DOCX, HTML and mail; plain text is decoded only.
+"""Extract the text of documents: PDF, office files, HTML and mail; plain text is decoded only.
 
 ``read`` and ``extract`` work in this process: a hostile file can make them run as long, or fail as badly, as the
 parser of its format allows. ``Extractor`` does the same in a separate process, which is ended when a file exceeds
@@ -27,21 +27,26 @@ __all__ = [
     "DocumentFormat",
     "Extractor",
     "Metadata",
+    "Pages",
     "extract",
     "format_by_name",
     "format_of",
+    "load",
     "packages",
     "read",
     "refuse_size",
 ]
 
-DocumentFormat: TypeAlias = Literal["text", "html", "pdf", "docx", "eml", "msg"]
+DocumentFormat: TypeAlias = Literal["text", "html", "pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg"]
 
 SUFFIXES: dict[str, DocumentFormat] = {
     **dict.fromkeys((".txt", ".text", ".md", ".markdown"), "text"),
     **dict.fromkeys((".html", ".htm"), "html"),
     ".pdf": "pdf",
     ".docx": "docx",
+    ".pptx": "pptx",
+    ".xlsx": "xlsx",
+    ".epub": "epub",
     ".eml": "eml",
     ".msg": "msg",
 }
@@ -51,11 +56,22 @@ _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "html": ("web", "read_html"),
     "pdf": ("pdf", "read_pdf"),
     "docx": ("word", "read_docx"),
+    "pptx": ("office", "read_pptx"),
+    "xlsx": ("office", "read_xlsx"),
+    "epub": ("office", "read_epub"),
     "eml": ("mail", "read_eml"),
     "msg": ("outlook", "read_msg"),
 }
 
-_PACKAGES = ("pypdfium2", "olefile", "charset-normalizer")
+_PACKAGES = (
+    *("pypdfium2", "olefile", "charset-normalizer"),
+    *("markitdown", "python-pptx", "openpyxl", "trafilatura"),
+)
+
+Pages: TypeAlias = Literal["all", "main"]
+"""The text of a web page: all of it that is visible, or its main content."""
+
+_ZIPS: tuple[DocumentFormat, ...] = ("docx", "pptx", "xlsx", "epub")
 
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -63,20 +79,22 @@ _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HEADER_BYTES = 1024
 
 
-def extract(data: bytes, name: str) -> str:
+def extract(data: bytes, name: str, pages: Pages = "all") -> str:
     r"""Return the text of a document, from the bytes of the file and its name.
 
     Plain text and Markdown are decoded as UTF-8 and otherwise left unchanged. Raises InputError for a file that is
     damaged, protected, in another format than its name indicates, or over one of :mod:`neardup.io.formats.limits`;
     and when the package for its format is not installed.
 
+    ``pages``: all visible text of a web page, or its main content.
+
     >>> extract(b"# A title\n\ntext", "a.md"), extract(b"<h1>A title</h1>text", "a.html")
     ('# A title\n\ntext', 'A title\ntext')
     """
-    return read(data, name).text
+    return read(data, name, pages).text
 
 
-def read(data: bytes, name: str) -> Content:
+def read(data: bytes, name: str, pages: Pages = "all") -> Content:
     r"""Return the text of a document as ``extract`` does, with the metadata of the file.
 
     >>> read(b"From: Ann <ann@example.org>\nSubject: boats\n\nThree of them.", "a.eml").metadata
@@ -87,9 +105,18 @@ def read(data: bytes, name: str) -> Content:
         return Content(data.decode("utf-8", "replace"))
     refuse_size(len(data))
     _check_signature(format, data)
-    module, function = _PLACES[format]
+    module, function = ("web", "read_main") if format == "html" and pages == "main" else _PLACES[format]
     read_it: Callable[[bytes], Content] = getattr(import_module(f"neardup.io.formats.{module}"), function)
     return read_it(data)
+
+
+def load(name: str, pages: Pages = "all") -> None:
+    """Import the libraries that read files of this name, if that takes seconds."""
+    format = format_by_name(name)
+    if format in ("pptx", "xlsx", "epub"):
+        import_module("neardup.io.formats.office").load()
+    elif format == "html" and pages == "main":
+        import_module("neardup.io.formats.web").load_main()
 
 
 def format_by_name(name: str) -> DocumentFormat | None:
@@ -122,13 +149,19 @@ def _check_signature(format: DocumentFormat, data: bytes) -> None:
     """Refuse a file that does not begin as its format requires; the error names the actual format, if known."""
     if format == "pdf" and _PDF not in data[:_HEADER_BYTES]:
         raise InputError("It is not a PDF file", 'A file that begins with "%PDF-"', "Check its format")
-    if format == "docx" and data.startswith(_OLE):
+    kind = format.upper()
+    one = f"{'an' if kind[0] in 'EX' else 'a'} {kind} file"
+    if format in _ZIPS and data.startswith(_OLE):
         raise InputError(
-            "It is protected by a password, or an old .doc file",
-            "A DOCX file that opens without a password",
-            "Open it in a word processor and save it as DOCX without one",
+            f"It is protected by a password, or an old .{format[:-1]} file",
+            f"{one[0].upper()}{one[1:]} that opens without a password",
+            f"Open it in its program and save it as {kind} without one",
         )
-    if format == "docx" and not data.startswith(_ZIP):
-        raise InputError("It is not a DOCX file", "A DOCX file, which is a zip file", "Check its format")
+    if format in _ZIPS and not data.startswith(_ZIP):
+        raise InputError(
+            f"It is not {one}",
+            f"{one[0].upper()}{one[1:]}, which is a zip file",
+            "Check its format",
+        )
     if format == "msg" and not data.startswith(_OLE):
         raise InputError("It is not an Outlook message", "A .msg file as Outlook saves it", "Check its format")

@@ -9,7 +9,7 @@ import sys
 from typing import BinaryIO
 
 from neardup.errors import NeardupError
-from neardup.io.formats import Content, read
+from neardup.io.formats import Content, Pages, load, read
 from neardup.io.formats.isolated import ANSWER, PARTS, REFUSED, REQUEST, TEXT
 from neardup.io.formats.limits import MEMORY_BYTES
 
@@ -19,12 +19,14 @@ def main() -> None:
     _limit_resources()
     source, answers = sys.stdin.buffer, _private_output()
     while head := source.read(REQUEST.size):
-        seconds, name_length, data_length = REQUEST.unpack(head)
+        seconds, main_content, name_length, data_length = REQUEST.unpack(head)
         name = source.read(name_length).decode("utf-8")
         data = source.read(data_length)
+        pages: Pages = "main" if main_content else "all"
+        load(name, pages)
         # Ends the process from a thread outside the interpreter, and so even within native code.
         faulthandler.dump_traceback_later(seconds, exit=True)
-        kind, content = _answer(data, name)
+        kind, content = _answer(data, name, pages)
         faulthandler.cancel_dump_traceback_later()
         text = content.text.encode("utf-8", "replace")
         metadata = json.dumps([content.metadata, content.attachments]).encode("ascii")
@@ -32,9 +34,9 @@ def main() -> None:
         answers.flush()
 
 
-def _answer(data: bytes, name: str) -> tuple[bytes, Content]:
+def _answer(data: bytes, name: str, pages: Pages) -> tuple[bytes, Content]:
     try:
-        return TEXT, read(data, name)
+        return TEXT, read(data, name, pages)
     except NeardupError as error:
         return REFUSED, Content(PARTS.join((error.given, error.allowed, error.do)))
     except MemoryError:

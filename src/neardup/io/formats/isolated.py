@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.io.formats.content import Attachment, Content
 from neardup.io.formats.limits import MEMORY_BYTES, SECONDS
 
-REQUEST = struct.Struct("<dQQ")  # seconds allowed, length of the name, length of the data; name and data follow
+REQUEST = struct.Struct("<d?QQ")  # seconds, main content of pages only, lengths of name and data; both follow
 ANSWER = struct.Struct(
     "<cQQ"
 )  # TEXT or REFUSED, length of the text or error, length of metadata and attachments after it
@@ -29,12 +29,15 @@ PARTS = "\0"  # separates the parts of an error
 class Extractor:
     """Extracts files one after another, in one thread at a time. The process starts with the first file.
 
+    ``pages``: all visible text of web pages, or their ``main`` content.
+
     >>> with Extractor() as extractor:
     ...     extractor.extract(b"<p>one<p>two", "a.html")
     'one\\ntwo'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pages: str = "all") -> None:
+        self._main = pages == "main"
         self._process: subprocess.Popen[bytes] | None = None
 
     def extract(self, data: bytes, name: str, seconds: float = SECONDS) -> str:
@@ -46,7 +49,7 @@ class Extractor:
         process = self._process = self._process or _start()
         begin = time.monotonic()
         try:
-            answer = _ask(process, data, name, seconds)
+            answer = _ask(process, data, name, (seconds, self._main))
         except BaseException:
             self.close()
             raise
@@ -98,14 +101,14 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _ask(
-    process: subprocess.Popen[bytes], data: bytes, name: str, seconds: float
+    process: subprocess.Popen[bytes], data: bytes, name: str, asked: tuple[float, bool]
 ) -> tuple[bytes, str, str] | None:
     """Return the answer with metadata and attachments as JSON, or None if the process ended before answering."""
     assert process.stdin is not None
     assert process.stdout is not None
     called = name.encode("utf-8", "replace")
     try:
-        process.stdin.write(REQUEST.pack(seconds, len(called), len(data)) + called)
+        process.stdin.write(REQUEST.pack(*asked, len(called), len(data)) + called)
         process.stdin.write(data)
         process.stdin.flush()
     except OSError:

@@ -125,7 +125,8 @@ _NEXT_MAIL = re.compile(rb"\n\r?\n" + _MAILBOX.pattern)
 _TEXT_SUFFIXES = (".txt", ".text", ".md", ".markdown")
 
 _ADVICE = {
-    **dict.fromkeys(("zip", "tar", "7z", "rar"), "Unpack it to compare its contents"),
+    **dict.fromkeys(("zip", "tar"), "Name the archive itself with its suffix, or unpack it"),
+    **dict.fromkeys(("7z", "rar"), "Unpack it to compare its contents"),
     **dict.fromkeys(("gzip", "bzip2", "xz", "zstd", "lz4"), "Unpack it to compare its contents"),
     **dict.fromkeys(
         ("spreadsheet", "presentation", "opendocument text", "e-book"), "Save it as text, PDF or DOCX"
@@ -135,7 +136,7 @@ _ADVICE = {
     "pdf": "Give it a name that ends in .pdf",
     **dict.fromkeys(("arrow", "avro", "hdf5", "numpy", "sqlite"), "Save its texts as Parquet, JSONL or CSV"),
     "parquet": "Name the file itself, and not the folder around it",
-    MAILBOX: "Split it into one file for each mail, with names that end in .eml",
+    MAILBOX: "Give it a name that ends in .mbox; name the mailbox itself to read its mails",
 }
 
 
@@ -145,7 +146,9 @@ class NotTextError(InputError):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         what = "a mailbox of several mails" if kind == MAILBOX else f"not text ({kind})"
-        super().__init__(f"It is {what}", "Text, HTML, PDF, DOCX or a mail", _ADVICE.get(kind, "Leave it out"))
+        super().__init__(
+            f"It is {what}", "Text, HTML, PDF, an office file or a mail", _ADVICE.get(kind, "Leave it out")
+        )
 
 
 def refuse_kind(head: bytes, name: str) -> None:

@@ -6,13 +6,13 @@ from neardup.errors import InputError
 from neardup.io.formats.limits import TEXT_CHARACTERS
 
 
-def missing(what: str, package: str) -> InputError:
-    """Return the error for a format whose package is missing.
+def missing(what: str, package: str, extra: str = "formats") -> InputError:
+    """Return the error for a format whose package is missing, with the extra that installs it.
 
     >>> print(missing("A PDF file", "pypdfium2"))
     A PDF file needs pypdfium2, which is not installed. Try: pip install "neardup[formats]".
     """
-    return InputError(f"{what} needs {package}, which is not installed", "", 'pip install "neardup[formats]"')
+    return InputError(f"{what} needs {package}, which is not installed", "", f'pip install "neardup[{extra}]"')
 
 
 def too_long() -> InputError:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from html.parser import HTMLParser
 
 from neardup.io.formats.charsets import decode
 from neardup.io.formats.content import Content, described
-from neardup.io.formats.limits import VALUE_CHARACTERS
+from neardup.io.formats.limits import TEXT_CHARACTERS, VALUE_CHARACTERS
+from neardup.io.formats.refusals import missing, too_long
 
 # Elements whose content is not text of the page. noscript and iframe hold fallback content.
 _SKIPPED = frozenset(
@@ -41,14 +43,41 @@ def read_html(data: bytes) -> Content:
     >>> read_html(b"<title>A page</title><p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
+    reader = _read(_decoded(data))
+    return Content(reader.text().strip(), described(lambda: {"title": reader.title, "author": reader.author}))
+
+
+def _decoded(data: bytes) -> str:
     head = data[:_HEAD_BYTES]
     found = _CHARSET.search(head) or _XML_ENCODING.match(head)
     charset = found[1].decode("ascii") if found else None
     # A page in which an ASCII name could be found is not in UTF-16, even if it says so.
     if charset and charset.lower().startswith(("utf-16", "utf-32")):
         charset = "utf-8"
-    reader = _read(decode(data, charset))
-    return Content(reader.text().strip(), described(lambda: {"title": reader.title, "author": reader.author}))
+    return decode(data, charset)
+
+
+def read_main(data: bytes) -> Content:
+    """Return the main content of a page by trafilatura, without menus, footers and the like; its title and author.
+
+    A page without a main content has no text. Raises InputError when trafilatura is not installed.
+    """
+    try:
+        import trafilatura
+    except ImportError:
+        raise missing("The main content of a web page", "trafilatura", "web") from None
+    page = _decoded(data)
+    found = trafilatura.extract(page, include_comments=False) if page.strip() else None
+    if len(found or "") > TEXT_CHARACTERS:
+        raise too_long()
+    reader = _read(page)
+    return Content((found or "").strip(), described(lambda: {"title": reader.title, "author": reader.author}))
+
+
+def load_main() -> None:
+    """Import the library for main content, which takes seconds, outside the time allowed for a file."""
+    with suppress(ImportError):
+        import trafilatura  # noqa: F401
 
 
 def html_text(markup: str) -> str:

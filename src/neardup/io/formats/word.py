@@ -8,18 +8,12 @@ from __future__ import annotations
 import io
 import posixpath
 import zipfile
-import zlib
-from collections.abc import Callable
-from datetime import datetime
-from typing import Any
-from xml.parsers import expat
 
 from neardup.errors import InputError
-from neardup.io.formats.content import Content, described, utc
-from neardup.io.formats.limits import TEXT_CHARACTERS, UNPACKED_BYTES, VALUE_CHARACTERS
+from neardup.io.formats.content import Content, described
+from neardup.io.formats.limits import TEXT_CHARACTERS
+from neardup.io.formats.packed import UNUSABLE, parse_part, part_of, properties
 from neardup.io.formats.refusals import too_long
-
-_BLOCK_BYTES = 1 << 16
 
 # Namespaces of ECMA-376, transitional and strict.
 _WORD = (
@@ -38,14 +32,6 @@ _SKIPPED = {"moveFrom", "rt"}
 _INSTEAD = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 
 
-# Dublin Core properties that describe a package (ECMA-376 part 2, 8.3), and their metadata keys.
-_DESCRIBED = {
-    "http://purl.org/dc/elements/1.1/ title": "title",
-    "http://purl.org/dc/elements/1.1/ creator": "author",
-    "http://purl.org/dc/terms/ created": "date",
-}
-
-
 def read_docx(data: bytes) -> Content:
     """Return paragraphs, tables, text boxes, then footnotes and endnotes of a DOCX file; title, author, date.
 
@@ -54,88 +40,16 @@ def read_docx(data: bytes) -> Content:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            main = _part(archive, "/officeDocument")
+            main = part_of(archive, "/officeDocument")
             if main is None:
                 raise InputError("It is a zip file without a document", "A DOCX file", "Check its format")
             notes = [posixpath.join(posixpath.dirname(main), name) for name in ("footnotes.xml", "endnotes.xml")]
             words = _Words()
             for name in (main, *(note for note in notes if note in archive.namelist())):
-                _parse(archive, name, words.start, words.end, words.characters)
-            return Content(words.text(), described(lambda: _metadata(archive)))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        KeyError,
-        NotImplementedError,
-        RuntimeError,
-        OSError,
-    ) as error:
+                parse_part(archive, name, words.start, words.end, words.characters)
+            return Content(words.text(), described(lambda: properties(archive)))
+    except UNUSABLE as error:
         raise _damaged(error) from error
-    except (expat.ExpatError, ValueError) as error:
-        raise _damaged(error) from error
-
-
-def _part(archive: zipfile.ZipFile, kind: str) -> str | None:
-    """Return the name of the part of this kind, from the package's relationships."""
-    targets: list[str] = []
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        if name.endswith(" Relationship") and attributes.get("Type", "").endswith(kind):
-            targets.append(attributes.get("Target", "").lstrip("/"))
-
-    _parse(archive, "_rels/.rels", start, lambda name: None, lambda text: None)
-    return targets[0] if targets else None
-
-
-def _metadata(archive: zipfile.ZipFile) -> dict[str, object]:
-    name = _part(archive, "/core-properties")
-    if name is None:
-        return {}
-    found: dict[str, str] = {}
-    inside: list[str] = []
-
-    def characters(text: str) -> None:
-        key = _DESCRIBED.get(inside[-1]) if inside else None
-        if key and len(found.get(key, "")) < VALUE_CHARACTERS:
-            found[key] = found.get(key, "") + text
-
-    _parse(archive, name, lambda element, _: inside.append(element), lambda _: inside.clear(), characters)
-    date = described(lambda: {"date": utc(datetime.fromisoformat(found.pop("date")))})
-    return {**found, **date}
-
-
-def _parse(
-    archive: zipfile.ZipFile,
-    name: str,
-    start: Callable[[str, dict[str, str]], None],
-    end: Callable[[str], None],
-    characters: Callable[[str], None],
-) -> None:
-    """Parse one part of the package, allowing only XML's own entities and a limited number of bytes."""
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = characters
-    parser.StartDoctypeDeclHandler = _refuse_doctype
-    unpacked = 0
-    with archive.open(name) as part:
-        while block := part.read(_BLOCK_BYTES):
-            unpacked += len(block)
-            if unpacked > UNPACKED_BYTES:
-                raise InputError(
-                    f"{name} in it unpacks to more than {UNPACKED_BYTES >> 20} MB",
-                    "Documents that people write",
-                    "Leave this file out if it is a zip bomb",
-                )
-            parser.Parse(block, False)
-    parser.Parse(b"", True)
-
-
-def _refuse_doctype(*_: Any) -> None:
-    # OOXML allows no document type (ECMA-376 part 2, 8.1.4), which could declare entity bombs and external
-    # entities
-    raise InputError("Its XML declares a document type", "XML without one, as DOCX demands", "Save it again")
 
 
 def _damaged(error: Exception) -> InputError:

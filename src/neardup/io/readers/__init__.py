@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, cast
-
-import pyarrow as pa
+from typing import cast
 
 from neardup.errors import InputError
 from neardup.io.readers.base import (
@@ -24,12 +22,11 @@ from neardup.io.readers.base import (
 )
 from neardup.io.readers.columns import Chosen, choose_columns, find_column, join_ids
 from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.discover import Discovered, find_files, refuse_names
+from neardup.io.readers.discover import Discovered, find_files, root_of
 from neardup.io.readers.document import read_document, read_stream
 from neardup.io.readers.folder import TextDocuments
 from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
-from neardup.io.readers.memory import from_arrow, from_strings, is_arrow
 from neardup.io.readers.parquet import ParquetDocuments
 from neardup.settings import ReadingSettings
 
@@ -40,7 +37,9 @@ _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] =
     "ipc": lambda found, size, _: IpcDocuments(found.sources, size),
     "jsonl": lambda found, size, reading: JsonlDocuments(found.sources, size, reading.encoding),
     "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
-    "text": lambda found, size, reading: TextDocuments(found.name, found.sources, size, reading.encoding),
+    "text": lambda found, size, reading: TextDocuments(
+        found.name, found.sources, size, reading.encoding, reading.pages
+    ),
 }
 """The documents of each format that files may have."""
 
@@ -75,27 +74,22 @@ def open_documents(
 ) -> Documents:
     """Open any input as documents.
 
-    A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. A list of str is a list
-    of texts. Any object with an Arrow interface is a table or a column of texts. An iterator of str or of
-    pyarrow.RecordBatch is read to its end and kept in memory, since the documents are read more than once.
-    Documents are returned unchanged. ``without``: files that are never input, in any folder. ``reading``: how
-    bytes become texts. A list of str that are file names is refused, since either meaning is possible.
+    A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. Any other object holds
+    the documents itself, or yields them: ``io.frames.opening`` lists the kinds. A list of str is a list of texts;
+    one of file names is refused, since either meaning is possible. A stream is read to its end and kept on disk,
+    since the documents are read more than once. Documents are returned unchanged. ``without``: files that are
+    never input, in any folder. ``reading``: how bytes become texts.
     """
     if isinstance(inputs, str | Path):
         return open_files([inputs], chunk_bytes=chunk_bytes, without=without, reading=reading)
-    if isinstance(inputs, list | tuple):
-        return _from_list(inputs, chunk_bytes, without, reading)
+    if isinstance(inputs, list | tuple) and inputs and all(isinstance(item, Path) for item in inputs):
+        return open_files(inputs, chunk_bytes=chunk_bytes, without=without, reading=reading)
     if hasattr(inputs, "chunks") and hasattr(inputs, "require"):
         return cast(Documents, inputs)
-    if is_arrow(inputs):
-        return from_arrow(inputs, chunk_bytes)
-    if isinstance(inputs, Iterator):
-        return _from_list(list(inputs), chunk_bytes)
-    raise InputError(
-        f"Cannot take documents from {type(inputs).__name__}",
-        "A file name, Path, list of str or Path, table, data frame, or iterator of str or record batches",
-        "Convert the documents to one of these",
-    )
+    # here, since its modules import those of this package, and files need no library of frames
+    from neardup.io.frames.opening import from_object
+
+    return from_object(inputs, chunk_bytes)
 
 
 def open_files(
@@ -112,31 +106,11 @@ def open_files(
     documents = _OPENED[found.format](found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
+    if documents.format != "text":
+        documents.findings.roots[:] = filter(None, map(root_of, map(str, names)))
     return documents
 
 
 def open_sources(found: Discovered, reading: ReadingSettings = AUTO) -> Documents:
     """Open files that were found before."""
     return _OPENED[found.format](found, CHUNK_BYTES, reading)
-
-
-def _from_list(
-    items: Sequence[Any], chunk_bytes: int, without: Collection[Path] = (), reading: ReadingSettings = AUTO
-) -> Documents:
-    if items and all(isinstance(item, Path) for item in items):
-        return open_files(items, chunk_bytes=chunk_bytes, without=without, reading=reading)
-    if items and all(isinstance(item, pa.RecordBatch) for item in items):
-        return from_arrow(_joined(items), chunk_bytes)
-    refuse_names(items)
-    return from_strings(items, chunk_bytes)
-
-
-def _joined(batches: Sequence[Any]) -> Any:
-    try:
-        return pa.Table.from_batches(batches)
-    except pa.ArrowInvalid as error:
-        raise InputError(
-            f"The record batches do not fit together: {error}",
-            "Batches of one schema",
-            "Cast them to one schema first",
-        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.errors import InputError
-from neardup.io.readers.base import Column, Kind
+from neardup.io.readers.base import Column, Documents, Kind
 
 
 def kind_of(type_: Any) -> Kind:
@@ -54,6 +55,15 @@ def schema_columns(schema: Any, where: str) -> tuple[Column, ...]:
             "Rename or drop one of them",
         )
     return tuple(Column(field.name, kind_of(field.type)) for field in schema)
+
+
+def column_type(documents: Documents, name: str) -> Any:
+    """Return the Arrow type of a column before anything is read; None where the format has no types."""
+    of_held = getattr(documents, "type_of", None)
+    if of_held is not None:
+        return of_held(name)
+    schema = getattr(documents, "schema", None)
+    return schema.field(name).type if schema is not None and name in schema.names else None
 
 
 def plain(table: Any) -> Any:
@@ -144,7 +154,39 @@ def valid_strings(table: Any, text: str) -> Any:
     return table
 
 
+def fitted(table: Any, schema: Any) -> Any:
+    """Return the table in this schema, with U+FFFD where the bytes of a string are not UTF-8."""
+    if table.schema.equals(schema):
+        return table
+    columns = []
+    for field in schema:
+        column = table.column(field.name)
+        try:
+            columns.append(column.cast(field.type))
+        except pa.ArrowInvalid:
+            if not is_text(column.type):
+                raise
+            columns.append(_replaced(column).cast(field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
 def _replaced(column: Any) -> Any:
     raw = column.cast(pa.large_binary()).to_pylist()
     texts = [None if value is None else value.decode("utf-8", "replace") for value in raw]
-    return pa.chunked_array([pa.array(texts, column.type)])
+    return pa.chunked_array([pa.array(texts, pa.large_string())]).cast(column_text(column.type))
+
+
+def column_text(type_: Any) -> Any:
+    """The type of strings for a type of text: itself, unless it holds bytes."""
+    return pa.large_string() if pt.is_binary(type_) or pt.is_large_binary(type_) else type_
+
+
+def cut_by_bytes(lengths: Any, chunk_bytes: int) -> Iterator[int]:
+    """Yield the ends of runs of at most ``chunk_bytes`` each; a longer item is a run of its own."""
+    totals = np.cumsum(lengths)
+    start, before = 0, 0
+    while start < len(totals):
+        fits = int(np.searchsorted(totals, before + chunk_bytes, side="right"))
+        start = max(fits, start + 1)
+        before = int(totals[start - 1])
+        yield start

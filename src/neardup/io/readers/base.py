@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source
 from neardup.runtime import is_memory_failure
+from neardup.tables import Bools
 
 Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
@@ -67,29 +69,29 @@ class ReadRows:
 
 @dataclass(frozen=True, eq=False)
 class NativeTable:
-    """The good rows of a Parquet, CSV or Arrow chunk with all their columns."""
+    """The good rows of a Parquet, CSV or Arrow chunk of the file ``position``, with all their columns."""
 
     row_numbers: RowNumbers
     table: pa.Table
     problems: tuple[Problem, ...] = ()
+    position: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class NativeWithoutText(NativeTable):
-    """The good rows of a Parquet chunk of the file ``position``, with all columns but the text."""
-
-    position: int = -1
+    """The good rows of a Parquet chunk, with all columns but the text."""
 
 
 @dataclass(frozen=True, eq=False)
 class NativeLines:
-    """The good rows of a JSONL chunk: ``data[starts[i]:ends[i]]`` is line i with its line end."""
+    """The good rows of a JSONL chunk of the file ``position``: ``data[starts[i]:ends[i]]`` is line i, ended."""
 
     row_numbers: RowNumbers
     data: bytes
     starts: RowNumbers
     ends: RowNumbers
     problems: tuple[Problem, ...] = ()
+    position: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,17 @@ class Chunk(Protocol):
         """Return the good rows with all their content, as in the file."""
 
 
+@runtime_checkable
+class RememberingChunk(Protocol):
+    """A chunk whose first reading leaves more behind than its rows: what later readings and the account need."""
+
+    def memory(self) -> str:
+        """What the first reading has left behind, as JSON."""
+
+    def remember(self, memory: str) -> None:
+        """Take over what the first reading in another process has left behind."""
+
+
 class Sink(Protocol):
     """A writer of kept rows in one format: its caller prepares items, a background thread writes them."""
 
@@ -148,6 +161,18 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Finish the file."""
+
+
+@runtime_checkable
+class SizedSink(Sink, Protocol):
+    """A sink that knows how much it has written, for files of about one size."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file so far, about; they follow from the rows alone, whatever the number of threads."""
+
+    def expect(self, size: int) -> None:
+        """Prepare for a file of about this many bytes, before any row is written."""
 
 
 class Documents(Protocol):
@@ -196,6 +221,38 @@ class Documents(Protocol):
         """
 
 
+Natives: TypeAlias = Iterator[tuple[Chunk, Callable[[], NativeRows]]]
+"""Chunks, each with a function that reads its native rows."""
+
+
+@dataclass(frozen=True)
+class Separate:
+    """How the rows of each file of an input are read and written apart, with the columns of that file alone.
+
+    ``natives`` yields chunks (None: all). ``open`` returns the sink of the file at a position, at a path; None for
+    a file whose columns are unknown because it cannot be read.
+    """
+
+    natives: Callable[[Collection[int] | None], Natives]
+    open: Callable[[int, Path], Sink | None]
+
+
+@runtime_checkable
+class SeparateFiles(Protocol):
+    """An input of data files whose kept rows can be written into one file for each."""
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The files, in the order of their rows."""
+
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to read and write the files apart.
+
+        ``extra`` is the schema of the columns added to every row, or None. ``judged``: the text of every row has
+        been read, so that it need not be decoded again.
+        """
+
+
 @runtime_checkable
 class SomeTexts(Protocol):
     """An input that can read the texts of some rows without decoding whole chunks."""
@@ -206,6 +263,14 @@ class SomeTexts(Protocol):
         ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
         order. None: these files must be read in chunks.
         """
+
+
+@runtime_checkable
+class GivesBack(Protocol):
+    """Documents that came from an object of the caller: they return rows in its type."""
+
+    def give_back(self, stays: Bools) -> Any:
+        """Return the rows for which ``stays`` (bool[rows]) is true. Raises InputError if it has changed."""
 
 
 @dataclass(frozen=True)
@@ -230,6 +295,12 @@ class FailedChunk:
     def read_native(self) -> NativeRows:
         """Return no rows."""
         return self.native
+
+
+def own_natives(chunks: Iterator[Any]) -> Natives:
+    """Yield chunks with a function that reads their rows with the columns of their file alone."""
+    for chunk in chunks:
+        yield chunk, chunk.read_native if isinstance(chunk, FailedChunk) else partial(chunk.read_native, own=True)
 
 
 def no_rows() -> RowNumbers:

@@ -101,6 +101,9 @@ def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Seque
 
 def _types(documents: Documents) -> dict[str, Any]:
     """Return the Arrow types of the columns, as far as they are known."""
+    type_of = getattr(documents, "type_of", None)
+    if type_of is not None:  # rows of an object of the caller
+        return {column.name: type_of(column.name) for column in documents.columns if column.kind == "other"}
     schema = getattr(documents, "schema", None)
     known: dict[str, Any] = getattr(documents, "types", {})
     return known if schema is None else {field.name: field.type for field in schema}

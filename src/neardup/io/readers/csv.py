@@ -31,9 +31,11 @@ from neardup.io.readers.base import (
     Problem,
     ReadRows,
     RowNumbers,
+    Separate,
     Sink,
     failure_text,
     no_rows,
+    own_natives,
 )
 from neardup.io.readers.csv_places import record_places
 from neardup.io.readers.csv_stream import Batch, CsvStream, header_of
@@ -44,7 +46,7 @@ from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import named
 from neardup.io.readers.limits import refuse_columns
 from neardup.io.readers.schemas import constant, partition_columns
-from neardup.io.readers.sources import Source
+from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.streams import StreamDocuments
 from neardup.io.writers.kept_csv import CsvSink
 from neardup.io.writers.kept_parquet import extended
@@ -126,7 +128,7 @@ class CsvDocuments(StreamDocuments):
             raise InputError(
                 f"{self.names[0]} has no header row: {self._failures[0]}",
                 "A first row with the names of the columns",
-                "Check that this is the right file",
+                "Check that this is the right file, and the whole file",
             )
         first = self.headers[good[0]]
         for i in good:
@@ -142,7 +144,20 @@ class CsvDocuments(StreamDocuments):
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.csv`` or ``kept.tsv``, compressed like the input."""
-        return CsvSink(folder, extended(self.schema, extra), self.delimiter, self.compression)
+        name = f"kept{'.tsv' if self.delimiter == TAB else '.csv'}{suffix_of(self.compression)}"
+        return CsvSink(folder / name, extended(self.schema, extra), self.delimiter, self.compression)
+
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to write the records of each file apart, with its own order, delimiter and compression."""
+
+        def opened(position: int, path: Path) -> Sink | None:
+            if position in self._failures:
+                return None
+            schema = pa.schema([(name, pa.string()) for name in self.headers[position]])
+            delimiter = self.dialects[position].delimiter
+            return CsvSink(path, extended(schema, extra), delimiter, self.sources[position].compression)
+
+        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -209,11 +224,13 @@ class _RecordsChunk:
             table = valid_strings(table, self.owner.text)
         return ReadRows(table, self._row_numbers(), self._problems())
 
-    def read_native(self) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> NativeRows:
         table = self.batch.table
-        for field in self.owner.partition:
+        if own:
+            table = table.select(list(self.owner.headers[self.position]))
+        for field in () if own else self.owner.partition:
             table = table.append_column(field, constant(self.owner.sources[self.position], field, table.num_rows))
-        return NativeTable(self._row_numbers(), table)
+        return NativeTable(self._row_numbers(), table, (), self.position)
 
     def _row_numbers(self) -> RowNumbers:
         good = np.ones(self.batch.records, np.bool_)

@@ -209,9 +209,10 @@ def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]
     """Return the names in the first record of the file."""
     block = HEAD_BYTES
     while True:
+        file = CsvBytes(opened(), latin=True)
         try:
             with (
-                CsvBytes(opened(), latin=True) as file,
+                file,
                 pa.PythonFile(file, "r") as stream,
                 open_records(stream, dialect, block, (), (), lambda row: "skip") as reader,
             ):
@@ -219,6 +220,8 @@ def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]
         except UnicodeDecodeError as error:
             raise pa.ArrowInvalid("the names of the columns are not UTF-8") from error
         except pa.ArrowInvalid as error:
+            if file.error is not None:  # a cut off file is not an empty one
+                raise file.error from error
             if not _straddles(str(error)):
                 raise
             if block >= ROW_BYTES:

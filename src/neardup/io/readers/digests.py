@@ -43,14 +43,6 @@ def digest_of_file(path: str) -> bytes:
         return digest_of(os.fstat(file.fileno()).st_size, read)
 
 
-def size_of(path: str) -> int | None:
-    """Return the size of a file; None if there is none."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return None
-
-
 def open_regular(path: str) -> Any:
     """Open a regular file to read its bytes; opening a pipe does not wait. Raises OSError."""
     handle = os.open(path, _FLAGS)

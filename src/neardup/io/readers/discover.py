@@ -9,11 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.io.containers.codecs import COMPRESSIONS
+from neardup.io.containers.opened import is_container, split_address
+from neardup.io.containers.stdin import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, aside_note, named
+from neardup.io.readers.inside import find_member, holds_several, is_lost, partition_in, unfolded
 from neardup.io.readers.kinds import SUFFIXES, FolderFiles, decide, format_of, partition_of
-from neardup.io.readers.sources import COMPRESSIONS, Source, filesystem
+from neardup.io.readers.sources import Source, filesystem
 from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
@@ -62,8 +66,19 @@ def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> D
 def _under_own_name(part: Discovered) -> Iterator[Source]:
     """Put the folder before the names of its text files, since two folders may have files of the same name."""
     for source in part.sources:
-        joined = part.format == "text" and source.name != part.name
-        yield replace(source, name=os.path.join(part.name, source.name)) if joined else source
+        yield replace(source, name=name_among(part.name, source.name)) if part.format == "text" else source
+
+
+def name_among(folder: str, name: str) -> str:
+    """Return the name of a document among several inputs: below its folder; a member, where its archive is.
+
+    >>> name_among("letters", "a.txt"), name_among("old/b.zip", "b.zip!/a.txt"), name_among("a.txt", "a.txt")
+    ('letters/a.txt', 'old/b.zip!/a.txt', 'a.txt')
+    """
+    if name == folder:
+        return name
+    inside = is_container(folder) and name.startswith(os.path.basename(folder))
+    return os.path.join(os.path.dirname(folder) if inside else folder, name)
 
 
 def refuse_names(texts: Sequence[object]) -> None:
@@ -96,17 +111,24 @@ def find_file(name: str | Path) -> Source:
     if "://" in shown:
         return Source(shown, shown)
     path = os.path.expanduser(shown)
+    inside = split_address(path)
+    if inside is not None and not os.path.exists(path):
+        return find_member(shown, path)
     if os.path.isdir(path):
         raise InputError(f"{shown} is a folder", "One file", "Name a file in it")
     if not os.path.exists(path):
         raise InputError(f"There is no file {shown}", "An existing file", _CHECK)
     _require_regular(shown, path)
+    if is_container(path):
+        raise holds_several(shown, path)
     return local_source(shown, path)
 
 
 def _find(name: str, left_out: frozenset[str]) -> Discovered:
     if "://" in name:
         return _find_remote(name)
+    if name == STDIN:
+        return Discovered("jsonl", "stdin", (Source("stdin", STDIN, read_stdin()),))
     path = os.path.expanduser(name)
     if os.path.isdir(path):
         return _find_folder(name, path, left_out)
@@ -114,7 +136,11 @@ def _find(name: str, left_out: frozenset[str]) -> Discovered:
         _require_regular(name, path)
         if os.path.realpath(path) in left_out:
             raise InputError(f"{name} is the collection itself, or belongs to it", "Files of documents", _CHECK)
+        if is_container(path):
+            return _find_inside(name, path)
         return _files(name, [local_source(name, path)])
+    if split_address(path) is not None:
+        return _files(name, [find_member(name, path)])
     if not glob.has_magic(path):
         raise InputError(f"There is no file or folder {name}", "An existing file, folder or pattern", _CHECK)
     return _find_pattern(name, path, left_out)
@@ -131,6 +157,21 @@ def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     aside: list[Aside] = []
     sources = [local_source(below, found) for below, found in walk(path, left_out, aside)]
     aside.sort(key=lambda item: item.name)
+    sources.sort(key=lambda source: source.name)
+    return _folder(name, [found for source in sources for found in unfolded(source, aside)], aside)
+
+
+def _find_inside(name: str, path: str) -> Discovered:
+    """Find the documents in an archive or mailbox."""
+    aside: list[Aside] = []
+    sources = unfolded(local_source(os.path.basename(path), path), aside)
+    if len(sources) == 1 and sources[0].failure is not None:
+        raise InputError(
+            f"{name} cannot be read: {sources[0].failure}", "A whole archive or mailbox", "Make or copy it again"
+        )
+    if not sources:
+        left = f" that are input; {aside_note(aside)[0]}" if aside else ""
+        raise InputError(f"{name} has no documents{left}", "An archive or mailbox with documents", _CHECK)
     return _folder(name, sources, aside)
 
 
@@ -152,10 +193,20 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
         else:
             source = local_source(hit, hit)
             sources.append(replace(source, partition=partition_of(os.path.relpath(hit, fixed or "."))))
-    left = tuple(Aside(item, why) for item, why in aside.items())
+    left = [Aside(item, why) for item, why in aside.items()]
     if not sources:
         raise InputError(f"No input matches {name}; {aside_note(left)[0]}", "Files of documents", _CHECK)
-    return replace(_files(name, sources), aside=left)
+    if any(is_container(source.path) for source in sources):
+        return _folder(name, [found for source in sources for found in unfolded(source, left)], left)
+    return replace(_files(name, sources), aside=tuple(left))
+
+
+def root_of(name: str) -> str | None:
+    """Return the folder that a name of an input refers to, or the fixed part of a pattern; None for a file."""
+    path = name if "://" in name else os.path.expanduser(name)
+    if glob.has_magic(path) and not os.path.exists(path):
+        return _fixed_part(path) or os.curdir
+    return name if os.path.isdir(path) else None
 
 
 def _fixed_part(pattern: str) -> str:
@@ -190,19 +241,22 @@ def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discove
     if not sources:
         left = f" that are input; {aside_note(aside)[0]}" if aside else ""
         raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
-    sources.sort(key=lambda source: source.name)
-    decided: FolderFiles = decide(name, sources)
+    lost = [source for source in sources if is_lost(source)]
+    decided: FolderFiles = decide(name, [source for source in sources if not is_lost(source)])
     found = decided.sources
+    if lost:  # where they are among the others
+        places = {source.path: place for place, source in enumerate(sources)}
+        found = tuple(sorted((*found, *lost), key=lambda source: places[source.path]))
     if decided.format != "text":
         found = tuple(
-            replace(source, name=_joined(name, source.name), partition=partition_of(source.name))
+            replace(source, name=_joined(name, source.name), partition=partition_in(source.name))
             for source in found
         )
     return Discovered(decided.format, name, found, (*decided.aside, *aside), decided.notes)
 
 
 def _joined(folder: str, name: str) -> str:
-    return f"{folder.rstrip('/')}/{name}" if "://" in folder else os.path.join(folder, name)
+    return f"{folder.rstrip('/')}/{name}" if "://" in folder else name_among(folder, name)
 
 
 def _files(name: str, sources: list[Source]) -> Discovered:
@@ -232,7 +286,9 @@ def _find_remote(url: str) -> Discovered:
             return _files(url, found)
         if system.isdir(path):
             aside: list[Aside] = []
-            return _folder(url, _below(system, path, aside), aside)
+            below = _below(system, path, aside)
+            below.sort(key=lambda source: source.name)
+            return _folder(url, below, aside)
         if not system.exists(path):
             raise InputError(f"There is no {url}", "An existing file, folder or pattern", _CHECK)
         return _files(url, [_remote_source(system, path)])

@@ -14,13 +14,15 @@ from neardup.io.readers.discover import find_file
 from neardup.io.readers.folder import TextDocuments
 
 
-def read_document(path: str | Path) -> str:
-    """Return the text of a file (text, Markdown, HTML, PDF, DOCX, EML, MSG) as a run over its folder reads it.
+def read_document(path: str | Path, pages: str = "all") -> str:
+    """Return the text of a file (text, Markdown, HTML, PDF, office, mail) as a run over its folder reads it.
 
-    Any other file is plain text, in UTF-8 unless its bytes indicate otherwise. A URL is read through fsspec.
+    ``pages``: all visible text of a web page, or its ``main`` content. ``archive.zip!/name`` is a file in an
+    archive, ``inbox.mbox!/1.eml`` the first message of a mailbox. Any other file is plain text, in UTF-8 unless
+    its bytes indicate otherwise. A URL is read through fsspec.
     Raises InputError for a file that is missing or cannot be read, with the reason.
     """
-    documents = TextDocuments(str(path), [find_file(path)])
+    documents = TextDocuments(str(path), [find_file(path)], pages=pages)
     for chunk in documents.chunks():
         rows = chunk.read(["text"])
         for problem in rows.problems:

@@ -31,6 +31,8 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     aside: list[Aside] = field(default_factory=list)
     encodings: dict[str, Charset] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    """The folders that were named as input, and the fixed parts of patterns: names of outputs begin there."""
 
     def tell(self, name: str, charset: Charset) -> None:
         """Record the encoding of a file, unless it is plain UTF-8."""
@@ -41,6 +43,7 @@ class Findings:
         """Return the findings for ``run.json``, with lists of at most ``LISTED`` files."""
         encodings = sorted(self.encodings.items())
         return {
+            "roots": list(self.roots),
             "left_aside": len(self.aside),
             "left_aside_files": [asdict(aside) for aside in self.aside[:LISTED]],
             "encodings": dict(sorted(Counter(encoded.encoding for _, encoded in encodings).items())),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,15 +10,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS, column_of
+from neardup.io.containers.codecs import unpacked
 from neardup.io.formats import LISTS, METADATA, Attachment, Extractor, Metadata, format_of, refuse_size
 from neardup.io.formats.detection import Charset, charset_of, decoded
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
-from neardup.io.formats.limits import SECONDS, SECONDS_AGAIN
+from neardup.io.formats.limits import FILE_BYTES, SECONDS, SECONDS_AGAIN
+from neardup.io.readers.arrow_types import cut_by_bytes
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -34,9 +38,9 @@ from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
-from neardup.io.readers.memory import cut_by_bytes
+from neardup.io.readers.maildirs import is_message
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
-from neardup.io.writers.kept_files import FilesSink
+from neardup.io.writers.kept_members import document_sink
 
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
 _OPEN_COST = 16 << 10
@@ -66,7 +70,12 @@ class TextDocuments:
     )
 
     def __init__(
-        self, name: str, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, encoding: str = "auto"
+        self,
+        name: str,
+        sources: Sequence[Source],
+        chunk_bytes: int = CHUNK_BYTES,
+        encoding: str = "auto",
+        pages: str = "all",
     ) -> None:
         self.names = (name,)
         self.findings = Findings()
@@ -75,7 +84,7 @@ class TextDocuments:
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
-        self._known = _Known(encoding, self.findings)
+        self._known = _Known(encoding, pages, self.findings)
         self.virtual = VirtualColumns()
 
     def require(self, text: str, id: str | None) -> None:
@@ -96,8 +105,8 @@ class TextDocuments:
         return self._known.digests.get(position)
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Make the folder ``kept``, for copies of the files."""
-        return FilesSink(folder / "kept", self.sources)
+        """Make the folder ``kept``, for copies of the files; an archive or mailbox for members of one."""
+        return document_sink(folder, self.sources)
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,14 @@ class _Read:
     attachments: tuple[Attachment, ...] = ()
 
 
+class _Remembered(msgspec.Struct, array_like=True):
+    """The results of the first read of a file, except its content."""
+
+    problem: Problem | None
+    digest: bytes | None
+    charset: Charset | None
+
+
 @dataclass
 class _Known:
     """The results of the first read of each file; later reads must agree with them.
@@ -118,6 +135,7 @@ class _Known:
     """
 
     encoding: str
+    pages: str
     findings: Findings
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
@@ -187,6 +205,23 @@ class _FilesChunk:
         aside = tuple(file for file, problem in zip(self.files, found, strict=True) if problem and problem.kind)
         return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, problems, aside)
 
+    def memory(self) -> str:
+        """The problem, digest and encoding of each file."""
+        known, rows = self.known, range(self.first_row, self.first_row + len(self.files))
+        found = [_Remembered(known.reasons.get(k), known.digests.get(k), known.charsets.get(k)) for k in rows]
+        return msgspec.json.encode(found).decode()
+
+    def remember(self, memory: str) -> None:
+        """Take over the results of the first read."""
+        found = msgspec.json.decode(memory, type=list[_Remembered])
+        for row, (file, one) in enumerate(zip(self.files, found, strict=True), self.first_row):
+            self.known.reasons[row] = one.problem
+            if one.digest is not None:
+                self.known.digests[row] = one.digest
+            if one.charset is not None:
+                self.known.charsets[row] = one.charset
+                self.known.findings.tell(file.name, one.charset)
+
     def _numbers(self, good: list[int]) -> Any:
         return self.first_row + np.array(good, np.int64)
 
@@ -197,7 +232,7 @@ class _FilesChunk:
     def _load(self) -> tuple[list[_Read], list[int]]:
         """Return the contents of the good files and their places in the chunk."""
         contents, good = [], []
-        with Extractor() as extractor:
+        with Extractor(self.known.pages) as extractor:
             for i, file in enumerate(self.files):
                 content = self._content(self.first_row + i, file, extractor)
                 if content is not None:
@@ -227,22 +262,36 @@ class _FilesChunk:
         return content
 
     def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
-        if (file.size or 0) > _LARGE:
+        name, codec = document_name(file), file.compression
+        if codec is None and (file.size or 0) > _LARGE:
             with file.open_raw() as stream:
-                _refuse_other_kinds(file, stream.read(HEAD_BYTES))
+                _refuse_other_kinds(name, stream.read(HEAD_BYTES))
         refuse_size(file.size)
         data = file.read_bytes()
         self.known.digests[row] = digest_of_bytes(data)
-        _refuse_other_kinds(file, data[:HEAD_BYTES])
-        if format_of(file.path, data) == "text":
+        if codec is not None:
+            data = unpacked(data, codec, FILE_BYTES)
+        _refuse_other_kinds(name, data[:HEAD_BYTES])
+        if format_of(name, data) == "text":
             return _Read(self.known.decode(row, file, data), {})
-        found = extractor.read(data, file.path, seconds)
+        found = extractor.read(data, name, seconds)
         content = _Read(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
         self.known.keep(row, content)
         return content
 
 
-def _refuse_other_kinds(file: Source, head: bytes) -> None:
+def document_name(file: Source) -> str:
+    """Return the name whose suffix decides the format: without that of a compression; .eml for a Maildir's mail.
+
+    >>> document_name(Source("a.html.gz", "/letters/a.html.gz"))
+    '/letters/a.html'
+    """
+    if is_message(file.path):
+        return file.path + ".eml"
+    return file.path if file.compression is None else os.path.splitext(file.path)[0]
+
+
+def _refuse_other_kinds(name: str, head: bytes) -> None:
     """Raise NotTextError for a file that would be read as text or a page but is neither."""
-    if format_of(file.path, head) in ("text", "html"):
-        refuse_kind(head, file.name)
+    if format_of(name, head) in ("text", "html"):
+        refuse_kind(head, name)

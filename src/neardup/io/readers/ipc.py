@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow_types import is_text, row_lengths
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
+from neardup.io.readers.arrow_types import cut_by_bytes, is_text, row_lengths
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Separate, Sink, failure_text, own_natives
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.memory import CHUNK_ROWS, cut_by_bytes
+from neardup.io.readers.ipc_codec import codec_of
+from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_arrow import ArrowSink
@@ -38,12 +39,32 @@ class IpcDocuments(TableDocuments):
     @property
     def is_stream(self) -> bool:
         """Whether the first readable file is a stream, without random access."""
-        first = next(i for i in range(len(self.sources)) if i not in self.failures)
-        return not _has_index(self.sources[first])
+        return not _has_index(self.sources[self._first_readable])
+
+    @property
+    def _first_readable(self) -> int:
+        return next(i for i in range(len(self.sources)) if i not in self.failures)
+
+    def _codec(self, position: int) -> str | None:
+        """The codec of the buffers of a file."""
+        with self.sources[position].open() as file:
+            return codec_of(file)
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.arrow``, a stream if the first file is one."""
-        return ArrowSink(folder / "kept.arrow", extended(self.schema, extra), stream=self.is_stream)
+        """Open ``kept.arrow``, a stream if the first file is one, with its codec."""
+        path, codec = folder / "kept.arrow", self._codec(self._first_readable)
+        return ArrowSink(path, extended(self.schema, extra), stream=self.is_stream, codec=codec)
+
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to write the batches of each file apart, as a stream if it is one."""
+
+        def opened(position: int, path: Path) -> Sink | None:
+            if position in self.failures:
+                return None
+            stream, codec = not _has_index(self.sources[position]), self._codec(position)
+            return ArrowSink(path, extended(self.own_schema(position), extra), stream=stream, codec=codec)
+
+        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
 
     def _read_schema(self, position: int) -> Any:
         with _opened(self.sources[position]) as (schema, _):

@@ -22,9 +22,11 @@ from neardup.io.readers.base import (
     NativeLines,
     NativeRows,
     ReadRows,
+    Separate,
     Sink,
     failure_text,
     no_rows,
+    own_natives,
     shown,
 )
 from neardup.io.readers.fields import VirtualColumns
@@ -41,7 +43,7 @@ from neardup.io.readers.lines import (
     with_keys,
 )
 from neardup.io.readers.problems import LineProblems
-from neardup.io.readers.sources import Source
+from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.streams import StreamDocuments
 from neardup.io.writers.kept_lines import LinesSink
 
@@ -76,7 +78,15 @@ class JsonlDocuments(StreamDocuments):
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.jsonl``, compressed like the input."""
-        return LinesSink(folder / "kept.jsonl", self.compression)
+        return LinesSink(folder / f"kept.jsonl{suffix_of(self.compression)}", self.compression)
+
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to write the lines of each file apart, compressed like the file."""
+
+        def opened(position: int, path: Path) -> Sink:
+            return LinesSink(path, self.sources[position].compression)
+
+        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -144,13 +154,14 @@ class JsonlDocuments(StreamDocuments):
 
     def _guess(self) -> tuple[Column, ...]:
         """Return the keys of the first good lines of the first file that has any."""
-        bad, without_keys = "", False
+        bad, without_keys, cut_off = "", False, False
         for position in range(len(self.sources)):
             lines: list[bytes] = []
             try:
                 lines, empty = self._first_lines(position)
                 without_keys = without_keys or empty
             except UNREADABLE as error:
+                cut_off = cut_off or not bad
                 bad = bad or failure_text(error)
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
@@ -161,7 +172,9 @@ class JsonlDocuments(StreamDocuments):
             raise InputError(
                 f"{self.names[0]} holds no JSON object in its first lines: {bad}",
                 "One JSON object a line",
-                "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
+                "Check that the file is whole"
+                if cut_off
+                else "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
             )
         return ()
 
@@ -214,17 +227,17 @@ class LinesChunk:
         table = pa.Table.from_arrays(arrays, names=list(columns))
         return ReadRows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
-    def read_native(self) -> NativeRows:
-        """Return the good lines unchanged, except for the added partition keys of their folders."""
+    def read_native(self, *, own: bool = False) -> NativeRows:
+        """Return the good lines unchanged, with the partition keys of their folders added unless ``own``."""
         block = self._block()
         parsed = self.owner.parser.parse(block, ())
         starts, ends = parsed.starts[parsed.lines], parsed.stops[parsed.lines]
-        keys = self.owner.partition(self.position)
+        keys = None if own else self.owner.partition(self.position)
         if keys is not None:
             lines = [with_keys(block[s:e], keys) for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
             block, ends = b"".join(lines), np.cumsum([len(line) for line in lines], dtype=np.int64)
             starts = ends - np.array([len(line) for line in lines], np.int64)
-        return NativeLines(self.first_row + parsed.lines, block, starts, ends)
+        return NativeLines(self.first_row + parsed.lines, block, starts, ends, (), self.position)
 
     def _block(self) -> bytes:
         block = self.load()

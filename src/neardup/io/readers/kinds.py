@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from neardup.errors import InputError
+from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, named
-from neardup.io.readers.sources import COMPRESSIONS, Source
+from neardup.io.readers.sources import Source
 
 _FORMATS: dict[str, Format] = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -36,7 +37,7 @@ _COMPANION_NAMES = frozenset(
 _COMPANION_STEMS = frozenset(
     ("readme", "license", "licence", "copying", "notice", "citation", "changelog", "contributing")
 )
-_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _STATE_BYTES = 16 << 20
 
 
@@ -93,7 +94,7 @@ def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
     """
     folders = (folder.partition("=") for folder in name.replace(os.sep, "/").split("/")[:-1])
     return tuple(
-        (unquote(key), None if value == _NULL_PARTITION else unquote(value))
+        (unquote(key), None if value == NULL_PARTITION else unquote(value))
         for key, equals, value in folders
         if key and equals
     )

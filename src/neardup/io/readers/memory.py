@@ -1,22 +1,24 @@
-"""Documents in memory: Arrow tables, any object with Arrow data, lists of strings."""
+"""Rows that are held by this process: any run of them becomes an Arrow table, and some of them are given back."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import is_text, kind_of, plain, row_lengths, schema_columns, without_views
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, NativeRows, NativeTable, ReadRows, Sink
-from neardup.io.readers.fields import VirtualColumns
+from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_lengths, without_views
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
+from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_parquet import ParquetSink, extended
+from neardup.tables import Bools
 
 # Bounds the per-row work of a chunk when the texts are very short.
 CHUNK_ROWS = 65536
@@ -24,156 +26,157 @@ CHUNK_ROWS = 65536
 NAME = "input"
 
 
-class ArrowDocuments:
-    """A table in memory; chunks are slices of it, without copies."""
+class HeldRows(Protocol):
+    """Rows of the caller: a frame, a list, a data set. ``len`` is their number, which must not change."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns and their kinds."""
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Size in memory, if that is known without reading."""
+
+    @property
+    def step(self) -> int:
+        """Number of rows that may be measured at a time: few, where measuring makes a copy of them."""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column. Raises InputError for values without one."""
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return these columns of some rows; threads may call it at the same time."""
+
+    def require(self, text: str) -> None:
+        """Raise InputError if a value of the column cannot be a text."""
+
+    def given(self, stays: Bools) -> Any:
+        """Return the rows for which ``stays`` (bool[rows]) is true, in the type of the caller's object."""
+
+
+class ObjectDocuments:
+    """Rows of an object of the caller as documents: every row is good, and becomes Arrow data when it is read."""
 
     format: Format = "arrow"
 
-    def __init__(self, table: Any, chunk_bytes: int = CHUNK_BYTES) -> None:
-        self.table = table
-        # The schema of native rows, without views: Arrow can neither filter nor write views everywhere.
-        self.schema = without_views(table.schema)
-        self.names = (NAME,)
+    def __init__(self, columns: tuple[Column, ...], size_bytes: int | None = None) -> None:
+        self.names: tuple[str, ...] = (NAME,)
         self.findings = Findings()
-        self.columns = schema_columns(table.schema, "The table")
-        self.size_bytes: int | None = _size(table)
+        self.columns, self.size_bytes = columns, size_bytes
         self.virtual = VirtualColumns()
+
+    def require(self, text: str, id: str | None) -> None:
+        """Accept any row: the kind of a column says that it holds texts."""
+        self.virtual = VirtualColumns.of([column.name for column in self.columns], text, id)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column. Raises InputError for values without one."""
+        raise NotImplementedError
+
+    def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
+        """Return columns of a chunk; threads may call it at the same time."""
+        raise NotImplementedError
+
+    @cached_property
+    def native_schema(self) -> pa.Schema:
+        """The schema of native rows, without views: Arrow can neither filter nor write views everywhere.
+
+        Raises InputError for a column that Arrow has no type for.
+        """
+        return without_views(pa.schema([(column.name, self.type_of(column.name)) for column in self.columns]))
+
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+        """Open ``kept.parquet``."""
+        return ParquetSink(folder / "kept.parquet", extended(self.native_schema, extra), threads=threads)
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectChunk:
+    """The rows ``first_row`` … ``stop`` − 1 of an object; ``held`` are the ones that were read already."""
+
+    index: int
+    first_row: int
+    stop: int
+    owner: ObjectDocuments
+    held: Any = None
+    source: str = NAME
+
+    def read(self, columns: Sequence[str]) -> ReadRows:
+        """Return the requested columns."""
+        virtual = self.owner.virtual
+        found = self.owner.table_of(self, virtual.roots(columns))
+        return ReadRows(plain(virtual.table(found, columns)), self._row_numbers())
+
+    def read_native(self) -> NativeRows:
+        """Return the rows with all their columns. Raises InputError for a column that Arrow has no type for."""
+        schema = self.owner.native_schema
+        return NativeTable(self._row_numbers(), fitted(self.owner.table_of(self, schema.names), schema))
+
+    def _row_numbers(self) -> Any:
+        return np.arange(self.first_row, self.stop)
+
+
+class HeldDocuments(ObjectDocuments):
+    """Rows that are held by this process: chunks are runs of rows, which are read when they are needed."""
+
+    def __init__(self, rows: HeldRows, chunk_bytes: int = CHUNK_BYTES) -> None:
+        super().__init__(rows.columns, rows.size_bytes)
+        self.rows = rows
+        self.count = len(rows)
         self._chunk_bytes = chunk_bytes
         self._bounds: list[int] | None = None
 
     def require(self, text: str, id: str | None) -> None:
-        """Accept any row: columns of a table have types."""
-        self.virtual = VirtualColumns.of(self.table.column_names, text, id)
+        """Refuse a column with values that are not texts."""
+        super().require(text, id)
+        for path in self.virtual.made.get(text, (FieldPath(text),)):
+            if not path.steps:
+                self.rows.require(path.root)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column. Raises InputError for values without one."""
+        return self.rows.type_of(name)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[Chunk]:
-        """Yield slices of at most ``chunk_bytes`` of text and ``CHUNK_ROWS`` rows."""
+        """Yield runs of at most ``chunk_bytes`` of text and ``CHUNK_ROWS`` rows."""
         if self._bounds is None:
-            self._bounds = [0, *_ends(self.table, self._chunk_bytes)]
+            self._bounds = [0, *self._ends()]
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
-                yield _SliceChunk(index, start, self.table.slice(start, end - start), self.schema, self.virtual)
+                yield ObjectChunk(index, start, end, self)
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``."""
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), threads=threads)
+    def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
+        """Return columns of a chunk. Raises InputError if the object has changed."""
+        self._require_unchanged()
+        return self.rows.table(chunk.first_row, chunk.stop, names)
 
+    def give_back(self, stays: Bools) -> Any:
+        """Return the rows that stay, in the type of the caller's object. Raises InputError if it has changed."""
+        self._require_unchanged()
+        return self.rows.given(stays)
 
-def _size(table: Any) -> int:
-    try:
-        return int(table.nbytes)
-    except pa.ArrowTypeError:  # pyarrow before 24 cannot compute the size of string views
-        return int(table.get_total_buffer_size())
-
-
-@dataclass(frozen=True, eq=False)
-class _SliceChunk:
-    index: int
-    first_row: int
-    table: Any
-    schema: Any
-    virtual: VirtualColumns
-    source: str = NAME
-
-    def read(self, columns: Sequence[str]) -> ReadRows:
-        return ReadRows(plain(self.virtual.table(self.table, columns)), self._row_numbers())
-
-    def read_native(self) -> NativeRows:
-        same = self.table.schema.equals(self.schema)
-        return NativeTable(self._row_numbers(), self.table if same else self.table.cast(self.schema))
-
-    def _row_numbers(self) -> Any:
-        return np.arange(self.first_row, self.first_row + self.table.num_rows)
-
-
-def _ends(table: Any, chunk_bytes: int) -> Iterator[int]:
-    texts = table.select([field.name for field in table.schema if kind_of(field.type) == "text"])
-    for start in range(0, table.num_rows, CHUNK_ROWS):
-        rows = min(CHUNK_ROWS, table.num_rows - start)
-        yield from (start + end for end in cut_by_bytes(row_lengths(texts.slice(start, rows)), chunk_bytes))
-        # The lengths of a table without text columns are an empty array: keep its rows in one chunk.
-        if not texts.num_columns:
-            yield start + rows
-
-
-def cut_by_bytes(lengths: Any, chunk_bytes: int) -> Iterator[int]:
-    """Yield the ends of runs of at most ``chunk_bytes`` each; a longer item is a run of its own."""
-    totals = np.cumsum(lengths)
-    start, before = 0, 0
-    while start < len(totals):
-        fits = int(np.searchsorted(totals, before + chunk_bytes, side="right"))
-        start = max(fits, start + 1)
-        before = int(totals[start - 1])
-        yield start
-
-
-def from_strings(texts: Sequence[object], chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
-    """Return documents made of Python strings; their ids are 0, 1, 2 ..."""
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
+    def _require_unchanged(self) -> None:
+        if len(self.rows) != self.count:
             raise InputError(
-                f"The list holds {type(text).__name__} at position {position}",
-                "A list of str (texts) or a list of pathlib.Path (files)",
-                "Convert or drop that item",
+                f"The documents have changed: there were {self.count:,} rows, and there are {len(self.rows):,}",
+                "The object that was given, unchanged",
+                "Give a copy of it",
             )
-    try:
-        array = pa.array(texts, pa.large_string())
-    except UnicodeEncodeError:
-        # Lone surrogates have no UTF-8 form; as bytes they reach the kernel that counts and replaces them.
-        encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
-        array = pa.array(encoded, pa.large_binary())
-    return ArrowDocuments(pa.table({"text": array}), chunk_bytes)
 
-
-def from_arrow(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
-    """Return documents from any object with an Arrow capsule: a table, or one column of strings."""
-    table = _hugging_face(data)
-    try:
-        if table is None:
-            table = _table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(
-            f"{type(data).__name__} is neither a table nor a column of strings: {error}",
-            "A table, data frame or string column with an Arrow interface",
-            "Convert it to a pyarrow.Table",
-        ) from error
-    return ArrowDocuments(table, chunk_bytes)
-
-
-def _table(data: Any) -> Any:
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.Array | pa.ChunkedArray):
-        return _one_column(data)
-    if hasattr(data, "__arrow_c_stream__"):
-        try:
-            return pa.RecordBatchReader.from_stream(data).read_all()
-        except pa.ArrowInvalid:  # a stream of plain arrays, not of record batches
-            return _one_column(pa.chunked_array(data))
-    array = pa.array(data)
-    return pa.table(data) if pa.types.is_struct(array.type) else _one_column(array)
-
-
-def _one_column(array: Any) -> Any:
-    type_ = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    if not is_text(type_):
-        raise TypeError(f"the column holds {array.type}")
-    return pa.table({"text": array})
-
-
-def _hugging_face(data: Any) -> Any:
-    """Return the table of a Hugging Face dataset that has no Arrow capsule, else None."""
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return None
-    # A filtered or shuffled dataset is its table plus a list of indices; requesting rows applies both.
-    if getattr(data, "_indices", None) is not None and hasattr(data, "with_format"):
-        return data.with_format("arrow")[:]
-    return data.data.table
-
-
-def is_arrow(data: object) -> bool:
-    """Return whether the object can be read as Arrow data."""
-    capsule = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-    return capsule or hasattr(getattr(data, "data", None), "table")
+    def _ends(self) -> Iterator[int]:
+        texts = [column.name for column in self.columns if column.kind == "text"]
+        for first in range(0, self.count, CHUNK_ROWS):
+            until = min(first + CHUNK_ROWS, self.count)
+            if not texts:
+                yield until
+                continue
+            steps = range(first, until, self.rows.step)
+            parts = (self.rows.table(at, min(at + self.rows.step, until), texts) for at in steps)
+            lengths = np.concatenate([row_lengths(part) for part in parts])
+            yield from (first + end for end in cut_by_bytes(lengths, self._chunk_bytes))

@@ -17,13 +17,16 @@ from neardup.io.readers.base import (
     Chunk,
     Format,
     NativeRows,
+    Natives,
     NativeWithoutText,
     Problem,
     ReadRows,
     RowNumbers,
+    Separate,
     Sink,
     failure_text,
     no_rows,
+    own_natives,
 )
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_copied import CopiedText
@@ -74,17 +77,37 @@ class ParquetDocuments(TableDocuments):
         layout = layout_of(self.footers[min(self.footers)], more)
         return PagesSink(folder / "kept.parquet", extended(self.schema, extra), layout, threads, text)
 
-    def natives_without_text(
-        self, text: CopiedText, wanted: Collection[int]
-    ) -> Iterator[tuple[int, Callable[[], NativeRows]]]:
-        """Yield the index of each wanted chunk, and a function that reads its native rows without the text."""
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to write the row groups of each file apart, laid out like the file; pages are copied."""
+        text = replace(self._pages, apart=True) if judged and self._pages else None
+        text = text if text is not None and text.is_worthwhile else None
+
+        def opened(position: int, path: Path) -> Sink | None:
+            if position in self.failures:
+                return None
+            layout = layout_of(self.footers[position], extra.names if extra is not None else ())
+            asked = (path, extended(self.own_schema(position), extra), layout, threads)
+            return ParquetSink(*asked) if text is None else PagesSink(*asked, text)
+
+        def natives(wanted: Collection[int] | None) -> Natives:
+            return own_natives(self.chunks(wanted, None)) if text is None else text.natives(wanted)
+
+        return Separate(natives, opened)
+
+    def natives_without_text(self, text: CopiedText, wanted: Collection[int] | None) -> Natives:
+        """Yield each wanted chunk, and a function that reads its native rows without the text."""
         names = [name for name in text.others.names if name not in self.partition_names]
         for chunk in self.chunks(wanted, names):
-            yield chunk.index, partial(_without_text, text, chunk, names)
+            yield chunk, partial(_without_text, text, chunk, names)
 
-    @cached_property
+    @property
     def _copied_text(self) -> CopiedText | None:
         """The text as pages, if they can be copied in all files and most of them are plain."""
+        return self._pages if self._pages is not None and self._pages.is_worthwhile else None
+
+    @cached_property
+    def _pages(self) -> CopiedText | None:
+        """The text as pages, if they can be copied in all files."""
         name, pages = self.text, {}
         stored_others = len(self.schema) - len(self.partition_names) - 1
         if name is None or name in self.virtual or (self._unified and name in self._unified.mixed):
@@ -96,8 +119,7 @@ class ParquetDocuments(TableDocuments):
             if found is None or not self._is_modest(position):
                 return None
             pages[position] = found
-        text = CopiedText(self, name, pages)
-        return text if text.is_worthwhile else None
+        return CopiedText(self, name, pages)
 
     def _is_modest(self, position: int) -> bool:
         """Whether the rows of a file need little more memory than the file states, as values may be repeated."""
@@ -188,7 +210,7 @@ class ParquetDocuments(TableDocuments):
                     raw,
                     opened,
                     self._chunk_bytes,
-                    all_headers=self.sources[position].is_local,
+                    all_headers=not self.sources[position].is_remote,
                 )
         return self._plans[position]
 
@@ -274,9 +296,9 @@ class _GroupsChunk:
         rows = self.owner.rows(self.position, table, row_numbers, columns)
         return replace(rows, problems=(*problems, *rows.problems))
 
-    def read_native(self) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> NativeRows:
         table, row_numbers, problems = self.decode(None)
-        native = self.owner.native(self.position, table, row_numbers)
+        native = self.owner.native(self.position, table, row_numbers, own=own)
         return replace(native, problems=(*problems, *native.problems))
 
     def decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:

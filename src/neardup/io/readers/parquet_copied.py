@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.io.readers.arrow_types import row_lengths
-from neardup.io.readers.base import NativeRows, NativeWithoutText, Problem, RowNumbers
+from neardup.io.readers.base import Natives, NativeWithoutText, Problem, RowNumbers
 from neardup.io.readers.limits import ROW_BYTES, too_long
 from neardup.io.readers.parquet_runs import PagedColumn
 
@@ -39,24 +39,35 @@ class CopiedFiles(Protocol):
     def require_unchanged(self, position: int) -> None:
         """Raise InputError if a file has changed since it was first opened."""
 
-    def natives_without_text(
-        self, text: CopiedText, wanted: Collection[int]
-    ) -> Iterator[tuple[int, Callable[[], NativeRows]]]:
-        """Yield the index of each wanted chunk, and a function that reads its native rows without the text."""
+    def own_schema(self, position: int) -> Any:
+        """Return the schema of a readable file."""
+
+    def natives_without_text(self, text: CopiedText, wanted: Collection[int] | None) -> Natives:
+        """Yield each wanted chunk, and a function that reads its native rows without the text."""
 
 
 @dataclass(frozen=True)
 class CopiedText:
-    """The text of Parquet files as pages that can be copied: by position of the file, one for each row group."""
+    """The text of Parquet files as pages that can be copied: by position of the file, one for each row group.
+
+    ``apart``: each file is written by itself, with its own columns.
+    """
 
     owner: CopiedFiles
     name: str
     pages: dict[int, list[PagedColumn]]
+    apart: bool = False
 
     @property
     def others(self) -> Any:
-        """The schema of the other columns."""
-        schema = self.owner.schema
+        """The schema of the other columns of all files."""
+        return self._without_text(self.owner.schema)
+
+    def others_of(self, position: int) -> Any:
+        """Return the schema of the other columns of the rows of a file."""
+        return self._without_text(self.owner.own_schema(position)) if self.apart else self.others
+
+    def _without_text(self, schema: Any) -> Any:
         return schema.remove(schema.get_field_index(self.name))
 
     @property
@@ -64,15 +75,15 @@ class CopiedText:
         """Whether pages of plain values are most of the text: a dictionary comes first in each row group."""
         columns = [column for of_file in self.pages.values() for column in of_file if column.rows]
         codecs = {column.column.codec_number for column in columns}
-        if len(codecs) != 1 or codecs & _OLD_CODECS:
+        if not codecs or codecs & _OLD_CODECS or (len(codecs) > 1 and not self.apart):
             return False
         if sum(column.column.unpacked for column in columns) < _GROUP_BYTES * len(columns):
             return False
         plain = sum(page.values for column in columns for page in column.pages if page.plain)
         return 2 * plain >= sum(column.rows for column in columns)
 
-    def natives(self, wanted: Collection[int]) -> Iterator[tuple[int, Callable[[], NativeRows]]]:
-        """Yield the index of each wanted chunk, and a function that reads its native rows without the text."""
+    def natives(self, wanted: Collection[int] | None) -> Natives:
+        """Yield each wanted chunk, and a function that reads its native rows without the text."""
         return self.owner.natives_without_text(self, wanted)
 
     def texts(self, position: int, numbers: RowNumbers) -> Iterator[tuple[int, Callable[[], pa.Array]]]:
@@ -95,7 +106,7 @@ class CopiedText:
         self, position: int, table: Any, numbers: RowNumbers, problems: Sequence[Problem]
     ) -> NativeWithoutText:
         """Return decoded rows without the text and without rows that are too long."""
-        common = self.owner.common(position, table, self.others)
+        common = self.owner.common(position, table, self.others_of(position))
         long = self._too_long(position, common, numbers)
         if len(long):
             name = self.owner.names[position]

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.io.containers.stdin import STDIN
 from neardup.io.readers.base import Documents, Format
-from neardup.io.readers.digests import DIGEST_BYTES, digest_of_file
+from neardup.io.readers.digests import DIGEST_BYTES
 from neardup.io.readers.sources import Source
 
 PLACES = pa.schema(
@@ -69,6 +70,8 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
     if recorded is not None:
         return _recorded_again(recorded(), reference, first)
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
+    if any(source.path == STDIN for source in sources):  # nobody can read it again
+        return PLACES.empty_table()
     found: dict[str, list[Any]] = {name: [] for name in PLACES.names}
     for number, source in enumerate(sources):
         digest, stretches = _digest_and_stretches(documents, number, source)
@@ -99,7 +102,7 @@ def _digest_and_stretches(
         return documents.digest(number), [(number, None)]
     places = documents.stretches(number)
     try:
-        digest = digest_of_file(source.path) if source.is_local else None
+        digest = source.digest()
     except OSError:  # it is gone: whoever looks for it later is told that
         digest = None
     return digest, places if places and places[0][0] == 0 else [(0, None), *places]

@@ -48,7 +48,7 @@ def unified(names: Sequence[str], schemas: Sequence[Any]) -> Unified:
         if len(types) > 1 and not all(is_text(found) for found, _ in types.values()):
             mixed[field.name] = tuple((called, name) for called, (_, name) in reversed(types.items()))
             where = ", ".join(f"{called} in {name}" for called, name in mixed[field.name])
-            notes.append(f'the column "{field.name}" is {where}: read and written as {type_}')
+            notes.append(f'the column "{field.name}" is {where}: read as {type_}')
     return Unified(schema, mixed, tuple(notes))
 
 

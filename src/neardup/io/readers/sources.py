@@ -1,50 +1,104 @@
-"""One file of the input: local or behind a URL, plain or compressed."""
+"""One file of the input: local, behind a URL, or a member of an archive or mailbox; plain or compressed."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
+from neardup.io.containers.opened import open_member, opened, split_address, stamp_of
+from neardup.io.containers.stdin import STDIN, piped
+from neardup.io.readers.digests import digest_of, digest_of_file
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, inode number: a different stamp means different content."""
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+def suffix_of(compression: str | None) -> str:
+    """Return the extension of files compressed like this; empty for None."""
+    return SUFFIX_OF.get(compression or "", "")
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file: ``name`` is for display, ``path`` for opening, ``partition`` comes from its folders."""
+    """A file: ``name`` is for display, ``path`` for opening, ``partition`` comes from its folders.
+
+    The path of a member of an archive or mailbox is ``archive.zip!/member``. ``failure`` is the reason for which
+    an archive could not be opened.
+    """
 
     name: str
     path: str
     size: int | None = None
     partition: tuple[tuple[str, str | None], ...] = ()
+    failure: str | None = None
+
+    @cached_property
+    def member(self) -> tuple[str, str] | None:
+        """The archive or mailbox and the name in it, or None for a file of its own."""
+        return split_address(self.path) if "!/" in self.path else None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file is opened by fsspec."""
+        return "://" in self.path
 
     @property
     def is_local(self) -> bool:
-        """Whether the file can be opened without fsspec."""
-        return "://" not in self.path
+        """Whether the path is that of a file on this system."""
+        return not self.is_remote and self.path != STDIN and self.member is None
+
+    @property
+    def file(self) -> str | None:
+        """The path of the file on this system that has the bytes, such as the archive of a member, or None."""
+        member = self.member
+        return member[0] if member else self.path if self.is_local else None
 
     @property
     def compression(self) -> str | None:
         """Codec of the whole file, by its extension."""
-        return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
+        return codec_of(self.path)
 
     def stamp(self) -> Stamp | None:
         """Return a stamp that shows whether the file has changed; None for a missing or remote file."""
-        try:
-            found = os.stat(self.path) if self.is_local else None
-        except OSError:
-            return None
-        return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
+        file = self.file
+        return None if file is None else stamp_of(file)
+
+    def size_now(self) -> int | None:
+        """Return the size of today; None for a URL and standard input. Raises OSError."""
+        member = self.member
+        if member is not None:
+            return opened(member[0]).size(member[1])
+        return os.stat(self.path).st_size if self.is_local else None
+
+    def digest(self) -> bytes | None:
+        """Return the digest of the stored bytes; None for a URL and standard input. Raises OSError."""
+        member = self.member
+        if member is None:
+            return digest_of_file(self.path) if self.is_local else None
+        with open_member(*member) as file:
+            length = int(file.seek(0, os.SEEK_END))
+
+            def read(offset: int, wanted: int) -> bytes:
+                file.seek(offset)
+                return bytes(file.read(wanted))
+
+            return digest_of(length, read)
 
     def open_raw(self) -> Any:
         """Open the bytes of the file as an Arrow input stream with random access."""
+        self._require_opened()
+        member = self.member
+        if member is not None:
+            return pa.PythonFile(open_member(*member), mode="r")
+        if self.path == STDIN:
+            return pa.PythonFile(piped().stretch(), mode="r")
         if self.is_local:
             return pa.OSFile(self.path)
         system, path = filesystem(self.path)
@@ -53,15 +107,28 @@ class Source:
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
         raw = self.open_raw()
-        return pa.CompressedInputStream(raw, self.compression) if self.compression else raw
+        return unpacking(raw, self.compression) if self.compression else raw
 
     def read_bytes(self) -> bytes:
         """Return the whole file as it is stored."""
+        self._require_opened()
+        member = self.member
+        if member is not None:
+            with open_member(*member) as file:
+                return bytes(file.read())
+        if self.path == STDIN:
+            return piped().stretch().read()
         if self.is_local:
             with open(self.path, "rb") as file:
                 return file.read()
         system, path = filesystem(self.path)
         return bytes(system.cat_file(path))
+
+    def _require_opened(self) -> None:
+        if self.failure is not None:
+            raise InputError(
+                self.failure[0].upper() + self.failure[1:], "A whole file of its kind", "Make or copy it again"
+            )
 
 
 def require_same(source: Source, before: Stamp | None) -> None:
@@ -69,6 +136,16 @@ def require_same(source: Source, before: Stamp | None) -> None:
     now = source.stamp()
     if now != before:
         raise changed(source.path, "it is gone" if now is None else "its size or its time is another")
+
+
+def refuse_stdin(sources: Iterable[Source], why: str) -> None:
+    """Raise InputError if standard input is among the sources; ``why`` begins the sentence."""
+    if any(source.path == STDIN for source in sources):
+        raise InputError(
+            f"{why} that are read again, and standard input is gone with the command",
+            "Documents in files",
+            "Write the documents to a file first",
+        )
 
 
 def changed(path: str, how: str) -> InputError:

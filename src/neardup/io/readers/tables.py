@@ -148,10 +148,18 @@ class TableDocuments(FileDocuments):
             asked = valid_strings(asked, self.text)
         return ReadRows(asked, numbers, problems)
 
-    def native(self, position: int, table: Any, numbers: RowNumbers) -> NativeTable:
-        """Return decoded rows in the common column order and types, without rows that are too long."""
-        whole, numbers, problems = self.without_long(position, self.common(position, table, self.schema), numbers)
-        return NativeTable(numbers, whole, problems)
+    def native(self, position: int, table: Any, numbers: RowNumbers, *, own: bool = False) -> NativeTable:
+        """Return decoded rows in the common column order and types, without rows that are too long.
+
+        With ``own`` they have the columns and types of their file instead, and no partition.
+        """
+        schema = self.own_schema(position) if own else self.schema
+        whole, numbers, problems = self.without_long(position, self.common(position, table, schema), numbers)
+        return NativeTable(numbers, whole, problems, position)
+
+    def own_schema(self, position: int) -> Any:
+        """Return the schema of a readable file."""
+        return self._schemas[position]
 
     def common(self, position: int, table: Any, schema: Any) -> Any:
         """Return decoded rows with the columns of a ``schema``, which are some of the common ones."""
@@ -202,9 +210,9 @@ class TableChunk:
         """Return the requested columns."""
         return self.owner.rows(self.position, self.table, self.row_numbers(), columns)
 
-    def read_native(self) -> NativeRows:
-        """Return the rows with all their columns."""
-        return self.owner.native(self.position, self.table, self.row_numbers())
+    def read_native(self, *, own: bool = False) -> NativeRows:
+        """Return the rows with all their columns; ``own``: those of the file alone."""
+        return self.owner.native(self.position, self.table, self.row_numbers(), own=own)
 
     def row_numbers(self) -> RowNumbers:
         """Return the number of each row in the file."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 
 from neardup.io.readers.findings import Aside
+from neardup.io.readers.maildirs import BESIDE_MAILS, UNDELIVERED, is_maildir
 
 OTHER_PROGRAMS = frozenset(("thumbs.db", "desktop.ini", ".ds_store", "ehthumbs.db"))
 HIDDEN, PROGRAMS, RESULT = "hidden", "made by other programs for themselves", "a result of neardup"
@@ -30,12 +31,12 @@ def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[t
             folders[:] = []
             aside.append(Aside(_shown(relative), RESULT))
             continue
-        _prune(relative, folders, aside)
+        _prune(folder, relative, folders, aside)
         for name in files:
             path, below = os.path.join(folder, name), os.path.normpath(os.path.join(relative, name))
             if left_out and os.path.realpath(path) in left_out:
                 continue
-            why = not_input(name) or _unfit(path, roots)
+            why = not_input(name) or (BESIDE_MAILS if is_maildir(folder) else None) or _unfit(path, roots)
             if why:
                 aside.append(Aside(_shown(below), why))
             else:
@@ -65,7 +66,7 @@ def is_result(folder: str, names: Iterable[str]) -> bool:
             account = json.load(file)
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(account, dict) and {"neardup", "format", "settings_digest"} <= account.keys()
+    return isinstance(account, dict) and {"neardup_version", "format", "settings_digest"} <= account.keys()
 
 
 def result_around(folder: str, base: str) -> str | None:
@@ -85,14 +86,22 @@ def result_around(folder: str, base: str) -> str | None:
     return None
 
 
-def _prune(relative: str, folders: list[str], aside: list[Aside]) -> None:
-    """Remove folders without input: hidden ones, and the store behind the snapshots of a hub."""
+def _prune(folder: str, relative: str, folders: list[str], aside: list[Aside]) -> None:
+    """Remove folders without input: hidden ones, the store behind a hub's snapshots, mails not yet delivered."""
     hub = {"blobs", "refs"} if {"blobs", "snapshots"} <= set(folders) else set()
-    for name in sorted(folders):
-        if name.startswith(".") or name in hub:
-            below = os.path.normpath(os.path.join(relative, name))
-            aside.append(Aside(_shown(below) + "/", _CACHE if name in hub else HIDDEN))
-    folders[:] = [name for name in folders if not name.startswith(".") and name not in hub]
+    mails = is_maildir(folder)
+    why = dict.fromkeys(hub, _CACHE)
+    for name in folders:
+        # the folders of a Maildir, such as .Sent, are hidden folders within it
+        if name.startswith(".") and not (mails and is_maildir(os.path.join(folder, name))):
+            why[name] = HIDDEN
+    if mails:
+        why["tmp"] = UNDELIVERED
+    for name in sorted(why.keys() & set(folders)):
+        below = os.path.normpath(os.path.join(relative, name))
+        if why[name] != UNDELIVERED or os.listdir(os.path.join(folder, name)):
+            aside.append(Aside(_shown(below) + "/", why[name]))
+    folders[:] = [name for name in folders if name not in why]
 
 
 def _unfit(path: str, roots: Iterable[str]) -> str | None:

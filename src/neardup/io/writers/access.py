@@ -38,7 +38,8 @@ def access_of(documents: Documents, *others: Documents | None) -> int:
     """Return the permissions common to all files of the documents; data in memory and URLs restrict nothing."""
     every = (documents, *(other for other in others if other is not None))
     sources = (source for one in every for source in getattr(one, "sources", ()))
-    return common_access(source.path for source in sources if source.is_local)
+    files = (source.file for source in sources)
+    return common_access({file for file in files if file is not None})
 
 
 @contextmanager

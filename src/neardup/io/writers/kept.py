@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,11 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.errors import OutputError
-from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable, Sink
+from neardup.io.readers.base import Chunk, Documents, NativeLines, NativeRows, Natives, NativeTable, Sink
 from neardup.io.writers.background import Background
-from neardup.io.writers.kept_pages import PagesSink
+from neardup.io.writers.kept_layout import ONE_FILE, KeptLayout, OpenedKept, opened_kept
+from neardup.io.writers.kept_split import SplitSink
+from neardup.io.writers.kept_stream import StreamOutput, StreamSink, stream_natives
 from neardup.io.writers.outputs import OutputFolder
 from neardup.runtime import is_memory_failure, worker_count
+from neardup.tables import Int64s
 
 
 class KeptWriter:
@@ -26,9 +30,10 @@ class KeptWriter:
     Also a context manager: on an exception it stops its thread and writes no more.
     """
 
-    def __init__(self, sink: Sink, documents: Documents) -> None:
-        self._sink = sink
-        self._documents = documents
+    def __init__(self, opened: OpenedKept, documents: Documents) -> None:
+        self._opened, sink = opened, opened.sink
+        self._sink: Sink = sink
+        self.rows = 0
         self._bytes_in = documents.size_bytes or 0
         self._open = True
         self._thread: Background[Any] = Background(sink.write)
@@ -38,19 +43,30 @@ class KeptWriter:
         """The file or folder that is written."""
         return self._sink.path
 
-    def natives(self, wanted: Collection[int]) -> Iterator[tuple[int, Callable[[], NativeRows]]]:
-        """Yield the index of each wanted chunk, and a function that reads the rows that ``write`` expects."""
-        if isinstance(self._sink, PagesSink):
-            return self._sink.text.natives(wanted)
-        return ((chunk.index, chunk.read_native) for chunk in self._documents.chunks(wanted, None))
+    def natives(self, wanted: Collection[int] | None = None) -> Natives:
+        """Yield each wanted chunk (None: all), and a function that reads the rows that ``write`` expects."""
+        return self._opened.natives(wanted)
 
-    def write(self, native: NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None) -> None:
+    def account(self) -> dict[str, Any]:
+        """Return the files that were written, for ``run.json``; after ``close``."""
+        found = self._opened.account()
+        one = {"form": "one file", "files": 1, "listed": [{"file": self.path.name, "rows": self.rows}]}
+        return one if found.get("form") == "one file" else found
+
+    def write(
+        self, native: NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None, values: Int64s | None = None
+    ) -> None:
         """Write the rows of a chunk for which ``keep`` is true, with their rows of ``extra`` as columns.
 
-        ``keep`` and ``extra`` have one entry for each row of ``native``.
+        ``keep``, ``extra`` and ``values``, the numbers of the values of the rows if each value has its files, have
+        one entry for each row of ``native``.
         """
         try:
-            item = self._sink.prepare(native, keep, extra)
+            if isinstance(self._sink, SplitSink) and values is not None:
+                item = self._sink.prepare_split(native, keep, extra, values)
+            else:
+                item = self._sink.prepare(native, keep, extra)
+            self.rows += int(keep.sum())
             if item is not None:
                 self._thread.put(item, _weight(native))
         except (OSError, pa.ArrowException) as error:
@@ -84,27 +100,41 @@ class KeptWriter:
                 self._sink.close()
 
 
+def read_native(item: tuple[Chunk, Callable[[], NativeRows]]) -> tuple[Chunk, NativeRows]:
+    """Return a chunk and its native rows; in any thread."""
+    chunk, read = item
+    return chunk, read()
+
+
 def open_kept(
-    folder: OutputFolder, documents: Documents, extra: Any = None, threads: int = 0, *, judged: bool = False
+    folder: OutputFolder,
+    documents: Documents,
+    extra: Any = None,
+    threads: int = 0,
+    *,
+    judged: bool = False,
+    layout: KeptLayout = ONE_FILE,
+    some: range = range(0),
 ) -> KeptWriter:
     """Return the writer of the kept documents.
 
     ``extra`` is the schema of the columns added to every row. ``threads`` threads encode (0: one per core).
     ``judged``: the text of every row has been read, and no file has changed since, so that the text need not be
-    decoded again to be written; the rows come from ``natives``.
+    decoded again to be written. The rows come from ``natives``. ``layout``: the files to write, and
+    ``some`` the values whose rows are written now, where each value has its files.
     """
     if extra is not None:
         check_extra(documents, extra.names)
     try:
-        return KeptWriter(_sink(folder.path(), documents, extra, worker_count(threads), judged), documents)
+        if isinstance(folder, StreamOutput):
+            sink = StreamSink(
+                folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None)
+            )
+            return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), dict), documents)
+        asked = (folder.path(), documents, extra, worker_count(threads), judged)
+        return KeptWriter(opened_kept(layout, *asked, some), documents)
     except (OSError, pa.ArrowException) as error:
         raise _failed(folder.target / "kept", error) from error
-
-
-def _sink(path: Path, documents: Documents, extra: Any, threads: int, judged: bool) -> Sink:
-    copying = getattr(documents, "copying_sink", None) if judged else None
-    sink: Sink | None = copying(path, extra, threads) if copying else None
-    return documents.sink(path, extra, threads) if sink is None else sink
 
 
 def check_extra(documents: Documents, extra: Sequence[str]) -> None:
@@ -133,6 +163,8 @@ def _weight(native: NativeRows) -> int:
 
 
 def _size(path: Path) -> int:
+    if not path.exists():  # a stream
+        return 0
     if path.is_dir():
         return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     return path.stat().st_size
@@ -141,6 +173,8 @@ def _size(path: Path) -> int:
 def _failed(path: Path, error: BaseException) -> OutputError:
     if is_memory_failure(error):
         raise MemoryError(str(error)) from error
+    if isinstance(error, BrokenPipeError):  # the reader of standard output has ended
+        raise error
     return OutputError(
         f"Cannot write {path.name}: {error}",
         "A folder that may be written, on a disk with room",

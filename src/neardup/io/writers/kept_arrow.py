@@ -16,13 +16,22 @@ from neardup.io.writers.kept_parquet import kept_rows
 class ArrowSink:
     """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
 
-    def __init__(self, path: Path, schema: Any, *, stream: bool) -> None:
+    def __init__(self, path: Path, schema: Any, *, stream: bool, codec: str | None = None) -> None:
         self.path = path
         self._schema = schema
         opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+        self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
         # batches of several chunks may have different dictionaries for one column
-        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream)
-        self._file = opened(str(path), self._schema, options=options)
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=codec)
+        self._file = opened(self._raw, self._schema, options=options)
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._raw.tell()
+
+    def expect(self, size: int) -> None:
+        """Do nothing: batches are written as they come."""
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the kept rows with the extra columns."""
@@ -34,4 +43,7 @@ class ArrowSink:
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        try:
+            self._file.close()
+        finally:
+            self._raw.close()

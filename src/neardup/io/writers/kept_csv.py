@@ -10,19 +10,25 @@ import numpy.typing as npt
 import pyarrow.csv as pacsv
 
 from neardup.io.readers.base import NativeTable
-from neardup.io.writers.kept_lines import open_output
+from neardup.io.writers.compressed import CompressedFile
 from neardup.io.writers.kept_parquet import kept_rows
 
 
 class CsvSink:
     """Writes kept rows with the delimiter and compression of the input."""
 
-    def __init__(self, folder: Path, schema: Any, delimiter: str, compression: str | None) -> None:
-        suffix = {"gzip": ".gz", "zstd": ".zst"}.get(compression or "", "")
-        name = "kept.tsv" if delimiter == "\t" else "kept.csv"
-        self.path = folder / (name + suffix)
-        self._file = open_output(self.path, compression)
+    def __init__(self, path: Path, schema: Any, delimiter: str, compression: str | None) -> None:
+        self.path = path
+        self._file = CompressedFile(path, compression)
         self._writer = pacsv.CSVWriter(self._file, schema, write_options=pacsv.WriteOptions(delimiter=delimiter))
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._file.size
+
+    def expect(self, size: int) -> None:
+        """Do nothing: rows are written as they come."""
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the kept rows with the extra columns."""

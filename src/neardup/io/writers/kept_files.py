@@ -20,7 +20,7 @@ class FilesSink:
 
     def __init__(self, path: Path, files: Sequence[Source]) -> None:
         self.path = path
-        self._places = _places(files)
+        self._places = places_of_files(files)
         path.mkdir()
 
     def prepare(
@@ -44,7 +44,7 @@ class FilesSink:
         """Do nothing: every file is closed already."""
 
 
-def _places(files: Sequence[Source]) -> dict[str, str]:
+def places_of_files(files: Sequence[Source]) -> dict[str, str]:
     """Return the place of each file by its full path; all places are distinct."""
     names = [os.path.normpath(file.name) for file in files]
     if any(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,29 +9,30 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from neardup.io.readers.base import NativeLines
 from neardup.io.readers.lines import with_keys
-
-# The default of gzip itself; Python's 9 takes several times as long for a percent of size.
-GZIP_LEVEL = 6
-
-_SUFFIX = {"gzip": ".gz", "zstd": ".zst"}
+from neardup.io.writers.compressed import CompressedFile
 
 
 class LinesSink:
     """Writes lines; further columns are appended to each line's object."""
 
     def __init__(self, path: Path, compression: str | None) -> None:
-        self.path = path.with_name(path.name + _SUFFIX.get(compression or "", ""))
-        self._file = open_output(self.path, compression)
+        self.path = path
+        self._file = CompressedFile(path, compression)
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._file.size
+
+    def expect(self, size: int) -> None:
+        """Do nothing: rows are written as they come."""
 
     def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
         """Return the kept pieces of the block."""
-        if extra is None:
-            return list(_pieces(native, keep)) or None
-        return list(_annotated(native, keep, extra)) or None
+        return line_pieces(native, keep, extra)
 
     def write(self, item: list[Any]) -> None:
         """Write the pieces."""
@@ -44,11 +44,9 @@ class LinesSink:
         self._file.close()
 
 
-def open_output(path: Path, compression: str | None) -> Any:
-    """Open a file for writing, compressed like the input."""
-    if compression == "gzip":
-        return gzip.open(path, "wb", GZIP_LEVEL)
-    return pa.CompressedOutputStream(str(path), compression) if compression else open(path, "wb")
+def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
+    """Return the kept lines of a block in pieces, with the extra columns in their objects; None without any."""
+    return list(_pieces(native, keep) if extra is None else _annotated(native, keep, extra)) or None
 
 
 def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:

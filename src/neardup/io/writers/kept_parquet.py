@@ -27,6 +27,9 @@ _DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
 
 _DEFAULT_ROWS = 1 << 20
 
+_GROUPS_A_FILE = 8
+"""A file of about one size has this many row groups or more."""
+
 # Each holds a row group; the reader of a file with one big row group, a single thread, decodes no faster.
 _ENCODERS = 4
 
@@ -65,6 +68,19 @@ class ParquetSink:
         self._encoding: deque[Future[EncodedFile]] = deque()
         self._held: list[Any] = []
         self._held_rows = self._held_bytes = 0
+        self._group_bytes = GROUP_BYTES
+        self._given_bytes = 0
+        self._share: float | None = 1.0
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file so far, as the first row group shows how much smaller they get."""
+        return int((self._given_bytes + self._held_bytes) * (self._share or 1.0))
+
+    def expect(self, size: int) -> None:
+        """Make row groups small enough for a file of about this many bytes."""
+        self._group_bytes = min(GROUP_BYTES, max(1, size // _GROUPS_A_FILE))
+        self._share = None
 
     def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the kept rows with the extra columns."""
@@ -75,7 +91,7 @@ class ParquetSink:
         self._held.append(item)
         self._held_rows += item.num_rows
         self._held_bytes += item.nbytes
-        if self._held_rows >= self._rows or self._held_bytes >= GROUP_BYTES:
+        if self._held_rows >= self._rows or self._held_bytes >= self._group_bytes:
             self._write_groups()
 
     def close(self) -> None:
@@ -109,7 +125,11 @@ class ParquetSink:
             table = table.cast(self._schema)
         for first in range(0, table.num_rows, self._rows):
             self._add_groups(until=self._threads)
-            self._encoding.append(self._pool.submit(self._encode, table.slice(first, self._rows)))
+            group = table.slice(first, self._rows)
+            self._encoding.append(self._pool.submit(self._encode, group))
+            self._given_bytes += group.nbytes
+            if self._share is None:
+                self._share = len(self._encoding[-1].result().data) / max(1, self._given_bytes)
 
     def _add_groups(self, until: int) -> None:
         """Write row groups until only this many are being encoded."""

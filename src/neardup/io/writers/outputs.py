@@ -16,6 +16,8 @@ from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, req
 from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.output import Output
 from neardup.io.writers.place import flush
+from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
+from neardup.io.writers.stamp import stamped
 from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
 
@@ -27,6 +29,9 @@ class OutputFolder(Output):
     flushed to the disk and the folder is renamed; on any exception it is removed. Only a result of neardup without
     added files is replaced, and only on request. Raises OutputError.
     """
+
+    rows_only = False
+    """Whether the kept rows are all that is written."""
 
     new_target = "A folder that does not exist yet"
     possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
@@ -61,7 +66,11 @@ class OutputFolder(Output):
         """Write an Arrow table as Parquet."""
         try:
             # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
-            pq.write_table(table, self.path(name), compression="zstd")
+            with pq.ParquetWriter(self.path(name), stamped(table.schema), compression="zstd") as writer:
+                for first in range(0, max(1, table.num_rows), TABLE_ROWS):
+                    # in one piece, since the pages of a column depend on its pieces
+                    writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)
+                    drop_mapped()
             self._digested.add(name)
         except OSError as error:
             raise self.failed(error, name) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
 from threading import Lock
-from typing import IO, Any
+from typing import IO, Any, Self
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from neardup.display import size
 from neardup.errors import OutputError
@@ -21,6 +24,9 @@ from neardup.io.writers.journal import RunJournal
 from neardup.tables import UInt64s
 
 _BLOCK = 1 << 20
+
+TABLE_ROWS = 1 << 17
+"""Rows of a table that are handled together: those of a row group."""
 
 
 def scratch_array(length: int) -> UInt64s:
@@ -104,6 +110,10 @@ class Scratch:
         with self.failing_in_words(0):
             return NumberFile(TemporaryFile(prefix="neardup-", dir=self.folder, buffering=0), np.dtype(kind), self)
 
+    def table(self) -> FiledTable:
+        """A table that grows in a working file."""
+        return FiledTable(self)
+
     def took(self, size: int) -> None:
         """Note that the files have grown by ``size`` bytes (negative: shrunk)."""
         with self._lock:
@@ -122,6 +132,49 @@ class Scratch:
                 "Room there for the part of the work that exceeds --memory",
                 "Free some space, choose a file system with more room, or raise --memory; no file has changed",
             ) from error
+
+
+_MAPPED: WeakSet[mmap.mmap] = WeakSet()
+"""The working files of this process that tables are mapped from."""
+
+
+def drop_mapped() -> None:
+    """Drop the pages of mapped tables from memory; whoever reads them again, reads the files."""
+    for mapped in list(_MAPPED):
+        if hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class FiledTable:
+    """A table written batch by batch into an unnamed file, as a context manager; then ``table`` maps it."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
+        with scratch.failing_in_words(0):
+            self._file = TemporaryFile(prefix="neardup-", dir=scratch.folder)  # noqa: SIM115
+        self._writer: pa.RecordBatchStreamWriter | None = None
+        self.table = pa.table({})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, table: pa.Table) -> None:
+        """Write the next rows, in batches of at most TABLE_ROWS. Raises OutputError if there is no room."""
+        before = self._file.tell()
+        with self._scratch.failing_in_words(table.nbytes):
+            if self._writer is None:
+                self._writer = pa.ipc.new_stream(self._file, table.schema)
+            self._writer.write_table(table.combine_chunks(), max_chunksize=TABLE_ROWS)
+        self._scratch.took(self._file.tell() - before)
+
+    def __exit__(self, *_: object) -> None:
+        with self._file as file, self._scratch.failing_in_words(0):
+            if self._writer is not None:
+                self._writer.close()
+                file.flush()
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # outlives the file
+                _MAPPED.add(mapped)
+                self.table = pa.ipc.open_stream(pa.py_buffer(mapped)).read_all()
 
 
 class NumberFile:
@@ -162,6 +215,22 @@ class NumberFile:
                 if not got:
                     raise OSError(errno.EIO, "a working file is shorter than it was")
                 at += got
+
+    def mapped(self) -> npt.NDArray[Any]:
+        """All numbers as an array that the system reads when it is used, and may drop from memory again."""
+        if not self._length:
+            return np.empty(0, self.kind)
+        with self._scratch.failing_in_words(0):
+            return np.asarray(np.memmap(self._file, self.kind, "r+", shape=self._length))
+
+    def alike(self, length: int) -> npt.NDArray[Any]:
+        """An array of so many numbers, mapped from a new file beside this one. Raises OutputError without room."""
+        file = self._scratch.numbers(self.kind)
+        with self._scratch.failing_in_words(length * self.kind.itemsize):
+            _take_room(file._file, length * self.kind.itemsize)
+        file._length = length
+        self._scratch.took(length * self.kind.itemsize)
+        return file.mapped()
 
     def close(self) -> None:
         """Give the space back."""

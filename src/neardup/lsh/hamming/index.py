@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.display.view import facts, heading, view
 from neardup.errors import InputError
 from neardup.kernels.lsh.hamming import near_queries
 from neardup.lsh.hamming.words import MOST, FingerprintWords, cut, distinct, in_order, read_fingerprints
@@ -50,6 +51,10 @@ class HammingIndex:
 
     def __repr__(self) -> str:
         return f"HammingIndex({self._size} fingerprints of {self.bits} bits, distance {self.distance})"
+
+    def _repr_html_(self) -> str:
+        lines = [("fingerprints", f"{self._size:,}"), ("bits", f"{self.bits}"), ("distance", f"{self.distance}")]
+        return view(heading("HammingIndex"), facts(lines))
 
     def add(self, fingerprints: Any) -> Int64s:
         """Add one fingerprint (an integer) or many (from ``SimHash.sketch``); return their numbers, int64[n]."""

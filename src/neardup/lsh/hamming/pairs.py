@@ -14,12 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from neardup.display.view import facts, heading, table, view
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike, run_ends
-from neardup.lsh.hamming.words import Distinct, FingerprintWords, cut, distinct, in_order, read_fingerprints
+from neardup.lsh.hamming.words import DistinctWords, FingerprintWords, cut, distinct, in_order, read_fingerprints
 from neardup.runtime import ordered_map
 from neardup.settings.simhash_rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
 
+SHOWN = 10
+"""Pairs that a notebook shows."""
 LONG = 2048
 """Longer runs are cut again: their 2 million comparisons cost more than a few tables of 2,048."""
 
@@ -41,6 +44,13 @@ class HammingPairs:
 
     def __repr__(self) -> str:
         return f"HammingPairs({self.pairs.num_rows} pairs, {self.copies.num_rows} copies, {self.documents} rows)"
+
+    def _repr_html_(self) -> str:
+        lines = [("fingerprints", f"{self.documents:,}"), ("pairs", f"{self.pairs.num_rows:,}")]
+        first = self.pairs.slice(0, SHOWN).to_pylist()
+        rows = [[str(row[name]) for name in HAMMING.names] for row in first]
+        listed = table(HAMMING.names, rows, frozenset((0, 1, 2))) if rows else ""
+        return view(heading("HammingPairs"), facts([*lines, ("copies", f"{self.copies.num_rows:,}")]), listed)
 
     def expanded(self) -> pa.Table:
         """Return all pairs of rows, copies included (at distance 0, and with every pair of their first row).
@@ -191,7 +201,7 @@ def pairs_table(a: Int64s, b: Int64s, distances: UInt64s) -> pa.Table:
     return pa.table(columns, schema=HAMMING)
 
 
-def _copies(classes: Distinct) -> pa.Table:
+def _copies(classes: DistinctWords) -> pa.Table:
     rows, first = classes.rows, np.repeat(classes.first, classes.sizes)
     again = rows != first
     order = np.argsort(rows[again])

@@ -51,7 +51,7 @@ class FingerprintWords:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctWords:
     """The different fingerprints: class k has the rows ``rows[starts[k]:starts[k + 1]]``, ascending."""
 
     words: FingerprintWords
@@ -77,7 +77,7 @@ class Distinct:
         return self.rows[begins[which] + inside], which
 
 
-def distinct(words: FingerprintWords) -> Distinct:
+def distinct(words: FingerprintWords) -> DistinctWords:
     """Group equal fingerprints."""
     wide = len(words.high) > 0
     order = np.lexsort((words.low, words.high)) if wide else np.argsort(words.low, kind="stable")
@@ -87,7 +87,7 @@ def distinct(words: FingerprintWords) -> Distinct:
     if wide:
         new[1:] |= ordered.high[1:] != ordered.high[:-1]
     begins = np.flatnonzero(new)
-    return Distinct(ordered.take(begins), order.astype(np.int64), np.append(begins, len(words)))
+    return DistinctWords(ordered.take(begins), order.astype(np.int64), np.append(begins, len(words)))
 
 
 def cut(words: FingerprintWords, distance: int) -> UInt64s:

@@ -15,8 +15,9 @@ from markupsafe import Markup
 
 from neardup.comparison.show.body import named
 from neardup.comparison.show.cells import escaped
-from neardup.comparison.show.page import policy_for, style_sheet
+from neardup.comparison.show.page import style_sheet
 from neardup.display import counted, number, percent, printable, similarity, size
+from neardup.display.page import policy_for
 
 PARTS = "neardup.review.parts"
 UNKNOWN = "unknown"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from neardup.display import Line, counted, number, percent, printable, similarity, size
+from neardup.display.bins import bars
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.desk.index import ResultIndex
 from neardup.review.parts.charts import histogram
@@ -18,7 +19,7 @@ from neardup.review.parts.frame import share
 from neardup.review.report import lists
 from neardup.review.report.chosen import ChosenPair, ShownPair, choose, side_by_side
 from neardup.review.report.groups import group_figures
-from neardup.review.report.links import bars, pair_figures
+from neardup.review.report.links import pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
 from neardup.review.report.reading import TextReading, brief
 from neardup.run import show
@@ -165,7 +166,7 @@ class ReportContent:
                 ("made from", f"stored pairs of a run at threshold {run['regrouped_from']['threshold']:g}")
             )
         lines += [(label, brief(said, 2 * NOTE)) for label, said in show.summary(run)]
-        lines.append(("program", f"neardup {printable(run['neardup'])}, format {run['format']}"))
+        lines.append(("program", f"neardup {printable(run['neardup_version'])}, format {run['format']}"))
         return lines
 
     def _settings_in_words(self) -> str:

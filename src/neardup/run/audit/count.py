@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.pair_file import Pairs, batches, documents_in, keys_of
 from neardup.join.related import EVERYONE, Related
 from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.join.audit import DrawnDocuments, partners
@@ -23,27 +24,27 @@ _OFTEN = 16
 
 @dataclass(frozen=True)
 class Reported:
-    """The pairs a run reports, in some VERIFIED tables, and those it omits because there are too many.
+    """The pairs a run reports, in some collections (VERIFIED), and those it omits because there are too many.
 
     Pairs of two ``joined`` documents (bool[documents]) were joined exactly; not all pairs with a ``limited``
     document are written.
     """
 
-    pairs: tuple[pa.Table, ...]
+    pairs: tuple[Pairs, ...]
     joined: Bools
     limited: Bools
 
     def has_pair(self) -> Bools:
         """bool[documents]: whether a pair of the document is reported."""
         has = np.zeros(len(self.joined), np.bool_)
-        for table in self.pairs:
-            has[column(table, "a")] = has[column(table, "b")] = True
+        for pairs in self.pairs:
+            has[documents_in(pairs, len(has))] = True
         return has
 
     def keys(self, drawn: Bools) -> Int64s:
         """The pairs with a ``drawn`` document, each as a · 2³² + b, ascending."""
-        ends = [(column(table, "a"), column(table, "b")) for table in self.pairs]
-        keys = [((a << 32) | b)[drawn[a] | drawn[b]] for a, b in ends]
+        tables = (table for pairs in self.pairs for table in batches(pairs))
+        keys = [keys_of(some)[drawn[column(some, "a")] | drawn[column(some, "b")]] for some in tables]
         return np.unique(np.concatenate(keys))
 
     def left_out(self, a: Int64s, b: Int64s) -> Bools:

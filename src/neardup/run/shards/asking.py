@@ -7,8 +7,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
@@ -17,6 +15,7 @@ from neardup.io.fingerprints.reading import SavedFingerprints
 from neardup.join.corpus import Corpus, CorpusChunk
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import choose
+from neardup.join.pair_file import documents_in
 from neardup.join.rows import Rows
 from neardup.join.search import propose
 from neardup.lsh.bands import plan
@@ -26,7 +25,7 @@ from neardup.run.asked_columns import parts_of
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int64s, UInt64s, distinct
 
 _FEATURES: tuple[Features, ...] = ("shingles", "words", "occurrences")
 """The features that an answer can hold: sets. Measures of common text need the texts."""
@@ -47,9 +46,8 @@ def wanted(documents: FingerprintedDocuments, settings: Settings, progress: Prog
         found = rows.unique
     else:
         _, proposal = propose(rows, sketches, bands, stages)
-        pairs = proposal.candidates.pairs
-        involved = pc.unique(pa.chunked_array(pairs.columns)).cast(pa.int64()).to_numpy()
-        found = rows.unique[np.union1d(proposal.candidates.hub, involved)]
+        involved = documents_in(proposal.candidates.pairs, len(rows.unique))
+        found = rows.unique[distinct(proposal.candidates.hub, involved)]
     return Request(_features(settings), _by_part(documents, rows, found))
 
 

@@ -26,6 +26,7 @@ from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
 from neardup.run.account import Action
 from neardup.run.asked_columns import parts_of
+from neardup.run.decided import ReviewedResult
 from neardup.run.find import Outcome, run
 from neardup.run.found import Found
 from neardup.run.save import fill
@@ -131,11 +132,13 @@ def find_against(
     against: FingerprintedDocuments,
     progress: Progress,
     action: Action = "dedup",
+    review: ReviewedResult | None = None,
 ) -> tuple[Outcome, FingerprintedDocuments]:
     """Find near-duplicates among new documents and of saved ones, which stay; also return the saved ones compared.
 
     Saved documents take part if they share a band with a new one or are copies of it; all of them do so for a
-    search that does not use bands.
+    search that does not use bands. ``review`` holds decisions of people, which the groups follow; those about
+    saved documents that do not take part are listed as not applicable.
     """
     if settings.base.ignore_common:
         raise SettingError(
@@ -147,21 +150,19 @@ def find_against(
     if not settings.by_simhash and asked.method != "exact" and MEASURES[asked.measure].by_lsh:
         keys = NewKeys.of(new.saved, plan(asked.threshold, asked.recall, settings.sketch.slots))
         against = against.only([meeting(part, keys) for part in against.parts])
-    return run(new, columns, settings, against, progress, action), against
+    return run(new, columns, settings, against, progress, action, review=review), against
 
 
 def fill_against(
-    new: ReadDocuments,
-    columns: Chosen,
-    settings: Settings,
-    against: FingerprintedDocuments,
+    outcome: Outcome,
+    compared: FingerprintedDocuments,
     folder: OutputFolder,
     action: Action,
     progress: Progress,
+    store_texts: bool = False,
 ) -> tuple[Found, NamedGroups]:
-    """Find near-duplicates of new documents, and write the result with the names of the groups."""
-    outcome, compared = find_against(new, columns, settings, against, progress, action)
-    found = fill(outcome, folder, action, progress)
+    """Write a result of new documents with the names of the groups; ``compared`` are the saved documents."""
+    found = fill(outcome, folder, action, progress, store_texts=store_texts)
     names = named_groups(outcome, compared)
     folder.write_table("names.parquet", names.table())
     return found, names

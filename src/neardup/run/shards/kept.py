@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import printable
-from neardup.errors import InputError, OutputError
+from neardup.errors import InputError
 from neardup.io.readers.base import Chunk, Documents, NativeRows
-from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.sources import Source
-from neardup.io.writers import OutputFolder, open_kept
+from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
 from neardup.run.found import Found
 from neardup.run.looking import no_places
 from neardup.run.recorded import StoredTexts
 from neardup.run.records import Id
+from neardup.run.shards.counted import CountedRows
 from neardup.run.texts import split_id
 from neardup.runtime import Progress, Silent, ordered_map
 from neardup.settings import Settings
@@ -66,10 +66,13 @@ def kept_of_part(
             for chunk, native in ordered_map(_native, documents.chunks(None, None), threads):
                 read, kept = read + len(native.row_numbers), kept + int((~gone.among(chunk, native)).sum())
             return KeptPart(read, kept)
-        with open_kept(folder, documents) as writer:
-            for chunk, native in ordered_map(_native, documents.chunks(None, None), threads):
+        counted = _counted(found, texts, documents, numbers)
+        extra_schema, layout = counted.schema if counted else None, KeptLayout.of(documents)
+        with open_kept(folder, documents, extra_schema, layout=layout) as writer:
+            for chunk, native in ordered_map(read_native, writer.natives(), threads):
                 stays = ~gone.among(chunk, native)
-                writer.write(native, stays)
+                extra = counted.columns(chunk, native.row_numbers) if counted else None
+                writer.write(native, stays, extra)
                 read, kept = read + len(stays), kept + int(stays.sum())
                 advance(len(stays))
             writer.close()
@@ -77,26 +80,24 @@ def kept_of_part(
     return KeptPart(read, kept)
 
 
+def _counted(found: Found, texts: StoredTexts, documents: Documents, numbers: list[int]) -> CountedRows | None:
+    """The columns of ``--count``; text files have no place for them."""
+    if not found.run["settings"]["count"] or documents.format == "text":
+        return None
+    names = {number: source.name for number, source in zip(numbers, documents_sources(documents), strict=True)}
+    return CountedRows(found, texts, names, as_json=documents.format == "csv")
+
+
 def account_of_part(documents: Documents, name: str, made: KeptPart) -> dict[str, Any]:
     """Return the account of the rows of a part."""
     return {
-        "neardup": version("neardup"),
+        "neardup_version": version("neardup"),
         "format": FORMAT_VERSION,
         "action": "part",
         "inputs": list(documents.names),
         "merged": name,
         "counts": {"read": made.read, "kept": made.kept, "removed": made.read - made.kept},
     }
-
-
-def check_part(found: Found) -> None:
-    """Raise OutputError for a result whose kept rows have columns that cannot be added to a part."""
-    if found.run["settings"]["count"]:
-        raise OutputError(
-            "The merged result counts documents (--count), and the rows of parts have no such columns",
-            "A result without count",
-            "Merge again without --count; groups.parquet holds the counts",
-        )
 
 
 def _files_of(sources: tuple[Source, ...], documents: Documents, texts: StoredTexts, name: str) -> list[int]:
@@ -117,7 +118,7 @@ def _files_of(sources: tuple[Source, ...], documents: Documents, texts: StoredTe
 
 def _recognised(source: Source, alike: list[int], documents: Documents, texts: StoredTexts, name: str) -> int:
     """The number of the file with this name and content; of several with the same content the one of that path."""
-    digest = digest_of_file(source.path) if source.is_local else None
+    digest = source.digest()
     size = source.size
     same = [number for number in alike if _is_same(texts, number, digest, size)]
     if not same:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from neardup.display import printable
 from neardup.errors import InputError, SettingError
@@ -17,7 +17,7 @@ from neardup.run.asked_columns import asked_columns
 from neardup.run.find import Outcome, run
 from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
-from neardup.settings import FIELDS, Settings
+from neardup.settings import FIELDS, SettingKeywords, Settings
 
 _OF_FINGERPRINTS = ("shingles", "cleaning", "sketch", "relations", "reading")
 _MADE_BY = ("bits", "features")
@@ -94,7 +94,7 @@ def merge(
     key: str | Path | None = None,
     inputs: Sequence[str | Path] = (),
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingKeywords],
 ) -> Found:
     """Group the documents of fingerprinted parts, as one run over all of them in this order would.
 

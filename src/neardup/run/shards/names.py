@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.names import NAMES, names_at, read_names
+from neardup.join.pair_file import batches
 from neardup.join.rows import Rows
 from neardup.run.find import Outcome
 from neardup.run.tables import Ids
@@ -71,9 +72,11 @@ def named_groups(outcome: Outcome, against: FingerprintedDocuments | None) -> Na
 def _partners(outcome: Outcome, members: Int64s) -> list[Int64s]:
     """The saved rows that each member is in a pair with."""
     rows, pairs = outcome.run.rows, outcome.run.groups.pairs
-    a, b = (rows.unique[column(pairs, end)] for end in ("a", "b"))
-    saved = a < rows.first_new
-    a, b = a[saved], b[saved]
+    saved = [np.empty((2, 0), np.int64)]
+    for some in batches(pairs):
+        ends = np.stack([rows.unique[column(some, end)] for end in ("a", "b")])
+        saved.append(ends[:, ends[0] < rows.first_new])
+    a, b = np.concatenate(saved, axis=1)
     order = np.argsort(b, kind="stable")
     a, b = a[order], b[order]
     first_of = rows.copy_of[members]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from neardup.errors import SettingError
 from neardup.io.fingerprints.keys import key_file, read_secret, shared_secret
@@ -16,7 +16,7 @@ from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.places import places_of
-from neardup.io.readers.sources import Source
+from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
@@ -26,7 +26,7 @@ from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
 from neardup.run.shards.sorting import write_sorted_bands
 from neardup.runtime import Progress, Silent
-from neardup.settings import Settings
+from neardup.settings import SettingKeywords, Settings
 from neardup.sketch.documents import simhash_words
 from neardup.text.keys import key_of, new_secret
 from neardup.text.sealing import sealed
@@ -51,7 +51,7 @@ def fingerprint_part(
     key: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingKeywords],
 ) -> Fingerprinted:
     """Fingerprint files, one part of the documents of a run, into the folder ``out`` for :func:`merge`.
 
@@ -85,6 +85,7 @@ def save_fingerprints(
     """
     if settings.base.ignore_common and settings.by_simhash:
         raise SettingError("ignore_common with sketch simhash", "One of the two", "Leave one out")
+    refuse_stdin(getattr(documents, "sources", ()), "Fingerprints refer to documents")
     secret = shared_secret(key_file(folder, None), new_secret()) if key is None else read_secret(key)
     words = simhash_words(settings)
     slots = 0 if words else settings.sketch.slots
@@ -103,25 +104,8 @@ def save_fingerprints(
 
 def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
     """Return the fingerprints of a chunk as they are saved: with seals in place of stream keys."""
-    return SavedChunk(
-        index=read.index,
-        source=read.source,
-        row_numbers=read.row_numbers,
-        problems=read.problems,
-        attachments=read.attachments,
-        units=read.units,
-        bytes=read.bytes,
-        keys=sealed(read.keys, key),
-        signatures=read.signatures,
-        simhashes=read.simhashes,
-        invalid=read.invalid,
-        nulls=read.nulls,
-        ids=read.ids,
-        extra=read.extra,
-        related=read.related,
-        remaining=read.remaining,
-        cleaned=read.cleaned,
-    )
+    saved = {one.name: getattr(read, one.name) for one in fields(SavedChunk)}
+    return SavedChunk(**{**saved, "keys": sealed(read.keys, key)})
 
 
 def complete(made: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:

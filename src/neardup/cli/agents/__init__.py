@@ -1,0 +1,1 @@
+"""A server of tools for agents by the Model Context Protocol."""

@@ -1,0 +1,215 @@
+"""Options from ``neardup.toml``, or ``[tool.neardup]`` of ``pyproject.toml``, in the working directory only.
+
+Settings, ``text`` and ``id`` may be at the top, for all commands that have them; tables such as ``[dedup]`` hold
+the options of one command. The command line wins. The whole file is checked, so that a slip is found at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from neardup import display
+from neardup.cli.option import Option
+from neardup.errors import InputError, SettingError
+from neardup.settings import FIELDS
+
+NAMES = ("neardup.toml", "pyproject.toml")
+MOST_BYTES = 1 << 20
+_SHARED = frozenset((*FIELDS, "text", "id"))
+"""Options that may be at the top, for all commands."""
+TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "root", "write"))
+"""Options that replace files or open the network: a folder of another person must not choose them."""
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text in quotes",
+    list: "a text in quotes, or a list of them",
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The checked options of a file, by command and by the name of the option."""
+
+    name: str
+    options: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class AppliedConfig:
+    """The file whose options a command uses, and these options: those of the file that were not typed."""
+
+    file: str
+    options: Mapping[str, Any]
+
+    def account(self) -> dict[str, Any]:
+        """Return the file and the options for ``run.json``."""
+        return {"file": self.file, "options": dict(self.options)}
+
+
+applied_here: ContextVar[AppliedConfig | None] = ContextVar("applied_here", default=None)
+
+
+def given_here(explicit: frozenset[str]) -> frozenset[str]:
+    """Return the names of the options that were typed (``explicit``) or come from a file."""
+    applied = applied_here.get()
+    return explicit if applied is None else explicit | applied.options.keys()
+
+
+def find_config(file: Path | None, commands: Mapping[str, tuple[Option, ...]]) -> Config | None:
+    """Read the named file, or the first of NAMES in the working directory that has options; None without one.
+
+    Raises InputError for a file that cannot be read, and SettingError for an option that is wrong.
+    """
+    if file is not None:
+        found = _read(file)
+        return _checked(file, {} if found is None else found, commands)
+    for path in map(Path, NAMES):
+        if path.is_file() and (found := _read(path)) is not None:
+            return _checked(path, found, commands)
+    return None
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """The options in a file; None for a ``pyproject.toml`` without any."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
+        found = tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _unusable(path, str(error)) from error
+    if path.name != "pyproject.toml":
+        return found
+    tools = found.get("tool")
+    own = tools.get("neardup") if isinstance(tools, dict) else None
+    return own if isinstance(own, dict) else None
+
+
+def _unusable(path: Path, why: str) -> InputError:
+    return InputError(
+        f"{display.printable(str(path))} cannot be used: {display.printable(why)}",
+        "A file in TOML, such as threshold = 0.7",
+        "Correct it, or give --no-config",
+    )
+
+
+def _checked(path: Path, found: Mapping[str, Any], commands: Mapping[str, tuple[Option, ...]]) -> Config:
+    name = display.printable(str(path))
+    options: dict[str, dict[str, Any]] = {command: {} for command in commands}
+    known = {option.name: option for every in commands.values() for option in every}
+    for key, value in found.items():
+        if isinstance(value, dict):
+            if key not in commands:
+                raise _unknown(f"{name}: there is no command {_quoted(key)}", key, [*commands])
+            options[key].update(_of_command(f"{name}, [{key}]", value, commands[key]))
+    for key, value in found.items():
+        option = known.get(_name(key)) if _name(key) in _SHARED else None
+        if isinstance(value, dict):
+            continue
+        if option is None:
+            raise _misplaced(name, key, commands)
+        checked = _value(f"{name}: {key}", value, option)
+        for command, every in commands.items():
+            if option.name in {one.name for one in every}:
+                options[command].setdefault(option.name, checked)
+    return Config(str(path), options)
+
+
+def _of_command(where: str, found: Mapping[str, Any], options: tuple[Option, ...]) -> Iterator[tuple[str, Any]]:
+    by_name = {_spelled(option): option for option in options if option.spelling}
+    for key, value in found.items():
+        option = by_name.get(_name(key))
+        if option is None:
+            raise _unknown(f"{where}: there is no option {_quoted(key)}", key, [*by_name])
+        if option.name in TYPED_ONLY:
+            raise SettingError(
+                f"{where}: {key} cannot be in a file", "Options that open and replace nothing", f"Type --{key}"
+            )
+        yield option.name, _value(f"{where}: {key}", value, option)
+
+
+def _spelled(option: Option) -> str:
+    """The name of an option as it is typed."""
+    return _name(option.spelling[-1].lstrip("-"))
+
+
+def _name(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _value(where: str, value: Any, option: Option) -> Any:
+    """Return a value as the option has it. Raises SettingError that names the file and the key."""
+    many = "list" in str(option.type)
+    field = FIELDS.get(option.name)
+    right = _is_right(value, option, many)
+    if field is not None:
+        meant = field.rule.value(value) if not isinstance(value, list) else tuple(map(field.rule.value, value))
+        if not (right or field.right_type(meant)) or not field.right_type(meant) or not field.rule.holds(meant):
+            raise SettingError(f"{where} is {_quoted(value)}", field.rule.allowed, _hint(field.rule.hint, meant))
+        return [*map(str, value)] if isinstance(value, list) else [value] if many else value
+    if not right:
+        raise SettingError(f"{where} is {_quoted(value)}", _KINDS[list if many else _kind(option)])
+    return [value] if many and not isinstance(value, list) else value
+
+
+def _hint(hint: Any, value: Any) -> str:
+    return str(hint(value)) if isinstance(value, str) else ""
+
+
+def _kind(option: Option) -> type:
+    named = str(option.type)
+    return next((kind for kind in (bool, int, float) if kind is option.type or f"{kind.__name__} |" in named), str)
+
+
+def _is_right(value: Any, option: Option, many: bool) -> bool:
+    if many:
+        values = value if isinstance(value, list) else [value]
+        return all(isinstance(one, str) for one in values)
+    kind = _kind(option)
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _quoted(value: Any) -> str:
+    return display.printable(repr(value) if not isinstance(value, bool) else str(value).lower())
+
+
+def _unknown(given: str, key: str, names: list[str]) -> SettingError:
+    shown = [name.replace("_", "-") for name in names if name not in TYPED_ONLY]
+    near = get_close_matches(key.replace("_", "-"), shown, 1)
+    return SettingError(given, ", ".join(shown), f"Did you mean {near[0]}?" if near else "")
+
+
+def _misplaced(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) -> SettingError:
+    """The error for a key at the top that is no setting: of one command, or of none."""
+    shared = sorted(one.replace("_", "-") for one in _SHARED)
+    near = get_close_matches(key.replace("_", "-"), shared, 1)
+    of = [command for command, options in commands.items() if _name(key) in map(_spelled_or_none, options)]
+    if of and not near:
+        return SettingError(
+            f"{name}: {key} is an option of single commands",
+            "Settings, text and id at the top",
+            f"Move it to [{of[0]}]",
+        )
+    return SettingError(
+        f"{name}: there is no setting {_quoted(key)}",
+        "The settings, text and id; and tables of commands, such as [dedup]",
+        f"Did you mean {near[0]}?" if near else "neardup dedup --help lists them",
+    )
+
+
+def _spelled_or_none(option: Option) -> str | None:
+    return _spelled(option) if option.spelling else None

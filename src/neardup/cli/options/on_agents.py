@@ -1,0 +1,22 @@
+"""The options of the server for agents."""
+
+# ruff: noqa: RUF009  the calls return fields
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from neardup.cli.option import Declared, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpOptions:
+    """The options of ``neardup mcp``."""
+
+    root: list[Path] = Declared(
+        ("--root",), (), "Folder whose files may be read; by default the working folder. May be repeated.", "DIR"
+    ).field()
+    write: bool = option("--write", False, "Also offer a tool that adds documents to collections.")
+    largest: float = option("--largest", 64.0, "Largest number of megabytes of files in one call.", "NUMBER")
+    seconds: float = option("--seconds", 60.0, "Time limit of a call in seconds.", "NUMBER")

@@ -1,0 +1,75 @@
+"""The place of the kept rows: a folder, or with ``-o -`` standard output, from which all reports stay away."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from neardup.errors import OutputError, SettingError
+
+if TYPE_CHECKING:
+    from neardup.io.writers import OutputFolder
+
+STREAM = Path("-")
+_FOLDER_ONLY = {
+    "resume": "--resume",
+    "store_texts": "--store-texts",
+    "shard_size": "--shard-size",
+    "overwrite": "--overwrite",
+}
+"""Options that need a folder."""
+
+_rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)
+
+
+def refuse_unusable_out(out: Path | None, explicit: frozenset[str], *, dry_run: bool, overwrite: bool) -> None:
+    """Raise OutputError before the work rather than after it."""
+    if out == STREAM:
+        given = [spelling for name, spelling in _FOLDER_ONLY.items() if name in explicit]
+        if given:
+            raise SettingError(
+                f"{', '.join(given)} cannot be given with -o -",
+                "-o -, which writes the kept rows to standard output and nothing else",
+                "Leave it out, or give -o DIR",
+            )
+    if dry_run or out == STREAM:
+        return
+    if out is None:
+        raise OutputError(
+            "No folder for the results was given",
+            "",
+            "Give -o DIR, -o - for the kept rows on standard output, or --dry-run to write nothing",
+        )
+    if out.exists() and not overwrite:
+        raise OutputError(
+            f"{out} exists already",
+            "A folder that does not exist yet",
+            "Choose another one, or give --overwrite to replace it",
+        )
+
+
+@contextmanager
+def reports_aside(out: Path | None) -> Iterator[None]:
+    """Let rows have standard output within the block if ``out`` is a stream: everything printed goes to stderr."""
+    if out != STREAM:
+        yield
+        return
+    sys.stdout.flush()
+    before = _rows.set(sys.stdout.buffer)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _rows.reset(before)
+
+
+def open_output(out: Path, *, overwrite: bool) -> OutputFolder:
+    """Return the output for a folder or a stream."""
+    from neardup.io.writers import OutputFolder, StreamOutput
+
+    rows = _rows.get()
+    return OutputFolder(out, overwrite=overwrite) if out != STREAM or rows is None else StreamOutput(rows)

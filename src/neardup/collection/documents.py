@@ -1,0 +1,285 @@
+"""The documents of a collection one by one and page by page, and changes of their metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neardup.collection import shown
+from neardup.collection.base_texts import Role
+from neardup.collection.contract import Store
+from neardup.collection.facts import merged, plain
+from neardup.collection.groups.public import limited, place
+from neardup.collection.ids import unknown, usable_id
+from neardup.collection.limits import metadata_fault
+from neardup.collection.packing import unpack
+from neardup.collection.pages import short_repr
+from neardup.collection.stored import loaded
+from neardup.display import counted
+from neardup.display.view import first_words, name_of
+from neardup.errors import FormatError, InputError
+from neardup.io.writers.access import common_access
+from neardup.io.writers.documents import document_bytes, form_of
+from neardup.io.writers.export import OutputExport
+
+_PAGE = 1000
+_TEXT_BYTES = 16_000_000
+"""A page with texts ends after this many bytes of text; a longer document is a page of its own."""
+
+
+@dataclass(frozen=True, repr=False)
+class Document:
+    """A stored document: its id, text and metadata, the numbers of its tokens and distinct shingles, its role."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any]
+    tokens: int
+    shingles: int
+    role: Role = "document"
+
+    def __repr__(self) -> str:
+        return f"Document({short_repr(self.id)}, {short_repr(self.text)}, {self.tokens} tokens)"
+
+    def _repr_html_(self) -> str:
+        lines = [("tokens", f"{self.tokens:,}"), ("shingles", f"{self.shingles:,}"), ("role", self.role)]
+        return shown.document(self.id, self.text, self.metadata, lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the document as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, repr=False)
+class ListedDocument:
+    """A line of a list of documents. ``size`` is the bytes of its text, ``group`` the id of its group, or None.
+
+    ``text`` is None unless texts were asked for.
+    """
+
+    id: str
+    metadata: Mapping[str, Any]
+    size: int
+    tokens: int
+    shingles: int
+    role: Role
+    group: int | None
+    text: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ListedDocument({short_repr(self.id)}, {self.tokens} tokens)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the line as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, repr=False)
+class DocumentPage:
+    """Some documents in the order in which they were first added, and the ``after`` of the next page, or None."""
+
+    documents: tuple[ListedDocument, ...]
+    next: int | None
+
+    def __repr__(self) -> str:
+        return f"DocumentPage({counted(len(self.documents), 'document')}, next={self.next})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name_of(one.id), f"{one.tokens:,}", "" if one.group is None else str(one.group), *self._words(one))
+            for one in self.documents
+        ]
+        head = ("document", "tokens", "group", *(["first words"] if any(map(self._words, self.documents)) else []))
+        return shown.listed(head, rows, frozenset((1, 2)), "Documents")
+
+    def _words(self, one: ListedDocument) -> list[str]:
+        return [] if one.text is None else [first_words(one.text)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the page as plain data."""
+        return {"documents": [one.as_dict() for one in self.documents], "next": self.next}
+
+
+class StoredDocuments:
+    """The part of a collection that handles single documents; ``store`` holds them."""
+
+    store: Store
+    path: Path
+
+    def get(self, id: str | int) -> Document:
+        """Return the document of this id. Raises UnknownIdError if it does not exist, FormatError if damaged."""
+        name = usable_id(id)
+        with self.store.reading():
+            number = self.store.numbers([name]).get(name)
+            if number is None:
+                raise unknown([name], str(self.path))
+            [(row, data)] = loaded(self.store, np.array([number], np.int64))
+            role: Role = "base" if number in self.store.base_texts() else "document"
+        if row.id != name:
+            raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
+        return Document(row.id, data.decode("utf-8", "replace"), row.metadata, row.tokens, row.shingles, role)
+
+    def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
+        """Return documents in the order in which they were first added, ``limit`` at a time.
+
+        ``after`` is the ``next`` of the previous page: a number that stays valid while documents come and go. With
+        ``texts``, a page also ends after 16 MB of text. Raises SettingError for the limit, from 1 to 10,000.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office", "pay by Friday"])
+        ...     first = mails.list(limit=1)
+        ...     [one.id for one in (*first.documents, *mails.list(first.next).documents)]
+        ['#1', '#2']
+        """
+        begin, limit = place(after or 0), limited(limit)
+        with self.store.reading():
+            rows = self.store.page(begin, limit + 1)
+            numbers = [number for number, _ in rows[:limit]]
+            found = self._listed(numbers, texts)
+        more = len(found) < len(numbers) or len(rows) > limit
+        return DocumentPage(tuple(found), numbers[len(found) - 1] if more else None)
+
+    def documents(self) -> Iterator[Document]:
+        """Yield all documents with their texts, in the order in which they were first added, page by page.
+
+        Documents that are added meanwhile come at the end, and removed ones are left out.
+        """
+        after: int | None = None
+        while True:
+            page = self.list(after, _PAGE, texts=True)
+            for one in page.documents:
+                yield Document(one.id, one.text or "", one.metadata, one.tokens, one.shingles, one.role)
+            if page.next is None:
+                return
+            after = page.next
+
+    def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the metadata of a document, and return all of it; the text, the sets and the groups stay.
+
+        ``changes`` are merged (RFC 7396): a value replaces the one of the same name, None deletes it, and a record
+        is merged with the record of that name. Raises UnknownIdError if the document does not exist, and
+        InputError for metadata beyond the limits.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.put("a", "pay by Friday", {"year": 2020, "draft": True})
+        ...     mails.update_metadata("a", {"draft": None, "from": "ann"})
+        {'year': 2020, 'from': 'ann'}
+        """
+        name = usable_id(id)
+        _require_metadata(name, changes)
+        with self.store.writing() as transaction:
+            number = self.store.numbers([name]).get(name)
+            if number is None:
+                raise unknown([name], str(self.path))
+            [row] = self.store.rows(np.array([number], np.int64))
+            new: dict[str, Any] = plain(merged(row.metadata, changes))
+            _require_metadata(name, new)
+            transaction.set_metadata(number, new)
+        return new
+
+    def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
+        """Write all documents to a file, "jsonl" or "parquet" by its suffix, and return their number.
+
+        A row has ``id``, ``text``, ``metadata`` (in Parquet as JSON text), ``role`` and ``group``, the id of its
+        group or null. All rows are of one state, whatever is added meanwhile. Raises SettingError for another
+        form, and OutputError for a file that exists (unless ``overwrite``) or cannot be written.
+        """
+        target, counted = Path(path), 0
+        access = common_access([self.path])
+        parts = document_bytes(self._pages(), form_of(target) if form is None else form)
+        with self.store.reading(), OutputExport(target, overwrite=overwrite, access=access) as file:
+            for count, part in parts:
+                counted += count
+                file.write_bytes(part)
+        return counted
+
+    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+        """Yield the file of ``export`` in pieces, for a pipe."""
+        parts = document_bytes(self._pages(), form)
+        with self.store.reading():
+            for _, part in parts:
+                yield part
+
+    def _pages(self) -> Iterator[Sequence[dict[str, Any]]]:
+        after: int | None = None
+        while True:
+            page = self.list(after, _PAGE, texts=True)
+            yield rows_of_page(page)
+            if page.next is None:
+                return
+            after = page.next
+
+    def _listed(self, numbers: Sequence[int], texts: bool) -> Sequence[ListedDocument]:
+        asked = np.array(numbers, np.int64)
+        rows, bases = self.store.rows(asked), self.store.base_texts()
+        if len(rows) < len(numbers):
+            raise FormatError(f"{self.path} is damaged: documents lack their row", "", "Restore it from a copy")
+        groups = self.store.groups.memberships(numbers)
+        if texts:
+            ends = np.cumsum([row.size for row in rows])
+            rows = rows[: max(1, int(np.searchsorted(ends, _TEXT_BYTES, side="right")))]
+        packed = self.store.packed(asked[: len(rows)]) if texts else [None] * len(rows)
+        return [
+            ListedDocument(
+                row.id,
+                row.metadata,
+                row.size,
+                row.tokens,
+                row.shingles,
+                "base" if row.number in bases else "document",
+                groups[row.number].group if row.number in groups else None,
+                None if data is None else unpack(data, row.id).decode("utf-8", "replace"),
+            )
+            for row, data in zip(rows, packed, strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return self.store.totals().documents
+
+    def __bool__(self) -> bool:
+        return True  # an empty collection is a collection, too
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids, in the order in which they were first added; ids added meanwhile come at the end."""
+        after = 0
+        while page := self.store.page(after, _PAGE):
+            yield from (id for _, id in page)
+            after = page[-1][0]
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            name = usable_id(id)
+        except InputError:
+            return False
+        return bool(self.store.numbers([name]))
+
+    def __getitem__(self, id: str | int) -> Document:
+        return self.get(id)
+
+
+def rows_of_page(page: DocumentPage) -> Sequence[dict[str, Any]]:
+    """The rows of an export for the documents of a page with texts."""
+    names = ("id", "text", "metadata", "role", "group")
+    return [{name: getattr(one, name) for name in names} for one in page.documents]
+
+
+def _require_metadata(name: str, metadata: Any) -> None:
+    fault = metadata_fault(metadata)
+    if fault:
+        raise InputError(
+            f"The metadata of document {name[:80]!r} cannot be kept: {fault}",
+            "The limits in docs/reference/collection.md; nothing was changed",
+            "Leave some of it out",
+        )
+
+
+__all__ = ["Document", "DocumentPage", "ListedDocument", "StoredDocuments"]

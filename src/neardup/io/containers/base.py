@@ -1,0 +1,77 @@
+"""The contract of archives and mailboxes: a list of members, each of which can be read at any time."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from neardup.io.containers.limits import NAME_BYTES
+
+LINK = "a link or a device in an archive"
+OUTSIDE = "a name that leads out of the archive"
+REPLACED = "a later file of the same name is in the archive"
+
+
+class ArchiveMember(NamedTuple):
+    """A file in an archive, or a message: its name, and its unpacked size in bytes."""
+
+    name: str
+    size: int
+
+
+class SkippedMember(NamedTuple):
+    """A member that is not input, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class MemberProperties:
+    """The properties of a member that a copy keeps: its time as the archive has it, permissions, zip's method."""
+
+    time: Any = 0
+    mode: int = 0o644
+    method: int = 0
+
+
+class Container(Protocol):
+    """An archive or a mailbox."""
+
+    members: list[ArchiveMember]
+    left_out: list[SkippedMember]
+    broken: str | None
+    """The reason for which the members after the last one are lost, or None."""
+
+    def open(self, name: str) -> Any:
+        """Open a member as a binary file with random access. Raises OSError for one that cannot be read."""
+
+    def open_stored(self, name: str) -> Any:
+        """Open the bytes of a member as a copy of it in another container has them. Raises OSError."""
+
+    def size(self, name: str) -> int:
+        """Return the size of a member in bytes. Raises OSError if there is none of that name."""
+
+    def stored(self, name: str) -> MemberProperties:
+        """Return the properties of a member."""
+
+
+def safe_name(name: str) -> str | None:
+    r"""Return the name of a member as a path below a folder, or None if it leads out of it or cannot be a path.
+
+    >>> safe_name("./a/b.txt"), safe_name("../b.txt"), safe_name("/etc/passwd"), safe_name("C:\\a"), safe_name("")
+    ('a/b.txt', None, None, None, None)
+    """
+    parts = name.replace("\\", "/").split("/")
+    if not name.strip() or name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\0" in name:
+        return None
+    if len(name.encode("utf-8", "replace")) > NAME_BYTES:
+        return None
+    found = posixpath.normpath(name).encode("utf-8", "replace").decode("utf-8")  # names need not be Unicode
+    return None if found == "." else found
+
+
+def absent(name: str) -> OSError:
+    """Return the error for a member that is not there."""
+    return OSError(f"there is no member {name!r}")

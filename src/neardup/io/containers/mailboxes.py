@@ -1,0 +1,96 @@
+r"""Mailboxes in the mbox format (RFC 4155): where each message begins and ends, and the message as it was sent.
+
+``mailbox`` of the standard library takes each line that begins with "From " for a new message, also in the middle
+of a text, and needs a loop in Python for each line; messages are found by blocks of megabytes here.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import Any
+
+from neardup.io.containers.limits import LINE_BYTES, MEMBERS, NAME_BYTES
+
+SUFFIX = ".eml"
+"""The suffix of a message's name after its number."""
+
+_BLOCK = 8 << 20
+_FROM = b"From "
+# Enough of the text around a line "From " to judge it: the end of the line before it and two lines.
+_AHEAD, _BEHIND = 2 * LINE_BYTES, 4
+
+# A time of day and a year, as in "From ann@example.org Fri Jul  8 12:08:34 2011"
+_DATED = re.compile(rb"From [^\n]*?\d\d?:\d\d[^\n]*?\b\d{4}\b")
+_HEADER = re.compile(rb"[^\n]*\n(?:>?[!-9;-~]{1,100}[ \t]*:|>From )")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+
+
+def begins_of(read: Any) -> tuple[array[int], int, int]:
+    """Return the places at which messages begin (ascending), the length in bytes, and the bytes before the first.
+
+    ``read(size)`` returns the next bytes of the mailbox. A line "From …" begins a message if two of three hold: an
+    empty line, or nothing, is before it; it has a time and a year; a header follows it.
+    At most ``MEMBERS`` + 1 places are returned.
+    """
+    places: array[int] = array("q")
+    held, start = b"", 0  # the bytes at hand, and the place of the first of them
+    checked = 0  # the place before which all is known
+    while True:
+        block = bytes(read(_BLOCK))
+        held += block
+        until = len(held) - _AHEAD if block else len(held)
+        at = checked - start
+        while (at := _next_from(held, at, start == 0)) >= 0 and at < until:
+            if _begins(held, at, start == 0):
+                places.append(start + at)
+                if len(places) > MEMBERS:
+                    return places, start + len(held), places[0]
+            at += 1
+        if not block:
+            break
+        checked = max(checked, start + until)
+        drop = max(0, checked - start - LINE_BYTES)
+        held, start = held[drop:], start + drop
+    length = start + len(held)
+    return places, length, places[0] if places else length
+
+
+def _next_from(held: bytes, at: int, is_first: bool) -> int:
+    """Return the place of the next "From " at the start of a line, or -1."""
+    if at == 0 and is_first and held.startswith(_FROM):
+        return 0
+    found = held.find(b"\n" + _FROM, max(0, at - 1))
+    return found + 1 if found >= 0 else -1
+
+
+def _begins(held: bytes, at: int, is_first: bool) -> bool:
+    before = held[max(0, at - _BEHIND) : at]
+    alone = (at == 0 and is_first) or before.endswith((b"\n\n", b"\n\r\n", b"\r\r\n")) or not before.strip()
+    line = held[at : at + _AHEAD]
+    return alone + bool(_DATED.match(line)) + bool(_HEADER.match(line)) >= 2
+
+
+def message_of(raw: bytes) -> bytes:
+    r"""Return a message without the line "From …" of the mailbox, and with its own such lines as they were.
+
+    >>> message_of(b"From a@b Fri Jul  8 12:08:34 2011\nSubject: x\n\n>From here\n\n")
+    b'Subject: x\n\nFrom here\n'
+    """
+    message = raw.partition(b"\n")[2]
+    if message.endswith(b"\n\n"):
+        message = message[:-1]
+    elif message.endswith(b"\n\r\n"):
+        message = message[:-2]
+    return _ESCAPED.sub(rb"\1", message) if b">From " in message else message
+
+
+def number_of(name: str) -> int | None:
+    """Return the number of a message, from 1, by its name; None for another name.
+
+    >>> number_of("17.eml"), number_of("017.eml"), number_of("x.eml")
+    (17, None, None)
+    """
+    digits = name.removesuffix(SUFFIX)
+    plain = name.endswith(SUFFIX) and digits.isascii() and digits.isdigit() and len(digits) < NAME_BYTES
+    return int(digits) if plain and len(digits) < 19 and not digits.startswith("0") else None

@@ -1,0 +1,149 @@
+"""Unnamed working files that hold unpacked or piped bytes, and stretches of files that are read side by side.
+
+Documents are read several times and by several threads; a pipe or a compressed archive can be read once, in order.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Callable
+from tempfile import TemporaryFile, gettempdir
+from threading import Lock
+from typing import IO, Any
+
+from neardup.display import size
+from neardup.errors import InputError
+from neardup.io.containers.limits import ROOM_BYTES
+
+_BLOCK = 1 << 20
+_LOOK_EVERY = 64 << 20  # the room on the disk is looked at once for this many bytes
+
+
+class Held:
+    """An open file that any number of threads read at any place; closed with its last user."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._lock = file, Lock()
+        self.length = file.seek(0, os.SEEK_END)
+
+    def at(self, offset: int, length: int) -> bytes:
+        """Return the bytes of a place, fewer only at the end of the file."""
+        if hasattr(os, "pread"):
+            return os.pread(self._file.fileno(), length, offset)
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.read(length)
+
+    def stretch(self, offset: int = 0, length: int | None = None) -> Stretch:
+        """Return a part of the file as a file of its own."""
+        return Stretch(self, offset, self.length - offset if length is None else length)
+
+    def __del__(self) -> None:
+        self._file.close()
+
+
+class Stretch(io.RawIOBase):
+    """A part of a held file, with its own position."""
+
+    def __init__(self, held: Held, offset: int, length: int) -> None:
+        super().__init__()
+        self._held, self._offset, self._length, self._at = held, offset, length, 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a position."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._length}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; return the number of bytes, 0 at the end."""
+        view = memoryview(buffer).cast("B")
+        wanted = max(0, min(len(view), self._length - self._at))
+        found = self._held.at(self._offset + self._at, wanted)
+        if len(found) < wanted and not found:
+            raise OSError("the file is shorter than it was")
+        view[: len(found)] = found
+        self._at += len(found)
+        return len(found)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return all bytes up to ``size``, fewer only at the end."""
+        left = max(0, self._length - self._at)
+        wanted = left if size is None or size < 0 else min(size, left)
+        parts, at = [], 0
+        while at < wanted:
+            part = self._held.at(self._offset + self._at, wanted - at)
+            if not part:
+                raise OSError("the file is shorter than it was")
+            parts.append(part)
+            at, self._at = at + len(part), self._at + len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def spooled(
+    read: Callable[[int], bytes],
+    name: str,
+    most: int | None = None,
+    rest: Callable[[int], bytes] | None = None,
+) -> tuple[Held, str | None]:
+    """Copy a stream into an unnamed file, which disappears with its last user, however the process ends.
+
+    Returns the file, and the reason for which the stream ended early, or None: it is damaged, cut off, or has more
+    than ``most`` bytes. ``rest`` returns the bytes after a number of them, which a failed read has lost. The file
+    is in the folder for temporary files. Raises InputError if there is no room.
+    """
+    folder = gettempdir()
+    file = TemporaryFile(prefix="neardup-")  # noqa: SIM115 - closed with its last user
+    length, reason = 0, None
+    try:
+        while True:
+            try:
+                block = bytes(read(_BLOCK if most is None else min(_BLOCK, most + 1 - length)))
+            except (OSError, EOFError) as error:
+                reason = str(error) or type(error).__name__
+                file.write(b"" if rest is None else rest(length))
+                break
+            if not block:
+                break
+            if length // _LOOK_EVERY != (length + len(block)) // _LOOK_EVERY or not length:
+                _require_room(folder, name, length)
+            file.write(block)
+            length += len(block)
+            if most is not None and length > most:
+                reason = f"it unpacks to more than {size(most)}"
+                break
+        file.flush()
+    except OSError as error:
+        file.close()
+        raise _no_room(folder, name, length, error.strerror or str(error)) from error
+    except BaseException:
+        file.close()
+        raise
+    return Held(file), reason
+
+
+def _require_room(folder: str, name: str, length: int) -> None:
+    if shutil.disk_usage(folder).free < ROOM_BYTES:
+        raise _no_room(folder, name, length, f"less than {size(ROOM_BYTES)} are free")
+
+
+def _no_room(folder: str, name: str, length: int, why: str) -> InputError:
+    return InputError(
+        f"{name} has more bytes than there is room for in {folder}: {why} after {size(length)}",
+        "Room there for the unpacked bytes, since documents are read several times",
+        "Set TMPDIR to a folder with more room, or unpack the documents into a folder first",
+    )

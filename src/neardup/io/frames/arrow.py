@@ -1,0 +1,129 @@
+"""Arrow data: tables, record batches, columns of strings, and any object with an Arrow capsule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.readers.arrow_types import is_text, schema_columns, without_views
+from neardup.io.readers.base import CHUNK_BYTES
+from neardup.io.readers.memory import CHUNK_ROWS, HeldDocuments
+from neardup.tables import Bools
+
+GivenBack = Callable[[Bools], Any]
+
+
+class ArrowRows:
+    """The rows of a table; ``back`` returns some of them in the type of the object that it was made from."""
+
+    step = CHUNK_ROWS
+
+    def __init__(self, table: pa.Table, back: GivenBack | None = None) -> None:
+        self.whole = table
+        self.columns = schema_columns(table.schema, "The table")
+        self._back = back or (lambda stays: table.filter(pa.array(stays)))
+
+    def __len__(self) -> int:
+        return int(self.whole.num_rows)
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Size of the buffers."""
+        try:
+            return int(self.whole.nbytes)
+        except pa.ArrowTypeError:  # pyarrow before 24 cannot compute the size of string views
+            return int(self.whole.get_total_buffer_size())
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column."""
+        return self.whole.schema.field(name).type
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return a slice, without a copy."""
+        return self.whole.slice(start, stop - start).select(list(names))
+
+    def require(self, text: str) -> None:
+        """Accept any column: its kind says that it holds texts."""
+
+    def given(self, stays: Bools) -> Any:
+        """Return the rows that stay."""
+        return self._back(stays)
+
+
+class ArrowDocuments(HeldDocuments):
+    """A table in memory; chunks are slices of it, without copies."""
+
+    rows: ArrowRows
+
+    @cached_property
+    def native_schema(self) -> pa.Schema:
+        """The schema of native rows, with its metadata and without views."""
+        return without_views(self.rows.whole.schema)
+
+
+def from_table(table: pa.Table, back: GivenBack | None = None, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+    """Return the rows of a table as documents."""
+    return ArrowDocuments(ArrowRows(table, back), chunk_bytes)
+
+
+def from_batches(batches: Sequence[Any], chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+    """Return record batches as documents; the rows that stay come back as batches, one for each.
+
+    Raises InputError for batches of several schemas.
+    """
+    try:
+        table = pa.Table.from_batches(batches)
+    except pa.ArrowInvalid as error:
+        raise differing(error) from error
+    ends = np.cumsum([batch.num_rows for batch in batches])
+
+    def back(stays: Bools) -> list[Any]:
+        parts = np.split(stays, ends[:-1])
+        return [batch.filter(pa.array(part)) for batch, part in zip(batches, parts, strict=True)]
+
+    return from_table(table, back, chunk_bytes)
+
+
+def differing(error: Exception) -> InputError:
+    """The error for record batches of several schemas."""
+    return InputError(
+        f"The record batches do not fit together: {error}",
+        "Batches of one schema",
+        "Cast them to one schema first",
+    )
+
+
+def from_array(array: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+    """Return a column of strings as documents. Raises InputError for a column of other values."""
+    type_ = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if not is_text(type_):
+        raise no_texts(array, f"the column holds {array.type}")
+    return from_table(pa.table({"text": array}), lambda stays: array.filter(pa.array(stays)), chunk_bytes)
+
+
+def from_capsule(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+    """Return documents from an object with an Arrow capsule that is not a stream: it is read to its end.
+
+    The rows that stay come back as Arrow data.
+    """
+    try:
+        if not hasattr(data, "__arrow_c_stream__"):
+            array = pa.array(data)
+            return from_table(pa.table(data)) if pa.types.is_struct(array.type) else from_array(array, chunk_bytes)
+        return from_array(pa.chunked_array(data), chunk_bytes)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise no_texts(data, str(error)) from error
+
+
+def no_texts(data: Any, why: str) -> InputError:
+    """The error for an object that holds no documents."""
+    return InputError(
+        f"{type(data).__name__} is neither a table nor a column of strings: {why}",
+        "A table, data frame or string column with an Arrow interface",
+        "Convert it to a pyarrow.Table",
+    )

@@ -1,0 +1,167 @@
+"""Frames and series of any library that narwhals knows, held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.errors import InputError
+from neardup.io.frames.arrow import no_texts
+from neardup.io.frames.values import ValueTypes, text_array
+from neardup.io.readers.arrow_types import kind_of
+from neardup.io.readers.base import Column
+from neardup.tables import Bools
+
+STEP = 4096
+"""Rows that are measured at a time, where that makes a copy."""
+
+
+class FrameRows:
+    """The rows of a data frame; columns become Arrow data run by run, when they are needed.
+
+    Columns of Python objects (``dtype=object`` of pandas) have the kind of all their values; only those that are
+    used must have an Arrow type.
+    """
+
+    step = STEP
+    size_bytes = None
+
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        self._frame = frame
+        self._names = require_names(frame.columns)
+        self._types: dict[str, pa.DataType] = {}
+        self._objects: dict[str, ValueTypes] = {}
+        head = frame[:0]
+        for position, (name, dtype) in enumerate(zip(self._names, frame.schema.values(), strict=True)):
+            type_ = arrow_type(head[:, position], dtype)
+            if type_ is None:
+                self._objects[name] = found = ValueTypes()
+                found.add(frame[:, position].to_list())
+            else:
+                self._types[name] = type_
+        self.columns = tuple(Column(name, self._kind(name)) for name in self._names)
+
+    def _kind(self, name: str) -> Any:
+        return self._objects[name].kind if name in self._objects else kind_of(self._types[name])
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column, for objects that of all its values."""
+        if name not in self._types:
+            values = self._frame[:, self._names.index(name)].to_list()
+            self._types[name] = self._objects[name].type(values, name)
+        return self._types[name]
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return columns of some rows."""
+        part = self._frame[start:stop]
+        return pa.table([self._column(part, name) for name in names], names=list(names))
+
+    def _column(self, part: nw.DataFrame[Any], name: str) -> Any:
+        series = part[:, self._names.index(name)]
+        if name in self._objects:
+            found = self._objects[name].array(series.to_list(), name)
+            return found if found.type.equals(self.type_of(name)) else found.cast(self.type_of(name))
+        return column_of(series, self._types[name], name)
+
+    def require(self, text: str) -> None:
+        """Raise InputError if a value of the column is not a string."""
+        if text in self._objects:
+            self._objects[text].require_texts(self._frame[:, self._names.index(text)].to_list(), text)
+
+    def given(self, stays: Bools) -> Any:
+        """Return the rows that stay, with their index if the frame has one."""
+        return self._frame[np.flatnonzero(stays)].to_native()
+
+
+class SeriesRows:
+    """The values of a series of strings as rows with the one column ``text``."""
+
+    step = STEP
+    size_bytes = None
+    columns = (Column("text", "text"),)
+
+    def __init__(self, series: nw.Series[Any]) -> None:
+        self._series = series
+        self._type = arrow_type(series[:0], series.dtype)
+        self._values = ValueTypes()
+        if self._type is None:
+            self._values.add(series.to_list())
+            if not self._values.is_text:
+                raise no_texts(series.to_native(), f"it holds {_first_types(self._values)}")
+        elif kind_of(self._type) != "text":
+            raise no_texts(series.to_native(), f"the column holds {series.dtype}")
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of the texts."""
+        return pa.large_string() if self._type is None else self._type
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return some of the texts, once for each name."""
+        part = self._series[start:stop]
+        if self._type is None:
+            array = self._values.array(part.to_list(), "text")
+        else:
+            array = column_of(part, self._type, "text")
+        return pa.table([array] * len(names), names=list(names))
+
+    def require(self, text: str) -> None:
+        """Accept the one column."""
+
+    def given(self, stays: Bools) -> Any:
+        """Return the values that stay, with their index if the series has one."""
+        return self._series[np.flatnonzero(stays)].to_native()
+
+
+def require_names(columns: Sequence[Any]) -> list[str]:
+    """Return the names of columns as strings. Raises InputError if two are the same."""
+    names = [str(name) for name in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f'The table has the column "{twice}" more than once',
+            "Every column needs a name of its own",
+            "Rename or drop one of them",
+        )
+    return names
+
+
+def arrow_type(nothing: nw.Series[Any], dtype: Any) -> pa.DataType | None:
+    """The Arrow type of a series, from an empty part of it; None for Python objects of any types."""
+    if dtype == nw.Object:
+        return None
+    try:
+        found = nothing.to_arrow().type
+    except (pa.ArrowException, TypeError, ValueError):
+        return None
+    # an empty column of str objects has no type of its own
+    return pa.large_string() if dtype == nw.String and pa.types.is_null(found) else found
+
+
+def column_of(series: nw.Series[Any], type_: pa.DataType, name: str) -> Any:
+    """Return a series as an Arrow array of a type. Raises InputError for values that do not fit."""
+    try:
+        array = series.to_arrow()
+        return array if array.type.equals(type_) else pc.cast(array, type_)
+    except UnicodeEncodeError:
+        return text_array(series.to_list())
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(
+            f'The values of "{name}" cannot be used: {error}',
+            "A column with values of one type",
+            "Convert them, or leave that column out",
+        ) from error
+
+
+def _first_types(values: ValueTypes) -> str:
+    return ", ".join(sorted(each.__name__ for each in values.types)[:3])

@@ -1,0 +1,177 @@
+"""Data sets of Hugging Face, by their public methods: rows by number, streams, and dicts of splits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.frames.spool import Portions, Returned, SpooledDocuments
+from neardup.io.frames.streams import from_records
+from neardup.io.readers.arrow_types import schema_columns
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, NativeRows, ReadRows
+from neardup.io.readers.memory import HeldDocuments, ObjectDocuments
+from neardup.tables import Bools
+
+STEP = 1024
+"""Rows that are measured at a time: where rows were selected, each of them is copied for that."""
+
+
+def from_data_set(data: Any, chunk_bytes: int = CHUNK_BYTES) -> Documents | None:
+    """Return the documents of an object of the ``datasets`` package; None for any other object."""
+    package = sys.modules.get("datasets")  # the caller, who holds one of its objects, has imported it
+    held, streamed = getattr(package, "Dataset", None), getattr(package, "IterableDataset", None)
+    if not isinstance(held, type) or not isinstance(streamed, type):
+        return None  # another module may have that name
+    if isinstance(data, held | streamed):
+        return _of_one(data, streamed, chunk_bytes)
+    if isinstance(data, Mapping) and data and all(isinstance(each, held | streamed) for each in data.values()):
+        return SplitDocuments(
+            {str(name): _of_one(each, streamed, chunk_bytes) for name, each in data.items()}, data
+        )
+    return None
+
+
+def _of_one(data: Any, streamed: Any, chunk_bytes: int) -> HeldDocuments | SpooledDocuments:
+    if not isinstance(data, streamed):
+        return HeldDocuments(DataSetRows(data), chunk_bytes)
+    # as values, since in the Arrow format the type of a column would change where a value is missing
+    plain = data.with_format(None)
+    if data.features is not None and hasattr(plain, "decode"):
+        plain = plain.decode(False)  # images and sounds stay bytes
+    return from_records(plain, _as_stream(streamed, data.features), chunk_bytes)
+
+
+class DataSetRows:
+    """The rows of a ``Dataset``: read from its files by number, in its order, also after shuffle and filter."""
+
+    step = STEP
+    size_bytes = None
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self._views: dict[tuple[str, ...], Any] = {}
+        # without decoding of images and sounds; other formats that were set do not count
+        self._schema = data.features.arrow_schema
+        self.columns = schema_columns(self._schema, "The data set")
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column."""
+        return self._schema.field(name).type
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return columns of some rows."""
+        wanted = tuple(dict.fromkeys(names))
+        if wanted not in self._views:
+            self._views[wanted] = self._data.select_columns(list(wanted)).with_format("arrow")
+        return self._views[wanted][start:stop].select(list(names))
+
+    def require(self, text: str) -> None:
+        """Accept any column: its kind says that it holds texts."""
+
+    def given(self, stays: Bools) -> Any:
+        """Return the data set of the rows that stay, with its features and its format."""
+        return self._data.select(np.flatnonzero(stays))
+
+
+def _as_stream(kind: Any, features: Any) -> Returned:
+    """The rows that stay as an ``IterableDataset``, which reads them again at each iteration."""
+    return lambda portions: kind.from_generator(_Examples(portions), features=features)
+
+
+class _Examples:
+    """The generator of a stream of rows. It is the same as itself only: what it reads is of this process."""
+
+    def __init__(self, portions: Callable[[], Portions]) -> None:
+        self._portions = portions
+
+    def __call__(self) -> Iterator[dict[str, Any]]:
+        for portion in self._portions():
+            yield from portion
+
+    def __reduce__(self) -> Any:
+        # the data set makes a name of it by pickling; another process could not read the rows
+        return _unreadable, (id(self),)
+
+
+def _unreadable(number: int) -> Any:
+    raise InputError(
+        "The rows that stay of a stream are held by the process that found them",
+        "The process that ran neardup",
+        "Save the data set there, for example with to_parquet",
+    )
+
+
+class SplitDocuments(ObjectDocuments):
+    """The data sets of a dict as one input, one after the other; the name of a split is the source of its rows."""
+
+    def __init__(self, parts: Mapping[str, HeldDocuments | SpooledDocuments], given: Mapping[Any, Any]) -> None:
+        super().__init__(_common(parts))
+        self.names = tuple(parts)
+        self._parts, self._given = tuple(parts.values()), given
+
+    def require(self, text: str, id: str | None) -> None:
+        """Require the same of all splits."""
+        for part in self._parts:
+            part.require(text, id)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column in the first split."""
+        return self._parts[0].type_of(name)
+
+    def chunks(
+        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[Chunk]:
+        """Yield the chunks of each split."""
+        index = 0
+        for name, part in zip(self.names, self._parts, strict=True):
+            for chunk in part.chunks(None, columns):
+                if wanted is None or index in wanted:
+                    yield _SplitChunk(index, name, chunk)
+                index += 1
+
+    def give_back(self, stays: Bools) -> Any:
+        """Return a dict of the same type with the rows of each split that stay."""
+        parts = np.split(stays, list(accumulate(part.count for part in self._parts))[:-1])
+        back = zip(self._given, self._parts, parts, strict=True)
+        kind: Any = type(self._given)
+        return kind({name: part.give_back(those) for name, part, those in back})
+
+
+@dataclass(frozen=True, eq=False)
+class _SplitChunk:
+    index: int
+    source: str
+    part: Chunk
+
+    @property
+    def first_row(self) -> int:
+        return self.part.first_row
+
+    def read(self, columns: Sequence[str]) -> ReadRows:
+        return self.part.read(columns)
+
+    def read_native(self) -> NativeRows:
+        return self.part.read_native()
+
+
+def _common(parts: Mapping[str, HeldDocuments | SpooledDocuments]) -> tuple[Column, ...]:
+    """The columns, which must be the same in all splits."""
+    (first, documents), *others = parts.items()
+    for name, other in others:
+        if set(other.columns) != set(documents.columns):
+            raise InputError(
+                f'The splits "{first}" and "{name}" have different columns',
+                "Splits with the same columns",
+                "Give them one by one, one of them as against=",
+            )
+    return documents.columns

@@ -1,0 +1,204 @@
+"""Rows of Python objects in memory: texts in a list or an array, records in a list of dict, columns in a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.frames.held import STEP
+from neardup.io.frames.values import ValueTypes, is_missing, not_a_text, text_array
+from neardup.io.readers.base import Column
+from neardup.tables import Bools
+
+
+class StringRows:
+    """Strings in a list, a tuple or a one-dimensional array of numpy, as the one column ``text``.
+
+    A missing value (None or NaN) is a document without text.
+    """
+
+    step = STEP
+    size_bytes = None
+    columns = (Column("text", "text"),)
+
+    def __init__(self, texts: Sequence[Any]) -> None:
+        self._texts = texts
+        if not isinstance(texts, np.ndarray) or texts.dtype.kind == "O":
+            require_texts(texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of the texts."""
+        return pa.large_string()
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return some of the texts, once for each name."""
+        part = self._texts[start:stop]
+        array = text_array(part.tolist() if isinstance(part, np.ndarray) else part)
+        return pa.table([array] * len(names), names=list(names))
+
+    def require(self, text: str) -> None:
+        """Accept the one column."""
+
+    def given(self, stays: Bools) -> Any:
+        """Return the texts that stay, in an object of the same type."""
+        if isinstance(self._texts, np.ndarray):
+            return self._texts[stays]
+        return chosen(self._texts, stays)
+
+
+class RecordRows:
+    """Mappings with the values of columns; a key that a record lacks has no value there."""
+
+    step = STEP
+    size_bytes = None
+
+    def __init__(self, records: Sequence[Any], types: dict[str, ValueTypes] | None = None) -> None:
+        self._records = records
+        self._found = types_of(records, {}) if types is None else types
+        self.columns = tuple(Column(name, found.kind) for name, found in self._found.items())
+        self._types: dict[str, pa.DataType] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of all values of a column."""
+        if name not in self._types:
+            self._types[name] = self._found[name].type(values_of(self._records, name), name)
+        return self._types[name]
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return columns of some rows."""
+        part = self._records[start:stop]
+        arrays = [typed(self._found[name], values_of(part, name), name, self.type_of(name)) for name in names]
+        return pa.table(arrays, names=list(names))
+
+    def require(self, text: str) -> None:
+        """Raise InputError if a value of the column is not a string."""
+        self._found[text].require_texts(values_of(self._records, text), text)
+
+    def given(self, stays: Bools) -> Any:
+        """Return the records that stay, the same objects."""
+        return chosen(self._records, stays)
+
+
+class ColumnRows:
+    """A dict of columns of the same length: lists, tuples or arrays of numpy."""
+
+    step = STEP
+    size_bytes = None
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        self._columns = {str(name): (name, values) for name, values in columns.items()}
+        self._given = columns
+        self._require_columns()
+        self._found = {name: ValueTypes() for name in self._columns}
+        for name, found in self._found.items():
+            found.add(self._values(name))
+        self.columns = tuple(Column(name, found.kind) for name, found in self._found.items())
+        self._types: dict[str, pa.DataType] = {}
+
+    def _require_columns(self) -> None:
+        lengths = {}
+        for name, (_, values) in self._columns.items():
+            if not isinstance(values, list | tuple | np.ndarray):
+                raise InputError(
+                    f'The dict holds {type(values).__name__} under "{name}"',
+                    "A dict of columns, which are lists of one length, or a list of dict",
+                    "Convert that value to a list",
+                )
+            lengths[name] = len(values)
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f'"{name}" has {count:,}' for name, count in list(lengths.items())[:3])
+            raise InputError(
+                f"The columns have different lengths: {said}", "Columns of one length", "Correct them"
+            )
+
+    def _values(self, name: str, start: int = 0, stop: int | None = None) -> list[Any]:
+        part = self._columns[name][1][start:stop]
+        return part.tolist() if isinstance(part, np.ndarray) else list(part)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._given.values()), ()))
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of all values of a column."""
+        if name not in self._types:
+            self._types[name] = self._found[name].type(self._values(name), name)
+        return self._types[name]
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return columns of some rows."""
+        arrays = [
+            typed(self._found[name], self._values(name, start, stop), name, self.type_of(name)) for name in names
+        ]
+        return pa.table(arrays, names=list(names))
+
+    def require(self, text: str) -> None:
+        """Raise InputError if a value of the column is not a string."""
+        self._found[text].require_texts(self._values(text), text)
+
+    def given(self, stays: Bools) -> dict[Any, Any]:
+        """Return a dict of the same columns, with the values that stay."""
+        return {
+            name: values[stays] if isinstance(values, np.ndarray) else chosen(values, stays)
+            for name, values in self._given.items()
+        }
+
+
+def chosen(items: Sequence[Any], stays: Bools) -> Any:
+    """Return the items that stay, as a tuple if they were one, else as a list."""
+    left = compress(items, stays.tolist())
+    return tuple(left) if isinstance(items, tuple) else list(left)
+
+
+def typed(found: ValueTypes, values: Sequence[Any], name: str, type_: pa.DataType) -> pa.Array:
+    """Return values of a column in its type; texts that are not valid UTF-8 stay bytes."""
+    array = found.array(values, name)
+    if array.type.equals(type_) or found.kind == "text":
+        return array
+    try:
+        return array.cast(type_)
+    except pa.ArrowException as error:
+        raise InputError(f'The values of "{name}" cannot be used: {error}', "Values of one type") from error
+
+
+def require_texts(texts: Iterable[Any], first: int = 0) -> None:
+    """Raise InputError for an item that is not a str; ``first`` is the position of the first item."""
+    for position, text in enumerate(texts, first):
+        if not isinstance(text, str) and not is_missing(text):
+            raise not_a_text(text, "The list", position)
+
+
+def values_of(records: Sequence[Any], name: str) -> list[Any]:
+    """The value of each record under a name, or None."""
+    return [record.get(name) for record in records]
+
+
+def types_of(records: Sequence[Any], known: dict[str, ValueTypes], first: int = 0) -> dict[str, ValueTypes]:
+    """Add the types of the values of some records to those ``known``, by name; ``first`` is the first position.
+
+    Raises InputError for an item that is not a mapping with names of type str.
+    """
+    names: dict[Any, None] = {}
+    for position, record in enumerate(records, first):
+        if not isinstance(record, Mapping):
+            raise InputError(
+                f"The list holds {type(record).__name__} at position {position}, after dict",
+                "A list of str, or a list of dict",
+                "Convert or drop that item",
+            )
+        names.update(dict.fromkeys(record))
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"A record has the key {name!r}", "Keys of type str", "Rename it")
+        known.setdefault(name, ValueTypes()).add(values_of(records, name))
+    return known

@@ -1,0 +1,219 @@
+"""Streams of rows → documents, and the rows that stay as a stream of the same type."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress, islice
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.io.frames.arrow import differing, no_texts
+from neardup.io.frames.python import require_texts, typed, types_of, values_of
+from neardup.io.frames.spool import (
+    Portions,
+    Returned,
+    Spool,
+    SpooledDocuments,
+    TableContent,
+    in_blocks,
+    written,
+)
+from neardup.io.frames.values import ValueTypes, text_array
+from neardup.io.readers.arrow_types import schema_columns, without_views
+from neardup.io.readers.base import CHUNK_BYTES, Column
+from neardup.io.readers.memory import CHUNK_ROWS
+from neardup.tables import Bools
+
+
+def spooled_tables(
+    tables: Iterable[pa.Table],
+    schema: pa.Schema | None,
+    returned: Callable[[pa.Schema], Returned],
+    chunk_bytes: int = CHUNK_BYTES,
+) -> SpooledDocuments:
+    """Read a stream of tables to its end. ``schema`` None: that which fits all of them.
+
+    ``returned`` gets the common schema. Raises InputError for tables whose types do not fit together.
+    """
+    spool, counts, schemas = Spool(), [], [] if schema is None else [schema]
+    for block in in_blocks(tables, chunk_bytes):
+        if schema is None and not any(block.schema.equals(known) for known in schemas):
+            schemas.append(block.schema)
+        spool.append(written(block))
+        counts.append(block.num_rows)
+    try:
+        common = without_views(pa.unify_schemas(schemas, promote_options="permissive"))
+    except pa.ArrowException as error:
+        raise differing(error) from error
+    content = TableContent(common, schema_columns(common, "The stream"))
+    return SpooledDocuments(spool, counts, content, returned(common))
+
+
+def from_reader(reader: pa.RecordBatchReader, chunk_bytes: int = CHUNK_BYTES) -> SpooledDocuments:
+    """Read a stream of record batches; the rows that stay come back as another one."""
+    try:
+        tables = (pa.Table.from_batches([batch]) for batch in reader)
+        return spooled_tables(tables, reader.schema, as_reader, chunk_bytes)
+    except (pa.ArrowException, OSError) as error:
+        raise no_texts(reader, str(error)) from error
+
+
+def as_reader(schema: pa.Schema) -> Returned:
+    """Return the portions of tables as a reader of record batches."""
+
+    def returned(portions: Callable[[], Portions]) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(schema, batches_of(portions()))
+
+    return returned
+
+
+def batches_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Yield the record batches of tables."""
+    return chain.from_iterable(table.to_batches() for table in tables)
+
+
+def from_iterator(items: Iterator[Any], chunk_bytes: int = CHUNK_BYTES) -> SpooledDocuments:
+    """Read an iterator of str, of mappings or of record batches to its end; an iterator comes back.
+
+    Raises InputError for items of other types or of several ones.
+    """
+    first = list(islice(items, 1))
+    everything = chain(first, items)
+    if first and isinstance(first[0], pa.RecordBatch):
+        schema = first[0].schema
+        tables = (pa.Table.from_batches([_same(batch, schema)]) for batch in everything)
+        return spooled_tables(tables, schema, lambda _: lambda portions: batches_of(portions()), chunk_bytes)
+    if first and isinstance(first[0], Mapping):
+        return from_records(everything, _joined, chunk_bytes)
+    return _spooled_items(everything, _Texts(), _joined, chunk_bytes)
+
+
+def from_records(records: Iterable[Any], returned: Returned, chunk_bytes: int = CHUNK_BYTES) -> SpooledDocuments:
+    """Read an iterable of mappings to its end; ``returned`` gets the lists of those that stay."""
+    return _spooled_items(records, _Records(), returned, chunk_bytes)
+
+
+def _joined(portions: Callable[[], Portions]) -> Iterator[Any]:
+    return chain.from_iterable(portions())
+
+
+def _same(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
+    if not isinstance(batch, pa.RecordBatch):
+        raise InputError(
+            f"The iterator yields {type(batch).__name__} after record batches", "Items of one type", "Convert them"
+        )
+    if not batch.schema.equals(schema):
+        raise differing(ValueError(f"{', '.join(batch.schema.names)} after {', '.join(schema.names)}"))
+    return batch
+
+
+class _Texts:
+    """Blocks of pickled lists of str. They are written and read by this process only, in files without a name."""
+
+    columns: tuple[Column, ...] = (Column("text", "text"),)
+
+    def add(self, texts: Sequence[Any], first: int) -> None:
+        """Check the items of a block."""
+        require_texts(texts, first)
+
+    def size(self, text: Any) -> int:
+        """The size of an item, roughly."""
+        return len(text) if isinstance(text, str) else 0
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of the texts."""
+        return pa.large_string()
+
+    def table(self, block: Any, names: Sequence[str]) -> pa.Table:
+        """Return the texts of a block, once for each name."""
+        return pa.table([text_array(pickle.loads(block))] * len(names), names=list(names))
+
+    def rows(self, block: Any, stays: Bools) -> list[Any]:
+        """Return the texts that stay."""
+        return list(compress(pickle.loads(block), stays.tolist()))
+
+    def require(self, text: str) -> None:
+        """Accept the one column."""
+
+
+class _Records(_Texts):
+    """Blocks of pickled lists of mappings, so that the same values come back."""
+
+    columns: tuple[Column, ...] = ()
+
+    def __init__(self) -> None:
+        self._found: dict[str, ValueTypes] = {}
+        self._types: dict[str, pa.DataType] = {}
+        self._sample: dict[str, list[Any]] = {}
+        self._not_texts: dict[str, InputError] = {}
+
+    def add(self, texts: Sequence[Any], first: int) -> None:
+        """Take the names and types of a block, and a value of each column whose type must be inferred."""
+        types_of(texts, self._found, first)
+        for name, found in self._found.items():
+            values = values_of(texts, name)
+            if found.kind == "other" and name not in self._sample:
+                self._sample[name] = [value for value in values if value is not None][:1000]
+            if not found.is_text and name not in self._not_texts:
+                try:
+                    found.require_texts(values, name, first)
+                except InputError as error:
+                    self._not_texts[name] = error
+        self.columns = tuple(Column(name, found.kind) for name, found in self._found.items())
+
+    def size(self, text: Any) -> int:
+        """The size of the strings in a record."""
+        values = text.values() if isinstance(text, Mapping) else ()
+        return sum(len(value) for value in values if isinstance(value, str | bytes))
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column; of values without a plain type, that of the first ones."""
+        if name not in self._types:
+            self._types[name] = self._found[name].type(self._sample.get(name, []), name)
+        return self._types[name]
+
+    def table(self, block: Any, names: Sequence[str]) -> pa.Table:
+        """Return columns of the records of a block."""
+        records = pickle.loads(block)
+        arrays = [typed(self._found[name], values_of(records, name), name, self.type_of(name)) for name in names]
+        return pa.table(arrays, names=list(names))
+
+    def require(self, text: str) -> None:
+        """Raise InputError if a value of the column is not a string."""
+        if text in self._not_texts:
+            raise self._not_texts[text]
+
+
+def _spooled_items(
+    items: Iterable[Any], content: _Texts, returned: Returned, chunk_bytes: int
+) -> SpooledDocuments:
+    spool, counts, first = Spool(), [], 0
+    for portion in _portions(items, content, chunk_bytes):
+        content.add(portion, first)
+        try:
+            spool.append(pickle.dumps(portion, pickle.HIGHEST_PROTOCOL))
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"The values of a stream must wait on disk, and one of them cannot: {error}",
+                "Records of strings, numbers, dates, and lists and dicts of them",
+                "Give a list instead of an iterator, or leave that value out",
+            ) from error
+        counts.append(len(portion))
+        first += len(portion)
+    return SpooledDocuments(spool, counts, content, returned)
+
+
+def _portions(items: Iterable[Any], content: _Texts, chunk_bytes: int) -> Iterator[list[Any]]:
+    held: list[Any] = []
+    size = 0
+    for item in items:
+        held.append(item)
+        size += content.size(item)
+        if size >= chunk_bytes or len(held) == CHUNK_ROWS:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held

@@ -1,0 +1,157 @@
+"""A run by the values of a column: documents are compared within a value, and each value has its own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import columns, counted, number, percent, printable
+from neardup.io.labels import as_text
+from neardup.join.rows import Rows
+from neardup.run.account import Run
+from neardup.run.find import Outcome
+from neardup.tables import Int64s, column
+
+LISTED = 1000
+"""Values that run.json lists; by.parquet has all."""
+SHOWN = 10
+"""Values in the summary."""
+_LABEL = 24
+"""Characters of a value in the summary."""
+COUNTS = ("read", "kept", "removed", "exact_copies", "near_copies", "groups", "pairs")
+
+
+@dataclass(frozen=True, eq=False)
+class ByValue:
+    """The value of each new row: ``codes`` are int64[new rows], indices into ``values`` (None: no value).
+
+    ``counts`` has a row for each value, those with most documents first: ``value`` and COUNTS, int64 each.
+    """
+
+    column: str
+    values: tuple[str | None, ...]
+    codes: Int64s
+    run: Run
+
+    @cached_property
+    def counts(self) -> pa.Table:
+        """The numbers of each value."""
+        rows, decisions = self.run.rows, self.run.decisions
+        first, copy_of = rows.first_new, rows.copy_of
+        gone = decisions.gone
+        new = decisions.rows >= first
+        near = new & ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
+        copies = np.flatnonzero(copy_of[first:] != np.arange(first, len(rows))) + first
+        read, removed = self._count(np.arange(first, len(rows))), self._count(gone[gone >= first])
+        found = {
+            "read": read,
+            "kept": read - removed,
+            "removed": removed,
+            "exact_copies": self._count(copies),
+            "near_copies": self._count(decisions.rows[near]),
+            "groups": self._count(self._group_rows()),
+            "pairs": self._count(rows.unique[column(self.run.groups.pairs, "b")]),
+        }
+        table = pa.table({"value": pa.array(self.values, pa.large_string()), **found})
+        order = sorted(range(len(self.values)), key=lambda i: (-read[i], self.values[i] or "", i))
+        return table.take(pa.array(order, pa.int64()))
+
+    def account(self) -> dict[str, Any]:
+        """The counts for ``run.json``."""
+        listed = self.counts.slice(0, LISTED).to_pylist()
+        return {"column": self.column, "values": len(self.values), "listed": listed}
+
+    def of(self, rows: Int64s) -> Int64s:
+        """Return the numbers of the values of some new rows."""
+        return self.codes[rows - self.run.rows.first_new]
+
+    def _group_rows(self) -> Int64s:
+        """A new row of each group: its representative may be a reference document."""
+        decisions, first = self.run.decisions, self.run.rows.first_new
+        new = decisions.rows >= first
+        _, at = np.unique(decisions.representative_row[new], return_index=True)
+        return decisions.rows[new][at]
+
+    def _count(self, rows: Int64s) -> Int64s:
+        return np.bincount(self.of(rows), minlength=len(self.values)).astype(np.int64)
+
+
+def with_values(outcome: Outcome, by: ByValue) -> Outcome:
+    """Return a run with the counts by value in its account."""
+    found = replace(outcome.found, run={**outcome.found.run, "by": by.account()})
+    return replace(outcome, found=found)
+
+
+def by_value(run: Run, name: str) -> ByValue:
+    """Find the value of the column ``name`` in each new row of a run within the values of this column.
+
+    One row of each different combination of values is read again. Raises InputError if the input has changed.
+    """
+    rows = run.rows
+    told = rows.row_related.within[rows.first_new :]
+    _, firsts, codes = np.unique(told, return_index=True, return_inverse=True)
+    read = _values(rows, np.sort(firsts) + rows.first_new, name)
+    of_first = [read[row] for row in (firsts + rows.first_new).tolist()]
+    values = tuple(dict.fromkeys(read.values()))
+    place = {value: i for i, value in enumerate(values)}
+    of_code = np.array([place[value] for value in of_first], np.int64)
+    return ByValue(name, values, of_code[codes.reshape(-1)] if len(codes) else np.empty(0, np.int64), run)
+
+
+def _values(rows: Rows, wanted: Int64s, name: str) -> dict[int, str | None]:
+    """The value of some rows, ascending."""
+    part = rows.new_part
+    pieces = {piece.chunk: piece for piece in rows.corpus.pieces if piece.part == part}
+    firsts = np.array([piece.first for piece in pieces.values()], np.int64)
+    chunks = np.array(list(pieces), np.int64)
+    owner = chunks[np.searchsorted(firsts, wanted, side="right") - 1] if len(wanted) else np.empty(0, np.int64)
+    found: dict[int, str | None] = {}
+    for chunk in (
+        rows.corpus.parts[part].documents.chunks(np.unique(owner).tolist(), [name]) if len(wanted) else ()
+    ):
+        mine, piece = wanted[owner == chunk.index], pieces[chunk.index]
+        read = chunk.read([name])
+        at = np.searchsorted(read.row_numbers, piece.row_numbers[mine - piece.first])
+        values = pc.cast(as_text(read.table.column(0)).take(pa.array(at)), pa.large_binary()).to_pylist()
+        texts = (None if value is None else value.decode("utf-8", "replace") for value in values)
+        found.update(zip(mine.tolist(), texts, strict=True))
+    return {row: found[row] for row in sorted(found)}
+
+
+def by_lines(run: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of the values with most documents, as text; nothing for a run without values.
+
+    >>> row = {"value": "de", "read": 4, "kept": 3, "removed": 1, "groups": 1, "pairs": 1}
+    >>> print(*by_lines({"by": {"column": "lang", "values": 1, "listed": [row]}}), sep="\\n")
+    by lang  read  kept  removed         groups  pairs
+    de          4     3        1  25.0%       1      1
+    """
+    found = run.get("by")
+    if not found:
+        return
+    rows = [[f"by {printable(found['column'])}", "read", "kept", "removed", "", "groups", "pairs"]]
+    rows += [_cells(row) for row in found["listed"][:SHOWN]]
+    widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for label, *cells in rows:
+        padded = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        yield "  ".join([label + " " * (widths[0] - columns(label)), *padded]).rstrip()
+    if more := found["values"] - min(SHOWN, len(found["listed"])):
+        yield f"… and {counted(more, 'more value', 'more values')}; by.parquet lists all"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    value = "(no value)" if row["value"] is None else printable(row["value"])
+    numbers = (number(row[name]) for name in ("read", "kept", "removed"))
+    share = percent(row["removed"], row["read"]).replace(" ", "")
+    return [
+        value if len(value) <= _LABEL else value[: _LABEL - 1] + "…",
+        *numbers,
+        share,
+        *(number(row[name]) for name in ("groups", "pairs")),
+    ]

@@ -1,0 +1,361 @@
+"""``Client``: a collection that another process serves, with the methods of ``Collection``."""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from neardup.collection.added import Added, GroupedPending
+from neardup.collection.adding import OnDuplicate
+from neardup.collection.collection import Arrival, Ids
+from neardup.collection.documents import Document, DocumentPage, rows_of_page
+from neardup.collection.groups.contract import Verdict
+from neardup.collection.groups.grouping import THRESHOLD
+from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
+from neardup.collection.ids import usable_id
+from neardup.collection.near import Near
+from neardup.collection.pages import Page
+from neardup.collection.search import LIMIT, NearMeasure
+from neardup.collection.why import WhyNot
+from neardup.errors import InputError, NeardupError, SettingError, UnknownIdError
+from neardup.io.writers.documents import document_bytes, form_of
+from neardup.io.writers.export import OutputExport
+from neardup.runtime import Progress, Silent
+from neardup.service import decoded
+from neardup.service.batches import given_documents
+from neardup.service.sending import Sender
+
+if TYPE_CHECKING:
+    import httpx
+
+_PAGE = 500
+_AT_ONCE = 1000
+"""Documents named in a request."""
+_PENDING = 200
+"""Documents compared by a request."""
+
+
+class Client:
+    """The collection that ``neardup serve`` serves at ``url``; needs ``pip install "neardup[client]"``.
+
+    It has the methods of ``Collection`` that need no file, with the same arguments, results and errors.
+    ``timeout`` is how many seconds to wait for an answer. ``retries`` is how often a request that may be repeated
+    is sent again when the service has too much to do (503 and 429), after the seconds it asks for. It
+    follows no redirect. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may
+    use one client. Raises InputError for an address that is none.
+
+    >>> with Client("http://127.0.0.1:8321", token="0123456789abcdef") as mails:
+    ...     print(mails)
+    Client('http://127.0.0.1:8321')
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        retries: int = 3,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._sender = Sender(url, token, timeout, retries, transport)
+        self.url = self._sender.url
+
+    def add(
+        self,
+        documents: Any,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        metadata: Sequence[str] = (),
+        on_duplicate: OnDuplicate = "error",
+        progress: Progress | None = None,
+        **arrival: Unpack[Arrival],
+    ) -> Added:
+        """Add documents of any kind that ``Collection.add`` accepts; they need ids, or come from files.
+
+        They are sent some at a time, and each request is stored whole or not at all. When one is refused, the
+        error has a note that says how many documents were stored before.
+        """
+        if isinstance(metadata, str):
+            raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
+        how = {"on_duplicate": on_duplicate, **_arriving(arrival)}
+        again = on_duplicate != "error"
+        given = given_documents(documents, text, id, metadata)
+        added = Added(notes=given.notes, recall=how.get("recall"))
+        with (progress or Silent()).stage("add", None, "documents") as advance:
+            for batch in given.batches:
+                for problem in batch.problems:
+                    added.reject(problem)
+                if not batch.documents:
+                    continue
+                try:
+                    data = self._sender.send(
+                        "POST", "/v1/documents", {"documents": batch.documents, **how}, again=again
+                    )
+                except NeardupError as error:
+                    done = added.added + added.replaced
+                    if done:
+                        error.add_note(f"{done:,} documents of this call were stored before this one")
+                    raise
+                decoded.count(added, data)
+                advance(len(batch.documents))
+        return added
+
+    def put(
+        self,
+        id: str | int,
+        text: str,
+        metadata: Mapping[str, Any] | None = None,
+        **arrival: Unpack[Arrival],
+    ) -> Added:
+        """Add a document, or replace the one of this id; doing it again changes nothing."""
+        body = {"text": text, "metadata": {} if metadata is None else metadata, **_arriving(arrival)}
+        added = Added()
+        decoded.count(added, self._sender.send("PUT", "/v1/documents", body, id=usable_id(id)))
+        return added
+
+    def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
+        """Remove documents, a thousand in a request, and return how many were removed."""
+        named = builtins.list(
+            dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids))
+        )
+        removed = 0
+        for begin in range(0, len(named), _AT_ONCE):
+            body = {"ids": named[begin : begin + _AT_ONCE], "missing": missing}
+            removed += self._sender.send("POST", "/v1/remove", body, again=missing == "ignore")["removed"]
+        return removed
+
+    def get(self, id: str | int) -> Document:
+        """Return the document of this id. Raises UnknownIdError if it does not exist."""
+        return decoded.record(Document, self._sender.send("GET", "/v1/documents", id=usable_id(id)))
+
+    def base_texts(self) -> builtins.list[str]:
+        """Return the ids of the base texts, in the order in which they were first added."""
+        found: builtins.list[str] = self._sender.send("GET", "/v1/base-texts")["ids"]
+        return found
+
+    def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
+        """Return documents in the order in which they were first added, at most 1,000 at a time."""
+        return decoded.listed_page(
+            self._sender.send("GET", "/v1/list", after=after or 0, limit=limit, texts=texts)
+        )
+
+    def documents(self) -> Iterator[Document]:
+        """Yield all documents with their texts, in the order in which they were first added, page by page."""
+        for page in self._pages(texts=True):
+            for one in page.documents:
+                yield Document(one.id, one.text or "", one.metadata, one.tokens, one.shingles, one.role)
+
+    def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the metadata of a document, and return all of it; None deletes, a record is merged."""
+        answer = self._sender.send("PATCH", "/v1/documents", {"metadata": changes}, id=usable_id(id))
+        found: dict[str, Any] = answer["metadata"]
+        return found
+
+    def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
+        """Write all documents to a file of this machine, page by page, with those that come meanwhile."""
+        target, counted = Path(path), 0
+        parts = document_bytes(
+            map(rows_of_page, self._pages(texts=True)), form_of(target) if form is None else form
+        )
+        with OutputExport(target, overwrite=overwrite) as file:
+            for count, part in parts:
+                counted += count
+                file.write_bytes(part)
+        return counted
+
+    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+        """Yield the file of ``export`` in pieces, for a pipe."""
+        for _, part in document_bytes(map(rows_of_page, self._pages(texts=True)), form):
+            yield part
+
+    def compare(self, a: str | int, b: str | int, **how: Any) -> decoded.ServiceComparison:
+        """Compare two documents by every measure, as the service does; ``how`` is for ``Collection`` alone."""
+        if how:
+            raise SettingError(f"{', '.join(how)} was given to a service", "None: it compares as it is set up")
+        body = {"a": usable_id(a), "b": usable_id(b)}
+        return decoded.comparison(self._sender.send("POST", "/v1/compare", body, again=True))
+
+    def search(
+        self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
+    ) -> Page:
+        """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md."""
+        body = {"query": query, "limit": limit, "after": after, "include_self": include_self}
+        return _told(
+            decoded.hits_page(self._sender.send("POST", "/v1/search", body, again=True, query=query), query)
+        )
+
+    def near(
+        self,
+        text: str,
+        *,
+        overlap: float | str | None = None,
+        probability: float | str | None = None,
+        measure: NearMeasure = "containment",
+        where: str | None = None,
+        limit: int = LIMIT,
+        after: str | None = None,
+    ) -> Page:
+        """Return the documents that contain a text by at least ``overlap``, most of it first."""
+        shares = {"overlap": overlap, "probability": probability}
+        body = {"text": text, **shares, "measure": measure, "where": where, "limit": limit, "after": after}
+        answer = self._sender.send("POST", "/v1/near", body, again=True, query=where or "")
+        return _told(decoded.hits_page(answer, ""))
+
+    def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
+        """Return why a query does not find a document, or that it does."""
+        body = {"query": query, "id": usable_id(id), "include_self": include_self}
+        return decoded.why_not(self._sender.send("POST", "/v1/why-not", body, again=True, query=query))
+
+    def info(self) -> dict[str, Any]:
+        """Return counts, bytes and settings as plain data; instead of the path, the address."""
+        return {"url": self.url, **self._sender.send("GET", "/v1/stats")}
+
+    def groups(self, after: int | None = None, limit: int = 100) -> GroupPage:
+        """Return groups by their ids, at most 100 at a time."""
+        return decoded.group_page(self._sender.send("GET", "/v1/groups", after=after or 0, limit=limit))
+
+    def group(self, group: int) -> StoredGroup:
+        """Return the group of this id. Raises InputError if it does not exist."""
+        return decoded.group(self._sender.send("GET", f"/v1/groups/{int(group)}"))
+
+    def group_of(self, id: str | int) -> StoredGroup | None:
+        """Return the group of a document, or None. Raises UnknownIdError if the document does not exist."""
+        found = self._sender.send("GET", "/v1/group-of", id=usable_id(id))["group"]
+        return None if found is None else decoded.group(found)
+
+    def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
+        """Return members of a group in the order in which they were first added, after the document ``after``."""
+        last = None if after is None else usable_id(after)
+        return decoded.members(
+            self._sender.send("GET", f"/v1/groups/{int(group)}/members", after=last, limit=limit)
+        )
+
+    def group_pending(
+        self,
+        near: float | str | Near = THRESHOLD,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> GroupedPending:
+        """Put documents that are in no group into groups, 200 in a request."""
+        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+            raise SettingError(f"limit is {limit!r}", "A whole number from 1 on, or None for all documents")
+        asked, compared, repeats, linked = Near.of(near), 0, 0, 0
+        copies: builtins.list[Any] = []
+        with (progress or Silent()).stage("group", None, "documents") as advance:
+            while True:
+                most = _PENDING if limit is None else min(_PENDING, limit - compared)
+                body = {"near": asked.threshold, "recall": asked.recall, "after": after or 0, "limit": most}
+                done = decoded.pending(self._sender.send("POST", "/v1/groups/pending", body, again=True))
+                compared, repeats, linked = (
+                    compared + done.compared,
+                    repeats + done.repeats,
+                    linked + done.linked,
+                )
+                copies += done.near[: _AT_ONCE - len(copies)]
+                advance(done.compared)
+                after = done.next
+                if after is None or compared == limit:
+                    return GroupedPending(compared, repeats, linked, asked.recall, tuple(copies), after)
+
+    def decide(
+        self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
+    ) -> PairDecision:
+        """Decide that two documents are the "same" or "different"; takes effect at once and stays in force."""
+        return decoded.record(PairDecision, self._judged(a, b, verdict, by, note)["decision"])
+
+    def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
+        """Withdraw the decision about two documents; return False if none existed."""
+        return bool(self._judged(a, b, "undecided", by, "")["withdrawn"])
+
+    def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
+        """Return the decisions in force, by number; ``after``: the number of the last one seen."""
+        found = self._sender.send("GET", "/v1/decisions", after=after, limit=limit)["decisions"]
+        return tuple(decoded.record(PairDecision, one) for one in found)
+
+    def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
+        """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
+        return decoded.changes(self._sender.send("GET", "/v1/changes", after=after, limit=limit))
+
+    def close(self) -> None:
+        """Close the connections. Closing twice is allowed."""
+        self._sender.close()
+
+    def _judged(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> Any:
+        if verdict not in ("same", "different", "undecided"):
+            raise SettingError(f"verdict is {verdict!r}", "One of same, different")
+        body = {"a": usable_id(a), "b": usable_id(b), "verdict": verdict, "by": by, "note": note}
+        return self._sender.send("POST", "/v1/decisions", body)
+
+    def _pages(self, *, texts: bool = False) -> Iterator[DocumentPage]:
+        page = self.list(None, _PAGE, texts=texts)
+        yield page
+        while page.next is not None:
+            page = self.list(page.next, _PAGE, texts=texts)
+            yield page
+
+    def __len__(self) -> int:
+        return int(self._sender.send("GET", "/v1/stats")["documents"])
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids, in the order in which they were first added; ids added meanwhile come at the end."""
+        for page in self._pages():
+            yield from (one.id for one in page.documents)
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            self.group_of(usable_id(id))  # the shortest answer that depends on the document
+        except UnknownIdError:
+            return False
+        except InputError:
+            if isinstance(id, str | int) and not isinstance(id, bool):
+                raise
+            return False
+        return True
+
+    def __getitem__(self, id: str | int) -> Document:
+        return self.get(id)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"
+
+
+def _arriving(arrival: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request for ``near``, ``on_near`` and ``role``. Raises TypeError for another name."""
+    unknown = arrival.keys() - Arrival.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
+    found = {name: value for name, value in arrival.items() if value is not None}
+    if "near" in found:
+        asked = Near.of(found["near"])
+        found |= {"near": asked.threshold, "recall": asked.recall}
+    return found
+
+
+def _told(page: Page) -> Page:
+    """The page, after its warnings are issued."""
+    for sentence in page.warnings:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    return page
+
+
+__all__ = ["Client"]

@@ -1,0 +1,47 @@
+"""The settings as keywords with types: editors complete them, and type checkers find a misspelt one.
+
+Made by scripts/docs from ``FIELDS``; do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+
+class SettingKeywords(TypedDict, total=False):
+    """Every setting of a run, by name; docs/reference/settings.md describes them."""
+
+    unit: str
+    length: int
+    mask: str | Sequence[str]
+    ignore_numbers: bool
+    stop_words: str
+    ignore_common: float | str
+    sketch: str
+    slots: int
+    bits: int
+    features: str
+    distance: int
+    method: str
+    measure: str
+    matching: str
+    threshold: float | str
+    recall: float | str
+    memory: float | str
+    audit: int
+    groups: str
+    pairs: str
+    kinds: bool
+    within: str | Sequence[str]
+    across: str
+    keep: str | Sequence[str]
+    only_contained: float | str
+    lose: float | str
+    empty: str
+    count: bool
+    sources: str
+    encoding: str
+    delimiter: str
+    pages: str
+    threads: int

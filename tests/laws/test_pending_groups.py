@@ -1,0 +1,180 @@
+"""Documents added without ``near`` get, when asked, the groups that they would have got with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from neardup import Collection, LimitError, Near, SettingError
+from neardup.collection import pending
+from neardup.runtime import Deadline
+from support.memory_collection import MemoryCollection
+
+WORDS = [f"word{number}" for number in range(300)]
+
+
+def made_texts(seed: int, families: int = 12) -> dict[str, str]:
+    """Families of edited copies in a random order, some of them near two families, and texts without words."""
+    random = Random(seed)
+    texts = {"empty": "", "dots": "… !"}
+    for family in range(families):
+        base = random.choices(WORDS, k=random.choice((3, 12, 60, 200)))
+        for copy in range(random.randint(1, 7)):
+            words = list(base)
+            for _ in range(random.randint(0, max(1, len(words) // 30))):
+                words[random.randrange(len(words))] = random.choice(WORDS)
+            texts[f"{family}/{copy}"] = " ".join(words)
+    order = list(texts)
+    random.shuffle(order)
+    return {id: texts[id] for id in order}
+
+
+def put(collection: Collection, texts: dict[str, str], **how: Any) -> None:
+    collection.put_prepared(collection.prepare(list(texts), list(texts.values()), [{}] * len(texts)), **how)
+
+
+def groups(collection: Collection) -> Any:
+    return collection.groups().as_dict()
+
+
+def changes(collection: Collection) -> list[dict[str, Any]]:
+    return [{**one.as_dict(), "at": ""} for one in collection.changes()]
+
+
+@pytest.mark.parametrize("recall", [1, 0.99])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_groups_are_those_of_adding_with_near(tmp_path: Path, seed: int, recall: float) -> None:
+    texts, near = made_texts(seed), Near((0.6, 0.8, 0.9)[seed], recall)
+    with (
+        Collection(tmp_path / "with", floor=4, scale=3) as one,
+        Collection(tmp_path / "off", floor=4, scale=3) as other,
+    ):
+        put(one, texts, near=near, on_near="link")
+        put(other, texts)
+        assert groups(other)["groups"] == []
+        # in several calls and transactions
+        first = other.group_pending(near, limit=9)
+        assert first.compared == 9
+        assert first.next is not None
+        rest = other.group_pending(near, after=first.next)
+        assert (rest.next, rest.compared) == (None, len(texts) - 9)
+        assert groups(one) == groups(other)
+        assert len(groups(one)["groups"]) > 3
+        assert changes(one) == changes(other)
+        assert other.check() == []
+        again = other.group_pending(near)
+        assert (again.linked, groups(one)) == (0, groups(other))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_documents_compared_on_arrival_and_later_make_the_same_groups(tmp_path: Path, seed: int) -> None:
+    texts, near = made_texts(seed + 10), Near(0.7, 1)
+    ids = list(texts)
+    with Collection(tmp_path / "with") as one, Collection(tmp_path / "part") as other:
+        put(one, texts, near=near, on_near="link")
+        put(other, {id: texts[id] for id in ids[:20]}, near=near, on_near="link")
+        put(other, {id: texts[id] for id in ids[20:]})
+        other.group_pending(near)
+        assert groups(one) == groups(other)
+
+
+def members(found: Sequence[dict[str, Any]]) -> set[frozenset[str]]:
+    return {frozenset(member["id"] for member in group["members"]) for group in found}
+
+
+def naive(texts: dict[str, str], threshold: float) -> set[frozenset[str]]:
+    """The rule of links, with sets of Python: each text joins the most similar earlier one's group, if it may."""
+    sets = {id: frozenset(MemoryCollection({id: text}).sets[0].tolist()) for id, text in texts.items()}
+
+    def alike(a: str, b: str) -> float:
+        whole = len(sets[a] | sets[b])
+        return len(sets[a] & sets[b]) / whole if whole else 0.0
+
+    led: dict[str, list[str]] = {}
+    leader: dict[str, str] = {}
+    ids = list(texts)
+    for place, id in enumerate(ids):
+        near = [other for other in ids[:place] if alike(id, other) >= threshold]
+        for other in sorted(near, key=lambda other: (-alike(id, other), ids.index(other))):
+            head = leader.get(other, other)
+            if alike(id, head) >= threshold:
+                led.setdefault(head, [head]).append(id)
+                leader |= {head: head, id: head}
+                break
+    return {frozenset(group) for group in led.values()}
+
+
+def test_the_groups_follow_the_rule_of_links(tmp_path: Path) -> None:
+    texts = made_texts(33)
+    with Collection(tmp_path / "made") as made:
+        put(made, texts)
+        made.group_pending(Near(0.7, 1))
+        assert members(groups(made)["groups"]) == naive(texts, 0.7)
+
+
+def test_existing_groups_stay_and_take_earlier_documents(tmp_path: Path) -> None:
+    """The first document was not compared, the next two were: it joins their group."""
+    text = " ".join(WORDS[:60])
+    with Collection(tmp_path / "made") as made:
+        made.put("first", text + " once")
+        made.put("second", text)
+        made.put("third", text, near=0.9, on_near="link")
+        made.put("base-like", "something else")
+        assert [member.id for member in made.group(1).members] == ["second", "third"]
+        done = made.group_pending(0.9)
+        assert (done.compared, done.repeats, done.linked, done.recall) == (2, 1, 1, 0.99)
+        assert [(one.id, one.of, one.action, one.group) for one in done.near] == [("first", "second", "linked", 1)]
+        assert made.group(1).representative == "second"
+        assert [member.id for member in made.group(1).members] == ["first", "second", "third"]
+        assert made.check() == []
+
+
+def test_decisions_and_base_texts_hold(tmp_path: Path) -> None:
+    text = " ".join(WORDS[:60])
+    with Collection(tmp_path / "made") as made:
+        made.put("form", text, role="base")
+        made.put("a", text + " a letter of its own with more words")
+        made.put("b", text)
+        made.put("c", text + " a letter of its own with more words")
+        made.put("d", text + " a letter of its own with more words")
+        made.decide("a", "c", "different")
+        done = made.group_pending("90%")
+        assert done.compared == 4
+        assert [(one.id, one.action) for one in done.near] == [("c", "kept"), ("d", "linked")]
+        assert [member.id for member in made.group(1).members] == ["a", "d"]
+        assert made.check() == []
+
+
+def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {f"{number}": " ".join(WORDS[:40]) for number in range(10)}
+    monkeypatch.setattr(pending, "BATCH", 4)
+    monkeypatch.setattr(pending, "_TOGETHER", 2)
+    with Collection(tmp_path / "made") as made:
+        put(made, texts)
+        batches: list[Any] = []
+        group = pending._group
+
+        def counted(*given: Any) -> None:
+            batches.append(given)
+            group(*given)
+
+        class Passing(Deadline):
+            def check(self) -> None:
+                if len(batches) == 2:
+                    raise LimitError("too long")
+
+        monkeypatch.setattr(pending, "_group", counted)
+        with pytest.raises(LimitError):
+            pending.group_pending(made.store, Near(0.8), 0, None, Passing(1000))
+        batches.clear()
+        assert made.group(1).size == 4
+        assert made.check() == []
+        made.group_pending()
+        assert made.group(1).size == 10
+        for limit in (0, True, "5"):
+            with pytest.raises(SettingError, match="limit is"):
+                made.group_pending(limit=limit)  # type: ignore[arg-type]

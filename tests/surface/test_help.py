@@ -1,0 +1,100 @@
+"""Help by purpose, completion, and a first look at an input without a command."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neardup.cli import panels
+from neardup.cli.options import COMMANDS
+from neardup.settings import FIELDS
+from neardup.settings import RECORDS as SETTINGS
+from support.command_line import Run
+
+
+@pytest.mark.parametrize("command", [name for name, options in COMMANDS.items() if len(options) >= panels.LONG])
+def test_long_help_is_by_purpose_and_ends_with_examples(
+    run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run(command, "--help")
+    assert result.status == 0
+    headings = re.findall(r"^([A-Z][a-z ]+):$", result.out, re.MULTILINE)
+    assert headings[-2 if command in panels.EXAMPLES else -1] == panels.OTHER
+    assert [one for one in headings if one in panels.PANELS] == [one for one in panels.PANELS if one in headings]
+    assert "Options" not in headings
+    for option in COMMANDS[command]:
+        assert (option.spelling[-1] if option.spelling else str(option.metavar)) in result.out
+    assert all(len(line) <= 80 for line in result.out.splitlines())
+
+
+def test_each_setting_has_a_purpose_and_examples_are_of_commands() -> None:
+    assert SETTINGS.keys() == panels.OF_RECORDS.keys()
+    assert {panels.panel_of(field.name, field.record) for field in FIELDS.values()} <= set(panels.PANELS)
+    listed = [name for names in panels.COMMANDS.values() for name in names]
+    assert sorted([*listed, "look"]) == sorted(COMMANDS)
+    assert panels.EXAMPLES.keys() - COMMANDS.keys() == {""}
+    for command in ("dedup", "group", "fingerprint", "merge", "plan"):
+        assert len(panels.EXAMPLES[command]) == 2
+        known = {spelling for option in COMMANDS[command] for spelling in option.spelling}
+        typed = next(typed for typed, _ in panels.EXAMPLES[command] if f"neardup {command} " in typed)
+        assert set(re.findall(r"(?<=\s)--?[a-z-]+", typed.partition("|")[0])) - {"-"} <= known
+
+
+def test_inputs_without_a_command_show_their_largest_groups(
+    run: Run, mails: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("mails.jsonl")
+    assert result.status == 0, result.err
+    lines = result.out.splitlines()
+    assert lines[0] == "3 documents"
+    assert lines[1].startswith("  stays  a  word0 word1")
+    assert lines[2].startswith("  0.979  b  word0 word1")
+    assert lines[3].startswith("  copy   c  WORD0")
+    assert all(len(line) <= 80 for line in lines)
+    assert "4 documents: 1 group with 1 exact copy and 1 near copy; 2 (50.0 %) can go" in lines
+    assert lines[-1] == "Next: neardup dedup mails.jsonl -o mails-dedup"
+    assert list(tmp_path.iterdir()) == [mails]
+    strict = run("mails.jsonl", "--threshold", "1", "--text", "text")
+    assert "1 group with 1 exact copy and 0 near copies" in strict.out
+    assert strict.out.splitlines()[-1] == "Next: neardup dedup mails.jsonl --text text -o mails-dedup"
+    (tmp_path / "mails-dedup").mkdir()
+    assert run(f".{'/'}mails.jsonl").out.splitlines()[-1].endswith("-o mails-dedup-2")
+
+
+def test_a_hostile_text_is_shown_escaped(run: Run, tmp_path: Path) -> None:
+    text = "\\u001b[31mred " * 20
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"id": "\\u001b]0;{i}", "text": "{text}"}}\n' for i in range(2)))
+    result = run(tmp_path / "a.jsonl")
+    assert result.status == 0, result.err
+    assert "\x1b" not in result.out
+
+
+def test_a_word_that_is_neither_a_command_nor_an_input(run: Run) -> None:
+    typo = run("dedpu", "x")
+    assert typo.status == 2
+    assert "No such command 'dedpu'. Did you mean 'dedup'?" in typo.err
+    missing = run("missing.jsonl")
+    assert missing.status == 2
+    assert "There is no file or folder missing.jsonl" in missing.err
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("neardup ded", {"dedup"}),
+        ("neardup dedup --shard", {"--shard-size"}),
+        ("neardup dedup --measure chunk", {"chunk-longest", "chunk-union"}),
+    ],
+)
+def test_a_shell_completes_commands_options_and_values(words: str, wanted: set[str]) -> None:
+    environment = {"_NEARDUP_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, "-m", "neardup"]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert set(done.stdout.split()) == wanted

@@ -1,0 +1,143 @@
+"""``neardup mcp``, asked by the client of the official SDK over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from neardup.collection import Collection
+from support.command_line import Run
+
+TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Documents, a collection, and links that lead out."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.txt").write_text("nobody may read this")
+    folder = tmp_path_factory.mktemp("root")
+    lines = [{"id": k, "text": text} for k, text in enumerate([TEXT, f"{TEXT} today", "something else"])]
+    (folder / "three.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "a.txt").write_text(TEXT)
+    (folder / "link.txt").symlink_to(outside / "secret.txt")
+    linked = folder / "linked"
+    linked.mkdir()
+    (linked / "b.txt").write_text(TEXT)
+    (linked / "c.txt").symlink_to(outside / "secret.txt")
+    with Collection(folder / "mail.neardup") as collection:
+        collection.add([TEXT, f"{TEXT} again", "nothing of that"])
+    return folder
+
+
+Call = tuple[str, dict[str, Any]]
+
+
+def answers(folder: Path, calls: list[Call], *options: str) -> tuple[dict[str, Any], list[tuple[bool, Any]]]:
+    """The tools by name, and for each call: whether it failed, and its answer or the words of its error."""
+
+    async def ask() -> tuple[dict[str, Any], list[tuple[bool, Any]]]:
+        command = ["-m", "neardup", "mcp", "--root", str(folder), *options]
+        server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+        async with Client(server) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            found = []
+            for name, given in calls:
+                answer = await client.call_tool(name, given)
+                said: Any = answer.structured_content if not answer.is_error else answer.content[0].text
+                found.append((bool(answer.is_error), said))
+            return tools, found
+
+    return anyio.run(ask)
+
+
+def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: Path) -> None:
+    tools, found = answers(
+        folder,
+        [
+            ("compare", {"a": TEXT, "path_b": "a.txt"}),
+            ("find", {"paths": ["three.jsonl"], "column": "text"}),
+            ("find", {"texts": [TEXT, TEXT, "else"]}),
+            ("search", {"collection": "mail.neardup", "query": "FINGERPRINT:#1_20_80"}),
+            ("find", {"paths": ["linked"]}),
+            ("compare", {"a": TEXT, "path_b": "../outside/secret.txt"}),
+            ("compare", {"a": TEXT, "path_b": "link.txt"}),
+            ("find", {"paths": ["link.txt"]}),
+            ("find", {"paths": ["https://example.org/a.jsonl"]}),
+            ("find", {"texts": [TEXT], "threshold": 7}),
+            ("find", {}),
+            ("search", {"collection": "mail.neardup", "query": "(harbour"}),
+            ("search", {"collection": "mail.neardup", "query": "FILE:/etc/passwd_20_80"}),
+            ("search", {"collection": "none.neardup", "query": "a"}),
+        ],
+    )
+    assert set(tools) == {"compare", "find", "search"}
+    assert all(tool.annotations.read_only_hint for tool in tools.values())
+    (_, same), (_, pairs), (_, copies), (_, hits), (_, linked) = found[:5]
+    assert not any(failed for failed, _ in found[:5])
+    assert same["measures"]["resemblance"] == 1
+    assert [len(pairs["groups"]), pairs["documents"], pairs["pairs"]] == [1, 3, 1]
+    members = pairs["groups"][0]["members"]
+    assert [member["similarity"] for member in members] == [1.0, pytest.approx(15 / 16)]
+    assert members[0]["first_words"].startswith("the quick brown fox")
+    assert copies["exact_copies"] == 1
+    assert [hit["id"] for hit in hits["hits"]] == ["#2"]
+    assert linked["documents"] == 1  # the link out of the folder is not followed
+    refused = found[5:]
+    assert all(failed for failed, _ in refused)
+    for (_, said), words in zip(
+        refused,
+        [
+            "outside the folders",
+            "outside the folders",
+            "outside the folders",
+            "not a local path",
+            "threshold is 7",
+            "Neither",
+            "bracket is not closed",
+            "cannot be read from here",
+            "There is no file",
+        ],
+        strict=True,
+    ):
+        assert words in said, said
+        assert "nobody may read" not in said
+
+
+def test_only_with_write_does_an_agent_change_a_collection(folder: Path) -> None:
+    call = ("add", {"collection": "mail.neardup", "id": "new", "text": f"{TEXT} indeed"})
+    _, [(failed, said)] = answers(folder, [call])
+    assert failed
+    assert "add" in said
+    tools, [(failed, said)] = answers(folder, [call], "--write")
+    assert not failed
+    assert tools["add"].annotations.destructive_hint
+    assert said["added"] == 1
+    assert said["repeats"][0]["of"] in {"#1", "#2"}
+    with Collection(folder / "mail.neardup") as collection:
+        assert collection.get("new").text == f"{TEXT} indeed"
+
+
+def test_a_call_has_a_limit_of_bytes(folder: Path) -> None:
+    call = ("find", {"texts": ["x" * 2_000, "y"]})
+    _, [(failed, said)] = answers(folder, [call], "--largest", "0.001")
+    assert failed
+    assert "At most 1,000 bytes" in said
+
+
+def test_wrong_options_are_refused(run: Run, tmp_path: Path) -> None:
+    for options, words in (
+        (("--root", tmp_path / "none"), "is not a folder"),
+        (("--seconds", "0"), "--seconds is 0"),
+        (("--largest", "-1"), "--largest is -1"),
+    ):
+        refused = run("mcp", *options)
+        assert refused.status == 2
+        assert words in refused.err

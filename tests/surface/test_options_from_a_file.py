@@ -1,0 +1,135 @@
+"""Options from neardup.toml and pyproject.toml: names, values and errors of the options; the command line wins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from neardup.cli.configured import find_config
+from neardup.cli.options import COMMANDS
+from neardup.errors import InputError, SettingError
+from support.command_line import Run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_settings_of_a_file_count_unless_they_are_typed(run: Run, mails: Path, here: Path) -> None:
+    (here / "neardup.toml").write_text(
+        'threshold = 0.7\n[dedup]\nkeep = ["max:year"]\nout = "result"\n[plan]\nslots=64\n'
+    )
+    result = run("dedup", mails)
+    assert result.status == 0, result.err
+    assert "options from neardup.toml: out, threshold, keep" in result.err
+    told = json.loads((here / "result" / "run.json").read_text())
+    assert told["settings"]["threshold"] == 0.7
+    assert told["settings"]["keep"] == "max:year"
+    assert told["settings"]["slots"] == 128
+    assert told["config"] == {
+        "file": "neardup.toml",
+        "options": {"out": "result", "threshold": 0.7, "keep": ["max:year"]},
+    }
+    typed = run("dedup", mails, "--threshold", "0.9", "--keep", "first", "-o", here / "typed")
+    assert typed.status == 0, typed.err
+    assert "options from" not in typed.err
+    found = json.loads((here / "typed" / "run.json").read_text())
+    assert found["settings"]["threshold"] == 0.9
+    assert "config" not in found
+    without = json.loads(run("dedup", mails, "--no-config", "--dry-run", "--json").out)
+    assert without["settings"]["threshold"] == 0.8
+
+
+def test_pyproject_is_second_and_a_named_file_first(run: Run, mails: Path, here: Path) -> None:
+    (here / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+    assert run("group", mails, "--dry-run").err.startswith("options") is False
+    (here / "pyproject.toml").write_text("[tool.neardup]\nthreshold = 0.6\n")
+    assert json.loads(run("group", mails, "--dry-run", "--json").out)["settings"]["threshold"] == 0.6
+    (here / "neardup.toml").write_text("threshold = 0.5\n")
+    assert json.loads(run("group", mails, "--dry-run", "--json").out)["settings"]["threshold"] == 0.5
+    (here / "mine.toml").write_text("threshold = 0.4\n")
+    named = run("group", mails, "--dry-run", "--json", "--config", here / "mine.toml")
+    assert json.loads(named.out)["settings"]["threshold"] == 0.4
+    (here / "below").mkdir()
+    missing = run("group", mails, "--dry-run", "--config", "nothing.toml")
+    assert missing.status == 2
+    assert "nothing.toml cannot be used: No such file" in missing.err
+
+
+def test_options_that_the_mode_of_a_command_lacks_are_passed_over(run: Run, mails: Path, here: Path) -> None:
+    assert run("dedup", mails, "-o", here / "out").status == 0
+    (here / "neardup.toml").write_text("threshold = 0.7\nlength = 4\n")
+    stricter = run("group", "--from", here / "out", "--threshold", "0.9", "-o", here / "strict")
+    assert stricter.status == 0, stricter.err
+    refused = run("group", "--from", here / "out", "-o", here / "none")
+    assert "--from was given without a threshold" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "do"),
+    [
+        ("treshold = 0.7", "there is no setting 'treshold'", "Did you mean threshold?"),
+        ("annotate = true", "annotate is an option of single commands", "Move it to [dedup]"),
+        ("[dedup]\nanotate = true", "[dedup]: there is no option 'anotate'", "Did you mean annotate?"),
+        ("[dedpu]\nout = 'x'", "there is no command 'dedpu'", "Did you mean dedup?"),
+        ("threshold = 'high'", "threshold is 'high'", ""),
+        ("threshold = true", "threshold is true", ""),
+        ("threshold = 7", "threshold is 7", ""),
+        ("method = 'exat'", "method is 'exat'", "Did you mean 'exact'?"),
+        ("slots = 1.5", "slots is 1.5", ""),
+        ("within = [1]", "within is [1]", ""),
+        ("keep = ['longst']", "keep is ['longst']", ""),
+        ("[dedup]\nannotate = 'yes'", "[dedup]: annotate is 'yes'", ""),
+        ("[dedup]\nout = 3", "[dedup]: out is 3", ""),
+        ("[dedup]\nagainst = [3]", "[dedup]: against is [3]", ""),
+        ("[dedup]\noverwrite = true", "[dedup]: overwrite cannot be in a file", "Type --overwrite"),
+        ("[serve]\ntoken-file = 'x'", "[serve]: token-file cannot be in a file", "Type --token-file"),
+        ("[dedup]\nengine = 'spark'", "[dedup]: engine cannot be in a file", "Type --engine"),
+        ("[dedup]\nin = 'x'", "[dedup]: there is no option 'in'", ""),
+        ("threshold = {a = 1}", "there is no command 'threshold'", ""),
+    ],
+)
+def test_mistakes_name_the_file_and_the_key(here: Path, written: str, given: str, do: str) -> None:
+    (here / "neardup.toml").write_text(written)
+    with pytest.raises(SettingError) as refused:
+        find_config(None, COMMANDS)
+    assert refused.value.given == f"neardup.toml{', ' if given.startswith('[') else ': '}{given}"
+    assert refused.value.allowed
+    assert refused.value.do == do or not do
+
+
+def test_values_are_those_of_the_command_line(here: Path) -> None:
+    (here / "neardup.toml").write_text(
+        'memory = "2GB"\nwithin = "lang"\nignore_common = 0.1\nkeep = ["max:n", "longest"]\ntext = "body"\n'
+        '[dedup]\nignore-common = 0.2\nagainst = "old.jsonl"\nfrom = "x"\n[serve]\nseconds = 3\n'
+    )
+    config = find_config(None, COMMANDS)
+    assert config is not None
+    assert config.options["dedup"] == {
+        "memory": "2GB",
+        "within": ["lang"],
+        "ignore_common": 0.2,
+        "keep": ["max:n", "longest"],
+        "text": "body",
+        "against": ["old.jsonl"],
+        "stored": "x",
+    }
+    assert config.options["compare"] == {"text": "body"}
+    assert config.options["serve"] == {"seconds": 3}
+
+
+@pytest.mark.parametrize("content", [b"x = [1", b"\xff\xfe", b"a = 1\n" * 200_000, b"[" * 5000])
+def test_hostile_files_are_errors_in_words(run: Run, mails: Path, here: Path, content: bytes) -> None:
+    (here / "neardup.toml").write_bytes(content)
+    result = run("dedup", mails, "--dry-run")
+    assert result.status == 2
+    assert "neardup.toml cannot be used: " in result.err
+    assert "Correct it, or give --no-config" in result.err
+    with pytest.raises(InputError):
+        find_config(here / "neardup.toml", COMMANDS)
+    assert run("dedup", mails, "--dry-run", "--no-config").status == 0
+    assert run("dedup", "--help").status == 0

@@ -1,0 +1,110 @@
+"""The package as people install it: a wheel and a source archive, built without a network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source archive, and the wheel that is built from its content."""
+    folder = tmp_path_factory.mktemp("built")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run([*build, "-t", "sdist"], cwd=ROOT, check=True, capture_output=True)
+    [archive] = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+    unpacked = folder / archive.name.removesuffix(".tar.gz")
+    subprocess.run([*build, "-t", "wheel"], cwd=unpacked, check=True, capture_output=True)
+    [wheel] = folder.glob("*.whl")
+    return archive, wheel
+
+
+def tracked() -> set[str]:
+    """The files of the package, as the repository has them."""
+    return {
+        path.relative_to(SOURCES).as_posix()
+        for path in (SOURCES / "neardup").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_wheel_has_every_file_of_the_package_and_no_other(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[1]) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == tracked()
+    assert {"neardup/py.typed", "neardup/kernels/entries.txt", "neardup/text/unicode-15.0.0.npz"} <= names
+
+
+def test_the_metadata_are_those_of_the_project(built: tuple[Path, Path]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    with zipfile.ZipFile(built[1]) as wheel:
+        [name] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
+        metadata = message_from_bytes(wheel.read(name))
+        assert any(name.endswith("licenses/NOTICE") for name in wheel.namelist())
+    assert metadata["Name"] == "neardup"
+    assert metadata["Version"] == project["version"]
+    assert set(metadata.get_all("Classifier", [])) == set(project["classifiers"])
+    assert set(metadata.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])
+    assert "# neardup" in str(metadata.get_payload())
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+
+
+def test_the_wheel_runs_where_it_is_installed(built: tuple[Path, Path], tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(place),
+    ]
+    subprocess.run([*command, str(built[1])], check=True, capture_output=True)
+    program = (
+        "import neardup, sys; from neardup.cli.options import COMMANDS; "
+        "from neardup.text.unicode_data import unicode_tables; unicode_tables(); "
+        "print(neardup.__file__, neardup.__version__, len(COMMANDS) > 10)"
+    )
+    env = {"PYTHONPATH": str(place), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], env=env, cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split()[0] == str(place / "neardup" / "__init__.py")
+    assert done.stdout.split()[2] == "True"
+
+
+def test_the_source_archive_has_the_sources_and_no_fetched_data(built: tuple[Path, Path]) -> None:
+    with tarfile.open(built[0]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "NOTICE", "CITATION.cff", "SECURITY.md"} <= names
+    assert {f"src/{name}" for name in tracked()} <= names
+    assert not [name for name in names if name.startswith((".venv", "tests/data"))]
+
+
+def test_the_site_builds_without_a_warning_and_without_a_broken_link(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "make_site.py", tmp_path / "site"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    api = (tmp_path / "site" / "docs" / "reference" / "api.html").read_text(encoding="utf-8")
+    assert 'id="neardup.find"' in api
+    assert (tmp_path / "site" / "docs" / "index.html").exists()

@@ -1,0 +1,52 @@
+"""Candidates that are among the finished parts of a run are not searched for again; a part that lacks is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from neardup.io.writers.journal import RunJournal
+from neardup.io.writers.scratch import Scratch
+from neardup.join.kept_candidates import kept_candidates
+from neardup.join.lsh_candidates import Candidates
+from neardup.join.pair_file import PairFile, PairRoom, PairSorter, batches
+
+
+def made(room: PairRoom) -> Candidates:
+    a, b = np.triu_indices(30, 1)
+    sorter = PairSorter(room, counted=False)
+    sorter.add_keys((a.astype(np.uint64) << np.uint64(32)) | b.astype(np.uint64))
+    return Candidates(sorter.finish(), np.array([3, 5]), 1, 7)
+
+
+def rows_of(found: Candidates) -> list[dict[str, int]]:
+    return [row for table in batches(found.pairs) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("most", [50, 10_000])
+def test_kept_candidates_are_those_that_were_found(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neardup.join.kept_candidates._AT_ONCE", 100)
+    room = PairRoom(Scratch(tmp_path), most)
+    expected, searches = made(room), []
+
+    def search() -> Candidates:
+        searches.append(1)
+        return expected
+
+    journal = RunJournal(tmp_path / "journal", {}, b"s" * 32)
+    assert kept_candidates(None, room, search) is kept_candidates(journal, room, search) is expected
+    journal.close()
+    again = RunJournal(tmp_path / "journal", {}, b"s" * 32)
+    found = kept_candidates(again, room, search)
+    assert len(searches) == 2
+    assert rows_of(found) == rows_of(expected)
+    assert isinstance(found.pairs, PairFile) == (most == 50)
+    assert (found.hub.tolist(), found.hub_buckets, found.largest_bucket) == ([3, 5], 1, 7)
+    del again._places["candidates 1"]
+    assert kept_candidates(again, room, search) is expected
+    again.close()
+    assert len(searches) == 3
